@@ -1,0 +1,151 @@
+import { argon2, createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+// ── tokens ──────────────────────────────────────────────────────────────────
+
+/** Random bytes as text for URLs and cookies (base64url); 32 bytes unless told. Store only its `tokenHash`. */
+export function newToken(byteCount = 32): string {
+  return randomBytes(byteCount).toString('base64url')
+}
+
+/** Random bytes as lower-case hex, for tokens in mail addresses, whose local parts lose their case on the way. */
+export function newHexToken(byteCount: number): string {
+  return randomBytes(byteCount).toString('hex')
+}
+
+/**
+ * What is stored of a token, and what it is looked up by. A plain SHA-256 is enough: the tokens are random, so there is nothing to
+ * guess, and a lookup by hash in a unique index tells nothing through its timing.
+ */
+export function tokenHash(token: string): Buffer<ArrayBuffer> {
+  return createHash('sha256').update(token).digest()
+}
+
+// ── API keys ────────────────────────────────────────────────────────────────
+
+export type KeyKind = 'account' | 'personal'
+
+const KEY_PREFIX: Record<KeyKind, string> = { account: 'gp_acct_', personal: 'gp_user_' }
+const KEY_BODY_LENGTH = 43 // 32 bytes in base 62
+const KEY_CHECKSUM_LENGTH = 6 // a CRC-32 in base 62
+const KEY_PATTERN = new RegExp(`^(gp_acct_|gp_user_)[0-9A-Za-z]{${KEY_BODY_LENGTH + KEY_CHECKSUM_LENGTH}}$`)
+
+/** A new API key: prefix, 32 random bytes, checksum (contract.md §2). It is shown once; store only its `tokenHash`. */
+export function newKeySecret(kind: KeyKind): string {
+  const body = KEY_PREFIX[kind] + base62(BigInt(`0x${newHexToken(32)}`), KEY_BODY_LENGTH)
+  return body + keyChecksum(body)
+}
+
+/** The kind of key that the text is, by prefix and checksum alone; null for what cannot be a key, so that it costs no query. */
+export function looksLikeKey(text: string): KeyKind | null {
+  if (!KEY_PATTERN.test(text)) return null
+  const body = text.slice(0, -KEY_CHECKSUM_LENGTH)
+  if (keyChecksum(body) !== text.slice(-KEY_CHECKSUM_LENGTH)) return null
+  return text.startsWith(KEY_PREFIX.account) ? 'account' : 'personal'
+}
+
+function keyChecksum(body: string): string {
+  return base62(BigInt(crc32(body)), KEY_CHECKSUM_LENGTH)
+}
+
+function base62(value: bigint, length: number): string {
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+  let text = ''
+  for (let rest = value; rest > 0n; rest /= 62n) text = digits.charAt(Number(rest % 62n)) + text
+  return text.padStart(length, '0')
+}
+
+// ── secrets at rest ─────────────────────────────────────────────────────────
+
+const FORMAT = 1
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * Encrypts with AES-256-GCM under SECRET_KEY.
+ * @param context where the secret belongs, such as `smtp:12`; what was encrypted for one row cannot be read as another's.
+ * @returns one format byte, the nonce, the tag, the cipher text.
+ */
+export function encrypt(secretKey: Buffer, plainText: string, context: string): Buffer<ArrayBuffer> {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', encryptionKey(secretKey), nonce).setAAD(Buffer.from(context))
+  const body = Buffer.concat([cipher.update(plainText, 'utf8'), cipher.final()])
+  return Buffer.concat([Buffer.of(FORMAT), nonce, cipher.getAuthTag(), body])
+}
+
+/** Undoes `encrypt`. Throws a plain Error when the key or the context is another one, or the bytes were changed. */
+export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: string): string {
+  const bytes = Buffer.from(encrypted)
+  if (bytes[0] !== FORMAT || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error('Not an encrypted secret')
+  const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
+  const tag = bytes.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', encryptionKey(secretKey), nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(context)).setAuthTag(tag)
+  return decipher.update(bytes.subarray(1 + NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+}
+
+/** SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own. */
+function encryptionKey(secretKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', 'gridpost secrets at rest', 32))
+}
+
+// ── passwords ───────────────────────────────────────────────────────────────
+
+// OWASP's first choice for argon2id: 19 MiB, two passes, one lane.
+const MEMORY_KIB = 19_456
+const PASSES = 2
+const LANES = 1
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+
+/** Hashes a password with argon2id, as a PHC string. Waits while too many others are being hashed. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES)
+  const hash = await argon2id(password, salt, HASH_BYTES, { memory: MEMORY_KIB, passes: PASSES, parallelism: LANES })
+  return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(salt)}$${unpadded(hash)}`
+}
+
+/**
+ * Whether the password is the one that was hashed. Without a stored hash (unknown user, invited user) it does the same work
+ * against a hash that nothing matches, so that the time of the answer does not tell which addresses exist.
+ */
+export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
+  const [, memory, passes, parallelism, salt = '', hash = ''] = PHC.exec(stored ?? NOBODYS_HASH) ?? []
+  if (!hash) throw new Error('Not an argon2id hash')
+  const expected = Buffer.from(hash, 'base64')
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
+  const actual = await argon2id(password, Buffer.from(salt, 'base64'), expected.length, cost)
+  return timingSafeEqual(actual, expected) && stored != null
+}
+
+/** Of the cost of the real ones; its hash is not the hash of anything known, and `verifyPassword` would refuse it even so. */
+const NOBODYS_HASH = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(Buffer.alloc(SALT_BYTES, 1))}$${unpadded(Buffer.alloc(HASH_BYTES, 1))}`
+
+type Cost = { memory: number; passes: number; parallelism: number }
+
+/** The thread pool has four threads, which files and DNS need too, and each hash takes 19 MiB: two at a time. */
+const MAX_CONCURRENT_HASHES = 2
+let hashesRunning = 0
+const waiting: (() => void)[] = []
+
+async function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost): Promise<Buffer> {
+  if (hashesRunning >= MAX_CONCURRENT_HASHES) await new Promise<void>((resolve) => waiting.push(resolve))
+  else hashesRunning += 1
+  try {
+    // NFKC: the same password typed on another keyboard may come in another composition.
+    const message = password.normalize('NFKC')
+    return await new Promise((resolve, reject) =>
+      argon2('argon2id', { message, nonce, tagLength, ...cost }, (error, hash) => (error ? reject(error) : resolve(hash))),
+    )
+  } finally {
+    // The place passes on to the one who waits longest, so the count stays.
+    const next = waiting.shift()
+    if (next) next()
+    else hashesRunning -= 1
+  }
+}
+
+function unpadded(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/=+$/, '')
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import {
+  decrypt,
+  encrypt,
+  hashPassword,
+  looksLikeKey,
+  newHexToken,
+  newKeySecret,
+  newToken,
+  tokenHash,
+  verifyPassword,
+} from '../../src/secrets.ts'
+
+describe('API keys', () => {
+  test('tell their kind without a query', () => {
+    expect(looksLikeKey(newKeySecret('account'))).toBe('account')
+    expect(looksLikeKey(newKeySecret('personal'))).toBe('personal')
+  })
+
+  test('have a prefix, 32 random bytes and a checksum', () => {
+    expect(newKeySecret('account')).toMatch(/^gp_acct_[0-9A-Za-z]{49}$/)
+    expect(newKeySecret('personal')).toMatch(/^gp_user_[0-9A-Za-z]{49}$/)
+    expect(new Set(Array.from({ length: 1000 }, () => newKeySecret('account'))).size).toBe(1000)
+  })
+
+  test('with one character changed, cut off, added or under the other prefix are no keys', () => {
+    const key = newKeySecret('account')
+    for (let at = 8; at < key.length; at += 1) {
+      const other = key[at] === 'a' ? 'b' : 'a'
+      expect(looksLikeKey(key.slice(0, at) + other + key.slice(at + 1))).toBeNull()
+    }
+    for (const text of [key.slice(0, -1), `${key}0`, key.replace('acct', 'user'), ` ${key}`, `${key}\n`, '', 'gp_acct_', 'é'.repeat(57)])
+      expect(looksLikeKey(text)).toBeNull()
+  })
+})
+
+describe('tokens', () => {
+  test('are random, of the length asked for, and stored as a hash', () => {
+    expect(newToken()).toMatch(/^[\w-]{43}$/)
+    expect(newHexToken(8)).toMatch(/^[0-9a-f]{16}$/)
+    expect(tokenHash('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+  })
+})
+
+describe('secrets at rest', () => {
+  const key = randomBytes(32)
+
+  test('come back as they were, whatever the text', () => {
+    for (const text of ['', 'pässwörd', 'x'.repeat(10_000)]) expect(decrypt(key, encrypt(key, text, 'smtp:1'), 'smtp:1')).toBe(text)
+  })
+
+  test('look different each time', () => {
+    expect(encrypt(key, 'same', 'smtp:1').equals(encrypt(key, 'same', 'smtp:1'))).toBe(false)
+  })
+
+  test('are not readable for another row, with another key, or changed', () => {
+    const encrypted = encrypt(key, 'secret', 'smtp:1')
+    expect(() => decrypt(key, encrypted, 'smtp:2')).toThrow()
+    expect(() => decrypt(randomBytes(32), encrypted, 'smtp:1')).toThrow()
+    for (let at = 0; at < encrypted.length; at += 1) {
+      const changed = Buffer.from(encrypted)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      expect(() => decrypt(key, changed, 'smtp:1')).toThrow()
+    }
+    expect(() => decrypt(key, encrypted.subarray(0, 20), 'smtp:1')).toThrow()
+  })
+})
+
+describe('passwords', () => {
+  test('are verified against their argon2id hash', async () => {
+    const hash = await hashPassword('correct horse')
+    expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[^$]{22}\$[^$]{43}$/)
+    expect(await verifyPassword('correct horse', hash)).toBe(true)
+    expect(await verifyPassword('correct horsf', hash)).toBe(false)
+  })
+
+  test('match in either composition of an accent', async () => {
+    expect(await verifyPassword('cafe\u0301', await hashPassword('caf\u00e9'))).toBe(true)
+  })
+
+  test('of nobody never match, and cost the same work', async () => {
+    expect(await verifyPassword('anything', null)).toBe(false)
+    expect(await verifyPassword('', undefined)).toBe(false)
+  })
+
+  test('are all answered when many come at once', async () => {
+    const hash = await hashPassword('p')
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => verifyPassword(i % 2 ? 'p' : 'q', hash)))
+    expect(answers).toEqual([false, true, false, true, false, true, false, true])
+  })
+})
