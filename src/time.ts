@@ -1,0 +1,214 @@
+/**
+ * Instants, calendar dates and time zones. The only file that imports the date library, and the only one that turns
+ * text into instants and back. A calendar date is text (`YYYY-MM-DD`) and never passes through an instant of some zone.
+ *
+ * date-fns does its arithmetic in the zone of the machine, where a day can be missing; so calendar arithmetic is done here
+ * on UTC midnights, which are all there.
+ */
+import { fromZonedTime } from 'date-fns-tz'
+
+const SECOND = 1000
+const HOUR = 3_600_000
+const DAY = 86_400_000
+
+/** From `from` on, up to but not including `to`. */
+export interface InstantRange {
+  from: Date
+  to: Date
+}
+
+export type WeekStart = 'monday' | 'sunday'
+
+// ── text and instants ───────────────────────────────────────────────────────
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC; fractions of a second are cut off. */
+export function formatInstant(instant: Date): string {
+  return instant.toISOString().slice(0, 19).replace('T', ' ')
+}
+
+const INSTANT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/i
+
+/**
+ * Reads `YYYY-MM-DD HH:MM[:SS]` (UTC) or ISO 8601 with `T`, fractions and an offset; fractions of a second are cut off.
+ * @returns null for anything else, and for what is no day or time
+ */
+export function parseInstant(text: string): Date | null {
+  const match = INSTANT.exec(text)
+  if (!match) return null
+  const [, date = '', time = '', offset = 'Z'] = match
+  if (!isCalendarDate(date) || !isTimeOfDay(time)) return null
+  const minutes = offsetMinutes(offset)
+  if (minutes === null) return null
+  const parsed = new Date(instant(date, time).getTime() - minutes * 60 * SECOND)
+  return isInRange(parsed) ? parsed : null
+}
+
+function offsetMinutes(offset: string): number | null {
+  if (offset === 'Z' || offset === 'z') return 0
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(-2))]
+  if (hours > 23 || minutes > 59) return null
+  return (offset[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
+}
+
+/** The instant of a calendar date and a time of day (`HH:MM` or `HH:MM:SS`), both in UTC. */
+export function instant(date: string, time: string): Date {
+  return new Date(`${date}T${timeOfDay(time)}Z`)
+}
+
+const TIME_OF_DAY = /^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/
+
+/** Whether the text is `HH:MM` or `HH:MM:SS`. */
+export function isTimeOfDay(text: string): boolean {
+  return TIME_OF_DAY.test(text)
+}
+
+/** `HH:MM:SS`, as every answer gives it, of `HH:MM` or `HH:MM:SS`. */
+export function timeOfDay(text: string): string {
+  return text.length === 5 ? `${text}:00` : text
+}
+
+const isInRange = (instant: Date) => instant.getTime() >= FIRST && instant.getTime() < AFTER_LAST
+const FIRST = Date.parse('0001-01-01T00:00:00Z')
+const AFTER_LAST = Date.parse('9999-12-31T00:00:00Z') + DAY
+
+// ── calendar dates ──────────────────────────────────────────────────────────
+
+const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/
+
+/** Whether the text is `YYYY-MM-DD` and such a day exists; years 1 to 9999. */
+export function isCalendarDate(text: string): boolean {
+  if (!CALENDAR_DATE.test(text) || text < '0001') return false
+  const midnight = new Date(`${text}T00:00:00Z`)
+  // A day too many rolls over into the next month, and then prints as another day.
+  return !Number.isNaN(midnight.getTime()) && dateOf(midnight) === text
+}
+
+/** The date so many days later; earlier for a negative number. */
+export function addDays(date: string, days: number): string {
+  return dateOf(new Date(utcMidnight(date) + days * DAY))
+}
+
+/** The same day so many months later, or the month's last day where it has no such day: a month after 31 January is 28 or 29 February. */
+export function addMonths(date: string, months: number): string {
+  const moved = new Date(utcMidnight(date))
+  const day = moved.getUTCDate()
+  moved.setUTCDate(1)
+  moved.setUTCMonth(moved.getUTCMonth() + months)
+  return dateOf(new Date(moved.setUTCDate(Math.min(day, daysInMonth(moved)))))
+}
+
+function daysInMonth(first: Date): number {
+  const next = new Date(first)
+  next.setUTCMonth(next.getUTCMonth() + 1)
+  return (next.getTime() - first.getTime()) / DAY
+}
+
+/** The first day of the week in which the date lies. */
+export function startOfWeek(date: string, weekStart: WeekStart): string {
+  const weekday = new Date(utcMidnight(date)).getUTCDay()
+  return addDays(date, -(weekStart === 'sunday' ? weekday : (weekday + 6) % 7))
+}
+
+/** The first day of the span of so many months in which the date lies: 1 month, 3 a quarter, 12 a year. */
+export function startOfMonths(date: string, months: 1 | 3 | 12): string {
+  const first = new Date(utcMidnight(date))
+  first.setUTCDate(1)
+  first.setUTCMonth(Math.floor(first.getUTCMonth() / months) * months)
+  return dateOf(first)
+}
+
+const utcMidnight = (date: string) => Date.parse(`${date}T00:00:00Z`)
+const dateOf = (midnight: Date) => midnight.toISOString().slice(0, 10)
+
+// ── time zones ──────────────────────────────────────────────────────────────
+
+/** Whether the name is a time zone of the IANA database, such as `Europe/Berlin` or `UTC`, in its exact spelling or any case. */
+export function isTimeZone(name: string): boolean {
+  // Offsets such as +02:00 are zones to Intl; a person's zone has a name, because its offset changes.
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The calendar date that clocks in the zone show at that instant. */
+export function localDate(instant: Date, timeZone: string): string {
+  return dateOf(new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)))
+}
+
+/** The time of day, `HH:MM:SS`, that clocks in the zone show at that instant. */
+export function localTime(instant: Date, timeZone: string): string {
+  return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(11, 19)
+}
+
+/**
+ * The first instant at which the local date has come. That is midnight on most days; where the clock jumps over midnight it
+ * is the jump; where midnight strikes twice it is the first; a date that a zone left out starts with the one after it.
+ */
+export function startOfDay(date: string, timeZone: string): Date {
+  const midnight = fromZonedTime(`${date}T00:00:00`, timeZone).getTime()
+  const [earlier, later] = [midnight - WINDOW, midnight + WINDOW]
+  const offsetBefore = offsetAt(earlier, timeZone)
+  const offsetAfter = offsetAt(later, timeZone)
+  if (offsetBefore === offsetAfter) return new Date(midnight)
+
+  // date-fns-tz 3.2 is wrong where midnight is skipped, and takes either of two midnights, depending on the machine's zone.
+  const change = firstSecond(earlier, later, (at) => offsetAt(at, timeZone) !== offsetBefore)
+  const beforeChange = utcMidnight(date) - offsetBefore
+  if (beforeChange < change) return new Date(beforeChange)
+  return new Date(Math.max(change, utcMidnight(date) - offsetAfter))
+}
+
+/** Wider than a jump across the date line, so that it holds every clock change that can touch a midnight. */
+const WINDOW = 26 * HOUR
+
+/** The instants of a local day: 24 hours, or 23 or 25 (or none) where the clock changes. */
+export function dayRange(date: string, timeZone: string): InstantRange {
+  return { from: startOfDay(date, timeZone), to: startOfDay(addDays(date, 1), timeZone) }
+}
+
+/** The first whole second in the range at which a fact holds that goes on holding; clocks change at whole seconds only. */
+function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {
+  let [low, high] = [Math.floor(from / SECOND), Math.ceil(to / SECOND)]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (holds(middle * SECOND)) high = middle
+    else low = middle
+  }
+  return high * SECOND
+}
+
+/** Milliseconds by which clocks in the zone are ahead of UTC at that instant. */
+function offsetAt(instant: number, timeZone: string): number {
+  const parts: Record<string, number> = {}
+  for (const { type, value } of clockOf(timeZone).formatToParts(instant)) parts[type] = Number(value)
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999, so the year is set apart; 2000 has every day that any year has.
+  const local = new Date(Date.UTC(2000, month - 1, day, hour, minute, second)).setUTCFullYear(year)
+  return local - Math.floor(instant / SECOND) * SECOND
+}
+
+const clocks = new Map<string, Intl.DateTimeFormat>()
+
+/** Formatters are kept: making one takes some 50 µs, using one takes 2. There are as many as zones in use. */
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  let clock = clocks.get(timeZone)
+  if (!clock) {
+    clock = new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      calendar: 'iso8601',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+    clocks.set(timeZone, clock)
+  }
+  return clock
+}

@@ -1,0 +1,217 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  addDays,
+  addMonths,
+  dayRange,
+  formatInstant,
+  instant,
+  isCalendarDate,
+  isTimeOfDay,
+  isTimeZone,
+  localDate,
+  localTime,
+  parseInstant,
+  startOfDay,
+  startOfMonths,
+  startOfWeek,
+  timeOfDay,
+} from '../../src/time.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+describe('calendar dates', () => {
+  test.each(['2026-01-01', '2024-02-29', '2000-02-29', '0001-01-01', '9999-12-31'])('%s exists', (text) => {
+    expect(isCalendarDate(text)).toBe(true)
+  })
+
+  test.each([
+    '2026-02-29',
+    '1900-02-29',
+    '2026-04-31',
+    '2026-13-01',
+    '2026-00-10',
+    '2026-01-00',
+    '0000-01-01',
+    '2026-1-1',
+    '20260101',
+    '',
+    ' 2026-01-01',
+    '2026-01-01T00:00:00Z',
+    '+02026-01-01',
+  ])('%j does not', (text) => {
+    expect(isCalendarDate(text)).toBe(false)
+  })
+
+  test.each([
+    ['2026-03-31', -1, '2026-02-28'],
+    ['2024-03-31', -1, '2024-02-29'],
+    ['2026-01-31', 1, '2026-02-28'],
+    ['2026-01-31', 3, '2026-04-30'],
+    ['2026-12-31', 2, '2027-02-28'],
+    ['2024-02-29', 12, '2025-02-28'],
+    ['2024-02-29', -48, '2020-02-29'],
+    ['2026-05-15', -5, '2025-12-15'],
+    ['0099-12-31', 1, '0100-01-31'],
+  ])('%s and %d months is %s', (date, months, expected) => {
+    expect(addMonths(date, months)).toBe(expected)
+  })
+
+  test.each([
+    ['2026-12-31', 1, '2027-01-01'],
+    ['2024-02-28', 1, '2024-02-29'],
+    ['2026-03-01', -1, '2026-02-28'],
+    ['2011-12-29', 1, '2011-12-30'],
+  ])('%s and %d days is %s, whatever the zone of the machine lacks', (date, days, expected) => {
+    expect(addDays(date, days)).toBe(expected)
+  })
+
+  test.each([
+    ['2026-11-20', 'monday', '2026-11-16'],
+    ['2026-11-20', 'sunday', '2026-11-15'],
+    ['2026-11-16', 'monday', '2026-11-16'],
+    ['2026-11-15', 'monday', '2026-11-09'],
+    ['2026-11-15', 'sunday', '2026-11-15'],
+  ] as const)('the week of %s that starts on %s starts on %s', (date, weekStart, expected) => {
+    expect(startOfWeek(date, weekStart)).toBe(expected)
+  })
+
+  test.each([
+    ['2026-11-20', 1, '2026-11-01'],
+    ['2026-11-20', 3, '2026-10-01'],
+    ['2026-03-31', 3, '2026-01-01'],
+    ['2026-12-31', 12, '2026-01-01'],
+  ] as const)('%s lies in the span of %d months from %s', (date, months, expected) => {
+    expect(startOfMonths(date, months)).toBe(expected)
+  })
+})
+
+describe('instants as text', () => {
+  test.each([
+    ['2026-03-31 09:30:00', '2026-03-31 09:30:00'],
+    ['2026-03-31 09:30', '2026-03-31 09:30:00'],
+    ['2026-03-31T09:30:00Z', '2026-03-31 09:30:00'],
+    ['2026-03-31T09:30:59.999Z', '2026-03-31 09:30:59'],
+    ['2026-03-31T09:30:00+02:00', '2026-03-31 07:30:00'],
+    ['2026-01-01T00:15:00+05:45', '2025-12-31 18:30:00'],
+    ['2026-12-31T23:30:00-0330', '2027-01-01 03:00:00'],
+  ])('%s is %s', (text, expected) => {
+    const parsed = parseInstant(text)
+    expect(parsed && formatInstant(parsed)).toBe(expected)
+  })
+
+  test.each([
+    '2026-02-29 09:30:00',
+    '2026-03-31 24:00:00',
+    '2026-03-31',
+    '09:30',
+    '2026-03-31 09:30:00+25:00',
+    '2026-03-31 9:30',
+    '0001-01-01T00:00:00+01:00',
+    'now',
+    '',
+  ])('%j is none', (text) => {
+    expect(parseInstant(text)).toBeNull()
+  })
+
+  test('a date and a time make an instant in UTC', () => {
+    expect(instant('2026-03-31', '09:30').toISOString()).toBe('2026-03-31T09:30:00.000Z')
+    expect(instant('2026-03-31', '09:30:15').toISOString()).toBe('2026-03-31T09:30:15.000Z')
+  })
+
+  test('a time of day is HH:MM or HH:MM:SS', () => {
+    expect(['00:00', '23:59', '23:59:59'].every(isTimeOfDay)).toBe(true)
+    expect(['24:00', '9:30', '09:60', '09:30:60', '09:30:00.1', ''].some(isTimeOfDay)).toBe(false)
+    expect(timeOfDay('09:30')).toBe('09:30:00')
+    expect(timeOfDay('09:30:15')).toBe('09:30:15')
+  })
+})
+
+describe('time zones', () => {
+  test.each(['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'Pacific/Apia', 'America/Argentina/Buenos_Aires'])('%s is one', (name) => {
+    expect(isTimeZone(name)).toBe(true)
+  })
+
+  test.each(['', 'Mars/Olympus', '+02:00', 'Europe/Berlin ', 'local', '../etc/passwd'])('%j is none', (name) => {
+    expect(isTimeZone(name)).toBe(false)
+  })
+
+  test.each([
+    ['2026-03-28T23:30:00Z', 'Europe/Berlin', '2026-03-29', '00:30:00'],
+    ['2026-11-20T10:00:00Z', 'Pacific/Kiritimati', '2026-11-21', '00:00:00'],
+    ['2026-11-20T11:59:59Z', 'Etc/GMT+12', '2026-11-19', '23:59:59'],
+    ['2026-11-20T18:15:00Z', 'Asia/Kathmandu', '2026-11-21', '00:00:00'],
+    ['2011-12-30T09:59:59Z', 'Pacific/Apia', '2011-12-29', '23:59:59'],
+    ['2011-12-30T10:00:00Z', 'Pacific/Apia', '2011-12-31', '00:00:00'],
+  ])('at %s clocks in %s show %s %s', (at, zone, date, time) => {
+    expect(localDate(new Date(at), zone)).toBe(date)
+    expect(localTime(new Date(at), zone)).toBe(time)
+  })
+
+  test.each([
+    ['an ordinary day', '2026-07-01', 'Europe/Berlin', '2026-06-30 22:00:00', 24],
+    ['a day that loses an hour', '2026-03-29', 'Europe/Berlin', '2026-03-28 23:00:00', 23],
+    ['a day that gains an hour', '2026-10-25', 'Europe/Berlin', '2026-10-24 22:00:00', 25],
+    ['a day without midnight', '2026-04-24', 'Africa/Cairo', '2026-04-23 22:00:00', 23],
+    ['a day that the zone left out', '2011-12-30', 'Pacific/Apia', '2011-12-30 10:00:00', 0],
+    ['the day after it', '2011-12-31', 'Pacific/Apia', '2011-12-30 10:00:00', 24],
+    ['a half-hour change', '2026-04-05', 'Australia/Lord_Howe', '2026-04-04 13:00:00', 24.5],
+    ['a midnight that strikes twice', '2010-11-07', 'America/St_Johns', '2010-11-07 02:30:00', 25],
+    ['a change that ends at midnight', '2026-11-01', 'America/Havana', '2026-11-01 04:00:00', 25],
+  ])('%s: %s in %s starts at %s and has %d hours', (_, date, zone, start, hours) => {
+    const { from, to } = dayRange(date, zone)
+    expect(formatInstant(from)).toBe(start)
+    expect((to.getTime() - from.getTime()) / HOUR).toBe(hours)
+  })
+
+  /** What Intl itself says, written apart from the module under test. */
+  function clock(zone: string) {
+    const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
+    return (at: number) => format.format(at)
+  }
+
+  test('every local day around every clock change of every zone starts when Intl first shows it', () => {
+    const [from, to] = [Date.UTC(2009, 11, 25), Date.UTC(2028, 0, 5)]
+    let changes = 0
+    for (const zone of Intl.supportedValuesOf('timeZone')) {
+      const show = clock(zone)
+      const offset = (at: number) => Date.parse(`${show(at).replace(' ', 'T')}Z`) - at
+      for (let at = from; at < to; at += 14 * DAY) {
+        if (offset(at) === offset(at + 14 * DAY)) continue
+        changes++
+        let [low, high] = [at, at + 14 * DAY]
+        while (high - low > 1000) {
+          const middle = Math.floor((low + high) / 2000) * 1000
+          if (offset(middle) === offset(at)) low = middle
+          else high = middle
+        }
+        const around = show(high).slice(0, 10)
+        for (const days of [-1, 0, 1]) {
+          const date = addDays(around, days)
+          const start = startOfDay(date, zone).getTime()
+          const context = `${zone} ${date}`
+          expect(show(start) >= date, context).toBe(true)
+          expect(show(start - 1000) < date, context).toBe(true)
+          // No earlier minute of the two days before shows the date: where midnight strikes twice, it is the first.
+          for (let before = start - 1000; before > start - 3 * HOUR; before -= 10 * 60_000) expect(show(before) < date, context).toBe(true)
+        }
+      }
+    }
+    expect(changes).toBeGreaterThan(2000)
+  })
+
+  test('days follow each other without gap or overlap, and hold the instants whose local date they are', () => {
+    const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
+    const instants = fc.date({ min: new Date('1990-01-01'), max: new Date('2037-12-31'), noInvalidDate: true })
+    fc.assert(
+      fc.property(zones, instants, (zone, at) => {
+        const { from, to } = dayRange(localDate(at, zone), zone)
+        expect(from.getTime()).toBeLessThanOrEqual(at.getTime())
+        // Where midnight strikes twice, the hour between belongs to the day that has come.
+        if (!(at.getTime() < to.getTime())) expect(localDate(to, zone) > localDate(at, zone)).toBe(true)
+      }),
+      { seed: 20261120, numRuns: 2000 },
+    )
+  })
+})
