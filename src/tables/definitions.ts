@@ -1,0 +1,75 @@
+/** What a table looks like, as compiled metadata: read once for every version of a table, then kept. */
+import { type Database, sql } from '../db.ts'
+import { notFound } from '../errors.ts'
+import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from './fields.ts'
+
+/** Some 300 bytes a field: 2,000 tables of 20 fields are 12 MB. */
+const MAX_KEPT = 2_000
+
+/** One cache for each database, least recently used first. */
+const caches = new WeakMap<Database, Map<string, TableDef>>()
+
+/**
+ * The table's fields. The version comes with the row that authorised the request; the definition is at least as new.
+ * @throws AppError 404 when the table is gone
+ */
+export async function tableDefinition(db: Database, { id, version }: { id: number; version: number }): Promise<TableDef> {
+  const cache = cacheOf(db)
+  const key = `${id}:${version}`
+  const kept = cache.get(key)
+  if (kept) {
+    cache.delete(key)
+    cache.set(key, kept)
+    return kept
+  }
+  const [table] = await readDefinitions(db, [id])
+  if (!table) throw notFound('Table')
+  keep(db, cache, table)
+  return table
+}
+
+/**
+ * The definitions of several tables, whose versions are not known, in one statement; deleted ones are left out.
+ * For what a lookup points to.
+ */
+export async function tableDefinitions(db: Database, ids: readonly number[]): Promise<Map<number, TableDef>> {
+  const found = ids.length ? await readDefinitions(db, ids) : []
+  return new Map(found.map((table) => [table.id, table]))
+}
+
+function cacheOf(db: Database): Map<string, TableDef> {
+  const cache = caches.get(db) ?? new Map<string, TableDef>()
+  caches.set(db, cache)
+  return cache
+}
+
+function keep(db: Database, cache: Map<string, TableDef>, table: TableDef): void {
+  // A transaction that is undone gives its version number to the next change: what was read inside one is not kept.
+  if (db.inTransaction()) return
+  cache.set(`${table.id}:${table.version}`, table)
+  for (const oldest of cache.keys()) {
+    if (cache.size <= MAX_KEPT) break
+    cache.delete(oldest)
+  }
+}
+
+type StoredField = Omit<FieldDef, 'key' | 'calc'>
+
+/** Version and fields come from one snapshot, so that no version is ever kept with the fields of another. */
+async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
+  const rows = await db.query<Omit<TableDef, 'fields'> & { fields: StoredField[] }>(
+    sql`select t.id, t.space_id, t.account_id, t.name, t.version, coalesce(f.fields, '[]') as fields
+      from tables t
+      left join lateral (
+        select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
+          'admin_only', admin_only, 'options', options, 'decimals', decimals, 'lookup_table_id', lookup_table_id) order by position, id) as fields
+        from fields where table_id = t.id
+      ) f on true
+      where t.id = any(${ids}) and t.deleted_at is null`,
+    'table-definitions',
+  )
+  return rows.map(({ fields, ...table }) => ({
+    ...table,
+    fields: [KEY_FIELD, ...fields.map((field) => ({ ...field, key: false, calc: false })), ...CALC_FIELDS],
+  }))
+}
