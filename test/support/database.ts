@@ -1,0 +1,40 @@
+/** Databases for tests. Files run at the same time, so each has a clone of its own; tests in a file make an account each. */
+import pg from 'pg'
+import { inject } from 'vitest'
+
+export interface TestDatabase {
+  connection: { host: string; port: number; user: string; database: string; ssl: false }
+  /** The same as a URL, as DATABASE_URL would have it. */
+  url: string
+}
+
+let clone: Promise<TestDatabase> | undefined
+
+/** The database of this test file, with all migrations and queues deployed. About 100 ms the first time. */
+export function testDatabase(): Promise<TestDatabase> {
+  clone ??= createDatabase('gridpost')
+  return clone
+}
+
+/** A database with nothing in it. */
+export function emptyDatabase(): Promise<TestDatabase> {
+  return createDatabase('template0')
+}
+
+let created = 0
+
+async function createDatabase(template: string): Promise<TestDatabase> {
+  const server = inject('postgres')
+  const database = `test_${process.pid}_${Date.now().toString(36)}_${created++}`
+  const client = new pg.Client({ ...server, database: 'postgres' })
+  await client.connect()
+  try {
+    await client.query(`CREATE DATABASE ${database} TEMPLATE ${template}`)
+  } finally {
+    await client.end()
+  }
+  return {
+    connection: { ...server, database, ssl: false },
+    url: `postgresql://${server.user}@localhost:${server.port}/${database}?host=${encodeURIComponent(server.host)}`,
+  }
+}

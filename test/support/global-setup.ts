@@ -1,0 +1,62 @@
+/** One PostgreSQL for the whole run, with a template database that every test file clones (database.ts). */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestProject } from 'vitest/node'
+import { queues } from '../../src/background.ts'
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
+import { deploy } from '../../src/migrations.ts'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The server's socket; its database `gridpost` is the template. */
+    postgres: { host: string; port: number; user: string }
+  }
+}
+
+const PREFIX = 'gridpost-test-'
+/** Nothing here outlives the run. */
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '128MB' }
+
+let dataDir: string | undefined
+let postgres: EmbeddedPostgres | undefined
+
+export async function setup(project: TestProject): Promise<void> {
+  await sweep()
+  dataDir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
+  try {
+    postgres = await openEmbeddedPostgres({ dataDir, settings })
+    await deploy(postgres.connection, { queues })
+    const { host, port, user } = postgres.connection
+    project.provide('postgres', { host, port, user })
+  } catch (error) {
+    // vitest tears down only what was set up.
+    await teardown()
+    throw error
+  }
+}
+
+export async function teardown(): Promise<void> {
+  await postgres?.leave()
+  if (dataDir) rmSync(dataDir, { recursive: true, force: true })
+}
+
+/** A run that was killed could not clean up: the next one does. */
+async function sweep(): Promise<void> {
+  for (const name of readdirSync(tmpdir())) {
+    const [, pid] = new RegExp(`^${PREFIX}(\\d+)-`).exec(name) ?? []
+    if (!pid || isAlive(Number(pid))) continue
+    const dataDir = join(tmpdir(), name)
+    const postgres = await openEmbeddedPostgres({ dataDir, settings }).catch(() => undefined)
+    await postgres?.leave()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
