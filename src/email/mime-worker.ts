@@ -1,0 +1,11 @@
+/** The thread that parser.ts starts: one message in, one result out. */
+import { parentPort } from 'node:worker_threads'
+import { parseMail } from './mime.ts'
+
+parentPort?.on('message', async ({ id, raw }: { id: number; raw: Uint8Array }) => {
+  try {
+    parentPort?.postMessage({ id, mail: await parseMail(raw) })
+  } catch (error) {
+    parentPort?.postMessage({ id, error: error instanceof Error ? error.message : String(error) })
+  }
+})

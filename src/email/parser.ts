@@ -1,0 +1,88 @@
+import { Worker } from 'node:worker_threads'
+import type { ParsedMail } from './mime.ts'
+
+/** A message that cannot be parsed: too deep, too long to finish, or it took the thread down. Trying again will not help. */
+export class UnreadableMail extends Error {}
+
+export interface MailParser {
+  /**
+   * Parses a raw message off the main thread, one after the other.
+   * @throws UnreadableMail
+   */
+  parse(raw: Uint8Array): Promise<ParsedMail>
+  close(): Promise<void>
+}
+
+interface Options {
+  /** After so long the thread is ended, and with it whatever the message made it do. */
+  timeoutMs?: number
+  /** The heap of the thread, so that a message cannot take the process down. */
+  maxHeapMb?: number
+}
+
+type Reply = { id: number; mail: ParsedMail } | { id: number; error: string }
+
+interface Underway {
+  id: number
+  resolve(mail: ParsedMail): void
+  reject(error: UnreadableMail): void
+}
+
+/** A parser with a thread of its own, started by its first message and again after one that had to be ended. */
+export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}): MailParser {
+  let worker: Worker | undefined
+  let underway: Underway | undefined
+  let lastId = 0
+  let tail: Promise<unknown> = Promise.resolve()
+
+  function start(): Worker {
+    const started = new Worker(new URL('./mime-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
+    started.on('message', (reply: Reply) => {
+      if (reply.id !== underway?.id) return
+      if ('mail' in reply) underway.resolve(reply.mail)
+      else underway.reject(new UnreadableMail(reply.error))
+    })
+    started.on('error', (error) => end(started, error instanceof Error ? error.message : 'The parser failed'))
+    started.on('exit', () => end(started, 'The parser ended'))
+    // An idle thread does not keep the process alive.
+    started.unref()
+    return started
+  }
+
+  function end(ended: Worker, reason: string): void {
+    if (worker !== ended) return
+    worker = undefined
+    void ended.terminate()
+    underway?.reject(new UnreadableMail(reason))
+  }
+
+  async function parseNow(raw: Uint8Array): Promise<ParsedMail> {
+    worker ??= start()
+    const current = worker
+    const id = ++lastId
+    const timer = setTimeout(() => end(current, `The message could not be read within ${timeoutMs / 1000} s`), timeoutMs)
+    try {
+      return await new Promise((resolve, reject) => {
+        underway = { id, resolve, reject }
+        current.postMessage({ id, raw })
+      })
+    } finally {
+      clearTimeout(timer)
+      underway = undefined
+    }
+  }
+
+  return {
+    parse(raw) {
+      const result = tail.then(() => parseNow(raw))
+      tail = result.catch(() => {})
+      return result
+    },
+    async close() {
+      await tail
+      const last = worker
+      worker = undefined
+      await last?.terminate()
+    },
+  }
+}

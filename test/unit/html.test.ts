@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest'
+import { resolveInHtml, resolveInSubject } from '../../src/email/tokens.ts'
+import { sanitizeHtml, textOfHtml } from '../../src/html.ts'
+
+describe('sanitised HTML', () => {
+  test.each([
+    ['<p onclick="x()">a</p>', '<p>a</p>'],
+    ['<script>alert(1)</script>a', 'a'],
+    ['<style>p{}</style><title>t</title>a', 'a'],
+    ['<a href="javascript:alert(1)">a</a>', '<a>a</a>'],
+    ['<a href=" java\nscript:alert(1)">a</a>', '<a>a</a>'],
+    ['<a href="https://a.example">a</a>', '<a href="https://a.example">a</a>'],
+    ['<img src=x onerror=alert(1)>', '<img src="x" />'],
+    ['<img src="//a.example/x">', '<img />'],
+    ['<iframe src="https://a.example"></iframe>a', 'a'],
+    ['<svg><script>alert(1)</script></svg>a', 'a'],
+    ['<p style="color:red;position:fixed;background:url(//x)">a</p>', '<p style="color:red">a</p>'],
+    ['<p style="color:\\65xpression(1)">a</p>', '<p>a</p>'],
+    ['<form action="x"><input name="a"></form>a', 'a'],
+    ['<base href="//x"><meta http-equiv="refresh" content="0"><link rel="stylesheet" href="x">a', 'a'],
+    ['a < b & c', 'a &lt; b &amp; c'],
+    ['<p>{{field:name}} <a href="{{field:site}}">x</a></p>', '<p>{{field:name}} <a href="{{field:site}}">x</a></p>'],
+  ])('%j is %j', (dirty, clean) => {
+    expect(sanitizeHtml(dirty)).toBe(clean)
+    expect(sanitizeHtml(clean)).toBe(clean)
+  })
+
+  test('of a megabyte made to be slow takes no time', () => {
+    const start = performance.now()
+    for (const part of ['<div>x', '<', '<p style="color:red">', '&lt;', '<iframe>', '<noscript>', '<!--', '<a ']) {
+      const html = part.repeat(1_000_000 / part.length)
+      sanitizeHtml(html)
+      textOfHtml(html)
+    }
+    expect(performance.now() - start).toBeLessThan(8_000)
+  })
+})
+
+describe('the text of HTML', () => {
+  test.each([
+    ['<p>a</p><p>b<br>c</p>', 'a\n\nb\nc'],
+    ['<ul><li>a</li><li>b<ol><li>c</li><li>d</li></ol></li></ul>', '- a\n- b\n  1. c\n  2. d'],
+    ['<p>a</p><blockquote><p>b</p><blockquote>c</blockquote></blockquote>d', 'a\n\n> b\n>\n>> c\nd'],
+    ['<a href="https://a.example/x">here</a> <a href="https://a.example/">a.example</a>', 'here <https://a.example/x> a.example'],
+    ['<a href="mailto:a@b.example">a@b.example</a>', 'a@b.example'],
+    ['<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>', '1\t2\n3'],
+    ['  a\n  b &amp; &lt;c&gt; ', 'a b & <c>'],
+    ['<pre>a\n  b</pre>', 'a\n  b'],
+    ['', ''],
+  ])('%j is %j', (html, text) => {
+    expect(textOfHtml(html)).toBe(text)
+  })
+})
+
+describe('tokens', () => {
+  const fields = new Map([
+    ['name', '<Ann> & "Co"'],
+    ['nested', '{{field:name}}'],
+    ['lines', 'a\r\nBcc: x@y.example\0b'],
+    ['empty', ''],
+  ])
+
+  test('are escaped in HTML', () => {
+    expect(resolveInHtml('Dear {{field:name}}{{field:empty}}!', fields)).toEqual({
+      text: 'Dear &lt;Ann&gt; &amp; &quot;Co&quot;!',
+      unresolved: [],
+    })
+  })
+
+  test('cannot start another header line in a subject', () => {
+    expect(resolveInSubject('{{field:lines}}', fields).text).toBe('a Bcc: x@y.example b')
+  })
+
+  test('are expanded once only', () => {
+    expect(resolveInSubject('{{field:nested}}', fields).text).toBe('{{field:name}}')
+  })
+
+  test('that name no field are empty and listed', () => {
+    expect(resolveInHtml('{{field:gone}}-{{field: name }}-{{field:gone}}-{{field:}}-{{name}}', fields)).toEqual({
+      text: '-&lt;Ann&gt; &amp; &quot;Co&quot;---{{name}}',
+      unresolved: ['gone', ''],
+    })
+  })
+
+  test('that never close cost no time', () => {
+    const start = performance.now()
+    resolveInHtml('{{field:'.repeat(125_000), fields)
+    resolveInHtml(`{{field:${' '.repeat(1_000_000)}`, fields)
+    expect(performance.now() - start).toBeLessThan(1_000)
+  })
+})

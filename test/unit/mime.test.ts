@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { isAutomatic, messageIdOf, readHeaders, recipientAddresses, replyTokens } from '../../src/email/headers.ts'
+import { parseMail } from '../../src/email/mime.ts'
+import { openParser, UnreadableMail } from '../../src/email/parser.ts'
+import { visibleText } from '../../src/email/quote.ts'
+
+const fixture = (name: string) => readFileSync(new URL(`../fixtures/mail/${name}.eml`, import.meta.url))
+const mail = (name: string) => parseMail(fixture(name))
+const raw = (...lines: string[]) => Buffer.from(lines.join('\r\n'))
+
+describe('a reply', () => {
+  test.each([
+    ['gmail-reply', 'Thanks, that works for us.\n\nCan you send it on Tuesday?'],
+    ['outlook-reply', 'Please change the delivery address.\n\nKind regards,\nBob'],
+    ['outlook-german-text', 'Schönen Dank, das nehmen wir für März.\n\nGrüße\nJürgen'],
+    ['apple-reply', 'Fine by me — see you at 10.\n\nAnn'],
+    ['inline-answers', 'Twelve.\n\nBy Friday.'],
+    ['reply-french', 'Merci, c’est parfait.'],
+    ['reply-spanish', 'Gracias, de acuerdo.'],
+    ['reply-japanese', '承知しました。'],
+    ['reply-polish', 'Dziękuję, zgadzam się.'],
+  ])('%s shows only what its sender wrote', async (name, expected) => {
+    expect((await mail(name)).visibleText).toBe(expected)
+  })
+
+  test('tells who wrote it, to whom, about what, and which mail it answers', async () => {
+    expect(await mail('gmail-reply')).toMatchObject({
+      from: { name: 'Ann Lee', email: 'ann@customer.example' },
+      to: ['reply-0123456789abcdef@reply.example.net'],
+      cc: [],
+      subject: 'Re: Our offer',
+      messageId: '<CAFx1=abc@mail.gmail.com>',
+      key: '<CAFx1=abc@mail.gmail.com>',
+      inReplyTo: '<offer-1@example.com>',
+      date: '2026-03-02T10:30:00.000Z',
+      isAutomatic: false,
+      authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+      report: null,
+      attachments: [],
+    })
+  })
+
+  test('in ISO-8859-1 has its umlauts in name, subject and text', async () => {
+    const { from, subject, text } = await mail('outlook-german-text')
+    expect(from.name).toBe('Jürgen Müller')
+    expect(subject).toBe('AW: Angebot für März')
+    expect(text).toContain('Grüße')
+  })
+
+  test('with attachments has them under harmless names, and its HTML without scripts', async () => {
+    const { attachments, html, cc, subject, from } = await mail('nested-multipart')
+    expect(attachments.map(({ name, type }) => [name, type])).toEqual([
+      ['logo.png', 'image/png'],
+      ['Pläne 2026.pdf', 'application/pdf'],
+      ['passwd', 'text/plain'],
+    ])
+    expect(Buffer.from(attachments[1]?.content ?? []).toString()).toBe('%PDF-1.4\n')
+    expect(html).toContain('<b>plan</b>')
+    expect(html).not.toContain('script')
+    expect(cc).toEqual(['x@example.com', 'y@example.com'])
+    expect(subject).toBe('Plans – with files')
+    expect(from.name).toBe('Lee, Ann')
+  })
+
+  test('that passes a mail on keeps what it passes on', async () => {
+    expect((await mail('forwarded')).visibleText).toContain('It does not work.')
+  })
+})
+
+describe('visible text', () => {
+  test.each([
+    [
+      'a sentence that looks like an introduction stays',
+      'On Monday 3 March you wrote:\nthat it is late. Why?',
+      'On Monday 3 March you wrote:\nthat it is late. Why?',
+    ],
+    ['From: in the middle of a text stays', 'Our train:\nFrom: Bern\nat nine.', 'Our train:\nFrom: Bern\nat nine.'],
+    ['an unquoted copy below an introduction goes', 'Yes.\n\nOn 2 Mar 2026 at 10:12, Desk <d@e.example> wrote:\nOld text', 'Yes.'],
+    [
+      'an introduction over three lines goes',
+      'Yes.\n\nOn Mon, 2 Mar 2026 at 10:12,\nDesk of the long name\n<desk@e.example> wrote:\n> Old',
+      'Yes.',
+    ],
+    ['own words right above a Finnish introduction stay', 'Kiitos!\n2.3.2026 klo 10.12 Desk <d@e.example> kirjoitti:\n> Vanha', 'Kiitos!'],
+    ['an answer below the quote stays', '> Old\n> text\n\nNew.', 'New.'],
+    ['Outlook’s divider goes with what is below', 'Yes.\n\n-----Original Message-----\nFrom: x', 'Yes.'],
+    ['nothing of one’s own is nothing', 'On 2 Mar 2026, Desk wrote:\n> Old', ''],
+    ['a signature goes', 'Yes.\n-- \nBob\n+41', 'Yes.'],
+    ['a phone’s line goes', 'Ja.\n\nVon meinem iPhone gesendet', 'Ja.'],
+    ['line ends of every kind are one', 'a\r\nb\rc\nd', 'a\nb\nc\nd'],
+  ])('%s', (_, text, expected) => {
+    expect(visibleText(text)).toBe(expected)
+  })
+
+  test('of 200,000 characters of the worst kind takes no time', () => {
+    const start = performance.now()
+    for (const line of ['On 1 wrote\n', '>\n', 'From: a\n', ' \n', 'a\n', '-----', '1 wrote: '])
+      visibleText(line.repeat(200_000 / line.length))
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+})
+
+describe('a delivery report', () => {
+  test('of Postfix names the mail, the recipient and the reason', async () => {
+    expect((await mail('dsn-postfix')).report).toEqual({
+      originalMessageId: '<offer-1@example.com>',
+      recipients: [
+        {
+          address: 'nobody@customer.example',
+          action: 'failed',
+          status: '5.1.1',
+          diagnostic: '550 5.1.1 <nobody@customer.example>: Recipient address rejected: User unknown',
+        },
+      ],
+    })
+  })
+
+  test('of Exchange tells failed from delayed', async () => {
+    const { report } = await mail('dsn-exchange')
+    expect(report?.originalMessageId).toBe('<offer-1@example.com>')
+    expect(report?.recipients.map(({ address, action, status }) => [address, action, status])).toEqual([
+      ['full@customer.example', 'failed', '5.2.2'],
+      ['slow@customer.example', 'delayed', '4.4.7'],
+    ])
+  })
+
+  test('is not found in a mail that only talks about one', async () => {
+    expect((await mail('gmail-reply')).report).toBeNull()
+  })
+})
+
+describe('an automatic mail', () => {
+  test('is an out-of-office note', async () => {
+    expect((await mail('out-of-office')).isAutomatic).toBe(true)
+  })
+
+  test.each<[string, string, boolean]>([
+    ['Auto-Submitted: auto-replied', 'x', true],
+    ['Auto-Submitted: no', 'x', false],
+    ['Precedence: bulk', 'x', true],
+    ['Precedence: auto_reply', 'x', true],
+    ['Precedence: list', 'x', false],
+    ['X-Autoreply: yes', 'x', true],
+    ['X-Autorespond: vacation', 'x', true],
+    ['Return-Path: <>', 'x', true],
+    ['Return-Path: <a@b.example>', 'x', false],
+    ['X-Auto-Response-Suppress: OOF, AutoReply', 'x', true],
+    ['X-Other: 1', 'Abwesenheitsnotiz: Angebot', true],
+    ['X-Other: 1', 'Re: is your out of office on?', false],
+  ])('%s with the subject "%s": %s', (header, subject, expected) => {
+    expect(isAutomatic(readHeaders(raw(header, '', '')), { from: 'a@b.example', subject })).toBe(expected)
+  })
+})
+
+describe('recipients', () => {
+  const token = '0123456789abcdef'
+  const address = `reply-${token}@reply.example.net`
+
+  test.each([
+    [`Delivered-To: ${address}`],
+    [`X-Original-To: ${address}`],
+    [`To: "Desk, the" <${address}>, b@c.example`],
+    [`To: b@c.example,\r\n\t${address}`],
+    [`Cc: Team: a@b.example, ${address};`],
+    [`Bcc: <${address.toUpperCase()}>`],
+    [`Received: from a by b with SMTP id 1 for <${address}>; Mon, 2 Mar 2026`],
+    [`Received: from a by b with SMTP id 1\r\n for ${address}; Mon, 2 Mar 2026`],
+    [`TO:${address}`],
+  ])('are found in %j', (header) => {
+    expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([token])
+  })
+
+  test.each([
+    [`Subject: ${address}`],
+    [`To: "${address}" <b@c.example>`],
+    [`To: reply-${token}0@reply.example.net`],
+    [`To: reply-${token}@reply.example.net.evil.example`],
+    [`To: xreply-${token}@reply.example.net`],
+    ['X: 1\r\n\r\nTo: reply-0123456789abcdef@reply.example.net'],
+  ])('are not seen in %j', (header) => {
+    expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([])
+  })
+
+  test('are each named once', () => {
+    const headers = readHeaders(raw(`To: ${address}, a@b.example`, `Cc: ${address}, A@b.example`, '', ''))
+    expect(recipientAddresses(headers)).toEqual([address, 'a@b.example'])
+  })
+})
+
+describe('a message that is no proper mail', () => {
+  test.each<[string, Buffer]>([
+    ['nothing', Buffer.alloc(0)],
+    ['no header', raw('', 'text')],
+    ['only a header', raw('From: a@b.example')],
+    ['NUL', raw('From: a\0b@c.example', 'Subject: a\0b', '', 'te\0xt')],
+    ['random bytes', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7919) % 256))],
+    ['an unclosed part', raw('Content-Type: multipart/mixed; boundary=x', '', '--x', 'Content-Type: text/plain', '', 'a')],
+    ['an unknown charset', raw('Content-Type: text/plain; charset=nonsense', '', 'a')],
+    ['broken base64', raw('Content-Type: text/plain', 'Content-Transfer-Encoding: base64', '', '!!!!')],
+  ])('(%s) gives a result without NUL', async (_, bytes) => {
+    const result = await parseMail(bytes)
+    const { attachments: __, ...told } = result
+    expect(JSON.stringify(told)).not.toContain('\\u0000')
+    expect(result.key).not.toBe('')
+  })
+
+  test('of any bytes never throws', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uint8Array({ maxLength: 300 }),
+        fc.constantFrom('', 'From: a\r\n', 'Content-Type: text/html\r\n\r\n'),
+        async (bytes, head) => {
+          await parseMail(Buffer.concat([Buffer.from(head), bytes]))
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  test('has its Message-ID only where that is one', () => {
+    expect(messageIdOf('<a@b.example>')).toBe('<a@b.example>')
+    expect(messageIdOf('a@b.example')).toBeNull()
+    expect(messageIdOf('<a b>')).toBeNull()
+    expect(messageIdOf('<a\r\nBcc: x>')).toBeNull()
+    expect(messageIdOf(`<${'a'.repeat(300)}>`)).toBeNull()
+  })
+})
+
+describe('the parser’s thread', () => {
+  const parser = openParser()
+  afterAll(() => parser.close())
+
+  test('gives the same result, attachments included', async () => {
+    const result = await parser.parse(fixture('nested-multipart'))
+    expect(result.attachments.map(({ content }) => content.byteLength)).toEqual([70, 9, 8])
+    expect(result.visibleText).toBe('See the plan.')
+  })
+
+  test('answers many at once', async () => {
+    const results = await Promise.all(['gmail-reply', 'apple-reply', 'dsn-postfix'].map((name) => parser.parse(fixture(name))))
+    expect(results.map(({ subject }) => subject)).toEqual(['Re: Our offer', 'Re: Meeting', 'Undelivered Mail Returned to Sender'])
+  })
+
+  test('says that a message is unreadable, and reads the next', async () => {
+    const deep = Array.from({ length: 200 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}\r\n`).join('')
+    await expect(parser.parse(Buffer.from(deep))).rejects.toThrow(UnreadableMail)
+    expect((await parser.parse(fixture('apple-reply'))).subject).toBe('Re: Meeting')
+  })
+
+  test('is ended when a message takes too long, and started again', async () => {
+    const hasty = openParser({ timeoutMs: 1 })
+    await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow('could not be read within')
+    await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow(UnreadableMail)
+    await hasty.close()
+  })
+
+  test('reads 25 MB', async () => {
+    const big = raw(
+      'To: a@b.example',
+      'Content-Type: multipart/mixed; boundary=x',
+      '',
+      '--x',
+      'Content-Type: application/pdf',
+      'Content-Transfer-Encoding: base64',
+      '',
+      Buffer.alloc(25_000_000, 'QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9wcXJzdHV2d3h5\r\n').toString(),
+      '--x--',
+    )
+    expect((await parser.parse(big)).attachments[0]?.content.byteLength).toBeGreaterThan(17_000_000)
+  })
+})
