@@ -33,7 +33,8 @@ export async function diffSchemas(connection: pg.PoolConfig, from: string | null
 const datamodel = (content: string): DiffTarget => ({ tag: 'schemaDatamodel', files: [{ path: 'schema.prisma', content }] })
 
 async function openEngine(connection: pg.PoolConfig, schema: string): Promise<SchemaEngine> {
-  await (loading ??= load())
+  loading ??= load()
+  await loading
   const adapter = bindMigrationAwareSqlAdapterFactory(new PrismaPg(connection))
   return bindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter)
 }

@@ -1,0 +1,179 @@
+/** The running service for tests, over real HTTP; each test makes an account of its own. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { afterAll } from 'vitest'
+import { createAccount, createUser } from '../../src/accounts/service.ts'
+import { buildApp } from '../../src/app.ts'
+import { startSession } from '../../src/auth/sessions.ts'
+import { works } from '../../src/background.ts'
+import { type Client, createClient } from '../../src/client.ts'
+import { openDatabase } from '../../src/db.ts'
+import { openJobs } from '../../src/jobs.ts'
+import type { NewKey } from '../../src/keys/schema.ts'
+import { insertKey } from '../../src/keys/service.ts'
+import { createLimits } from '../../src/limits.ts'
+import { type Letter } from '../../src/mailer.ts'
+import type { Deps } from '../../src/scope.ts'
+import { readSettings } from '../../src/settings.ts'
+import { openStorage } from '../../src/storage.ts'
+import { startWork } from '../../src/work.ts'
+import { testDatabase } from './database.ts'
+
+export interface Person {
+  id: number
+  email: string
+  name: string
+  password: string
+  timezone: string
+  /** The value of the session cookie. */
+  session: string
+}
+
+/** Who asks: a key (its secret), a person (their session), or nobody. */
+export type Caller = string | Person | null
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  body: any
+}
+
+export interface As {
+  get(path: string, headers?: Record<string, string>): Promise<Answer>
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
+  /** Any request, raw. */
+  send(path: string, init: RequestInit): Promise<Answer>
+  rpc: Client
+}
+
+/** Starts the service on a port of its own for the tests of one file. @param environment settings that differ */
+export async function testApp(environment: Record<string, string> = {}, { worker = false }: { worker?: boolean } = {}) {
+  const database = await testDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-files-'))
+  const settings = readSettings({
+    DATA_DIR: dataDir,
+    SECRET_KEY: 'a key for tests, long enough to be one',
+    RATE_LIMIT_PER_MINUTE: '0',
+    RATE_LIMIT_PER_HOUR: '0',
+    LOG_LEVEL: 'silent',
+    SMTP_ALLOW_PRIVATE: 'true',
+    ...environment,
+  })
+  const log = pino({ level: settings.logLevel })
+  const db = openDatabase(database.connection)
+  const jobs = await openJobs(database.connection, db, worker, (error) => log.error({ err: error }))
+  const letters: Letter[] = []
+  let now: Date | null = null
+  let url = 'http://localhost'
+  const deps: Deps = {
+    db,
+    settings,
+    jobs,
+    storage: openStorage(settings.storage),
+    mailer: { send: async (letter) => void letters.push(letter), close: () => {} },
+    limits: createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour }),
+    log: log as unknown as Deps['log'],
+    clock: () => now ?? new Date(),
+    publicUrl: () => settings.publicUrl ?? url,
+  }
+  const server = await buildApp(deps)
+  await server.listen({ port: 0, host: '127.0.0.1' })
+  url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
+  if (worker) await startWork(deps, works)
+  afterAll(async () => {
+    await jobs.stop()
+    await server.close()
+    await db.close()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+
+  function as(caller: Caller): As {
+    const credentials: Record<string, string> =
+      caller === null ? {} : typeof caller === 'string' ? { authorization: `Bearer ${caller}` } : { cookie: `gridpost_session=${caller.session}` }
+    async function send(path: string, init: RequestInit): Promise<Answer> {
+      const response = await fetch(url + path, { ...init, headers: { ...credentials, ...(init.headers as Record<string, string>) } })
+      const text = await response.text()
+      const isJson = response.headers.get('content-type')?.startsWith('application/json')
+      return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+    }
+    return {
+      send,
+      get: (path, headers = {}) => send(path, { method: 'GET', headers }),
+      post: (path, body, headers = {}) =>
+        send(path, {
+          method: 'POST',
+          ...(body === undefined ? { headers } : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } }),
+        }),
+      rpc: createClient({ baseUrl: url, headers: credentials }),
+    }
+  }
+
+  async function person(accountId: number, name: string, timezone = 'UTC'): Promise<Person> {
+    const user = newPerson(name, timezone)
+    const id = await createUser(db, accountId, user, deps.clock())
+    return { ...user, id, session: await startSession(db, id, deps.clock()) }
+  }
+
+  /** A fresh account: one space with all roles, a second space, a stranger in an account of their own, and keys. */
+  async function account({ timezone = 'UTC' }: { timezone?: string } = {}) {
+    const at = deps.clock()
+    const ownerUser = newPerson('Olga Owner', timezone)
+    const { accountId, ownerId } = await createAccount(db, 'Test', ownerUser, at)
+    const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(db, ownerId, at) }
+    const [admin, member, viewer] = [await person(accountId, 'Ada Admin', timezone), await person(accountId, 'Max Member', timezone), await person(accountId, 'Vera Viewer', timezone)]
+    const strangerUser = newPerson('Sam Stranger', timezone)
+    const other = await createAccount(db, 'Other', strangerUser, at)
+    const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(db, other.ownerId, at) }
+    const space = await makeSpace(accountId, ownerId, { [admin.id]: 'admin', [member.id]: 'member', [viewer.id]: 'viewer' })
+    const otherSpace = await makeSpace(accountId, ownerId, {})
+    const keyOf = async (actor: { accountId: number; userId: number }, input: Partial<NewKey> & Pick<NewKey, 'kind'>) =>
+      (await insertKey(db, actor, { name: 'Test key', ...input }, at)).secret
+    const keys = {
+      account: await keyOf({ accountId, userId: ownerId }, { kind: 'account' }),
+      accountReadOnly: await keyOf({ accountId, userId: ownerId }, { kind: 'account', read_only: true }),
+      accountOtherSpace: await keyOf({ accountId, userId: ownerId }, { kind: 'account', space_ids: [otherSpace] }),
+      personal: await keyOf({ accountId, userId: member.id }, { kind: 'personal' }),
+      personalViewer: await keyOf({ accountId, userId: viewer.id }, { kind: 'personal' }),
+      personalOutsider: await keyOf({ accountId: other.accountId, userId: other.ownerId }, { kind: 'personal' }),
+      accountOutsider: await keyOf({ accountId: other.accountId, userId: other.ownerId }, { kind: 'account' }),
+    }
+    return { id: accountId, owner, admin, member, viewer, outsider, space, otherSpace, keys, keyOf }
+  }
+
+  async function makeSpace(accountId: number, ownerId: number, roles: Record<number, string>): Promise<number> {
+    const { id } = await db.prisma.space.create({ data: { accountId, name: `Space ${randomBytes(3).toString('hex')}` } })
+    const members = [{ userId: ownerId, role: 'admin' }, ...Object.entries(roles).map(([userId, role]) => ({ userId: Number(userId), role }))]
+    await db.prisma.spaceMember.createMany({ data: members.map((member) => ({ ...member, spaceId: id, accountId })) })
+    return id
+  }
+
+  return {
+    url,
+    deps,
+    db,
+    settings,
+    /** Letters that the operator's mailer was given. */
+    letters,
+    as,
+    account,
+    person,
+    makeSpace,
+    /** Sets the service's clock; null lets it run again. */
+    setClock: (instant: Date | null) => {
+      now = instant
+    },
+  }
+}
+
+export type TestApp = Awaited<ReturnType<typeof testApp>>
+export type TestAccount = Awaited<ReturnType<TestApp['account']>>
+
+/** Argon2 takes 50 ms on purpose; most tests never sign in by password, so all people share one hash's worth of patience. */
+function newPerson(name: string, timezone: string): Omit<Person, 'id' | 'session'> {
+  return { name, timezone, email: `${name.split(' ')[0]?.toLowerCase()}.${randomBytes(5).toString('hex')}@example.com`, password: 'correct horse battery' }
+}

@@ -1,0 +1,9 @@
+/** A process that uses the embedded database of the folder it is given, until its input ends. Tests start it and kill it. */
+import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
+
+const postgres = await openEmbeddedPostgres({ dataDir: process.argv[2] ?? '', settings: { fsync: 'off' } })
+console.log('open')
+process.stdin.resume().on('end', async () => {
+  await postgres.leave()
+  process.exit()
+})
