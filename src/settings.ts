@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+
+const Port = z.coerce.number().int().min(0).max(65535)
+const Count = z.coerce.number().int().min(0)
+const YesNo = z.enum(['true', 'false']).transform((text) => text === 'true')
+const List = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean),
+)
+
+/** The environment, as docs/operations.md lists it. An empty variable counts as absent. */
+const Environment = z.object({
+  PORT: Port.default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  DATA_DIR: z.string().default('.data'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
+  SECRET_KEY: z.string().min(32, 'must have 32 characters or more').optional(),
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
+  CATCH_DOMAIN: z.hostname('must be a host name').default('reply.localhost'),
+  ROLE: z.enum(['web', 'worker', 'all']).default('all'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  RATE_LIMIT_PER_MINUTE: Count.default(600),
+  RATE_LIMIT_PER_HOUR: Count.default(20_000),
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
+  MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
+  TRUST_PROXY: z.string().optional(),
+  CORS_ORIGINS: List.default([]),
+  SMTP_ALLOW_PRIVATE: YesNo.optional(),
+  STORAGE: z.string().optional(),
+  PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
+})
+
+/** What the service was started with. Every setting has one place: the environment. */
+export interface Settings {
+  port: number
+  host: string
+  dataDir: string
+  /** Absent: the embedded default. */
+  databaseUrl: string | undefined
+  secretKey: Buffer
+  /** Without a trailing slash. Absent: the address that is listened on. */
+  publicUrl: string | undefined
+  catchDomain: string
+  role: 'web' | 'worker' | 'all'
+  logLevel: string
+  /** 0 is no limit. */
+  rateLimitPerMinute: number
+  rateLimitPerHour: number
+  smtpUrl: string | undefined
+  mailFrom: string
+  trustProxy: boolean | string
+  corsOrigins: string[]
+  smtpAllowPrivate: boolean
+  /** A folder, or s3://bucket?endpoint=…&region=…. */
+  storage: string
+  personalKeysOnStandaloneTasks: boolean
+}
+
+/** A setting that is wrong, in one line that names it. */
+export class SettingsError extends Error {}
+
+/**
+ * Reads and checks the settings. On the embedded default a secret key is made once and kept in DATA_DIR.
+ * @throws SettingsError naming each variable that is wrong
+ */
+export function readSettings(environment: Record<string, string | undefined> = process.env): Settings {
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = Environment.safeParse(given)
+  if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '))
+  const env = parsed.data
+  const dataDir = resolve(env.DATA_DIR)
+  if (env.DATABASE_URL && !env.SECRET_KEY) throw new SettingsError('SECRET_KEY: is required with DATABASE_URL')
+  return {
+    port: env.PORT,
+    host: env.HOST,
+    dataDir,
+    databaseUrl: env.DATABASE_URL,
+    secretKey: Buffer.from(env.SECRET_KEY ?? keptSecretKey(dataDir)),
+    publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
+    catchDomain: env.CATCH_DOMAIN.toLowerCase(),
+    role: env.ROLE,
+    logLevel: env.LOG_LEVEL,
+    rateLimitPerMinute: env.RATE_LIMIT_PER_MINUTE,
+    rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,
+    smtpUrl: env.SMTP_URL,
+    mailFrom: env.MAIL_FROM,
+    trustProxy: env.TRUST_PROXY === 'true' ? true : env.TRUST_PROXY === 'false' ? false : (env.TRUST_PROXY ?? false),
+    corsOrigins: env.CORS_ORIGINS,
+    smtpAllowPrivate: env.SMTP_ALLOW_PRIVATE ?? !env.DATABASE_URL,
+    storage: env.STORAGE ?? join(dataDir, 'files'),
+    personalKeysOnStandaloneTasks: env.PERSONAL_KEYS_ON_STANDALONE_TASKS,
+  }
+}
+
+/** Two processes that start at once agree: the file is only ever created, by one of them. */
+function keptSecretKey(dataDir: string): string {
+  const path = join(dataDir, 'secret-key')
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(path, randomBytes(32).toString('base64url'), { flag: 'wx', mode: 0o600 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new SettingsError(`DATA_DIR: ${(error as Error).message}`)
+  }
+  const key = readFileSync(path, 'utf8')
+  if (key.length < 32) throw new SettingsError(`DATA_DIR: ${path} does not hold a secret key`)
+  return key
+}
