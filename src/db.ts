@@ -1,0 +1,136 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
+
+/** Hand-written SQL: `sql` binds every value; fragments compose. */
+export const { sql, join, raw, empty } = Prisma
+export type Sql = Prisma.Sql
+export type Tx = Prisma.TransactionClient
+
+/** A name as a quoted identifier. Names come from the field list or the code, never straight from a caller. */
+export function ident(name: string): Sql {
+  if (name.includes('\0')) throw new Error('An identifier cannot contain NUL')
+  return raw(`"${name.replaceAll('"', '""')}"`)
+}
+
+export interface Database {
+  /**
+   * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
+   * the wire, int8 and numeric as numbers. `name` makes it a named statement; use it for a bounded set of texts only.
+   */
+  query<Row>(statement: Sql, name?: string): Promise<Row[]>
+  /** Like `query`, answering how many rows were changed. */
+  execute(statement: Sql): Promise<number>
+  /** All or nothing. What runs inside, `query` included, uses its one connection; a transaction inside joins it. */
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Whether a transaction is under way here. */
+  inTransaction(): boolean
+  /** Prisma for plain rows: the transaction under way, or else the client on the pool. */
+  readonly prisma: Tx
+  /** A connection of its own, for LISTEN, COPY and concurrent index builds. The caller ends it. */
+  connect(): Promise<pg.Client>
+  close(): Promise<void>
+}
+
+interface Underway {
+  client?: pg.PoolClient
+  tx?: Tx
+}
+
+const underway = new AsyncLocalStorage<Underway>()
+
+/**
+ * Opens the pool. One pool serves Prisma and hand-written statements; connections live ten minutes at most, because
+ * each keeps a catalogue cache of every user table it has touched (docs/decisions/0001-typed-tables.md).
+ */
+export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: number } = {}): Database {
+  const connection: pg.PoolConfig = {
+    ...config,
+    max: size,
+    connectionTimeoutMillis: 2_000,
+    maxLifetimeSeconds: 600,
+    idleTimeoutMillis: 30_000,
+    options:
+      '-c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
+    types: wireTypes,
+  }
+  const pool = new TransactionPool(connection)
+  // An idle connection that the server closes is only noise: the pool opens another.
+  pool.on('error', () => {})
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
+
+  async function run(statement: Sql, name?: string): Promise<pg.QueryResult> {
+    const client = underway.getStore()?.client ?? pool
+    return client.query({ text: statement.text, values: statement.values, ...(name && { name }) })
+  }
+
+  return {
+    query: async <Row>(statement: Sql, name?: string) => (await run(statement, name)).rows as Row[],
+    execute: async (statement) => (await run(statement)).rowCount ?? 0,
+    transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
+      const outer = underway.getStore()?.tx
+      if (outer) return fn(outer)
+      const store: Underway = {}
+      return underway.run(store, () =>
+        prisma
+          .$transaction((tx) => {
+            store.tx = tx
+            return fn(tx)
+          })
+          // Whatever was left running by `fn` must not reach a connection that is somebody else's by now.
+          .finally(() => {
+            delete store.client
+            delete store.tx
+          }),
+      )
+    },
+    inTransaction: () => underway.getStore()?.tx !== undefined,
+    get prisma() {
+      return underway.getStore()?.tx ?? prisma
+    },
+    connect: async () => {
+      const { max: _, ...single } = connection
+      const client = new pg.Client(single)
+      await client.connect()
+      return client
+    },
+    close: async () => {
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}
+
+/** Tells the transaction that asks for a connection which one it got, so that hand-written statements run on it too. */
+class TransactionPool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: Parameters<pg.Pool['connect']>[0]): void
+  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
+    if (callback) {
+      super.connect(callback)
+      return undefined
+    }
+    return super.connect().then((client) => {
+      const store = underway.getStore()
+      if (store) store.client = client
+      return client
+    })
+  }
+}
+
+const INT8 = 20
+const NUMERIC = 1700
+const AS_TEXT = new Set([1082, 1083, 1114, 1184])
+
+/** Dates stay text: pg's own parsers make Date objects, at half the throughput, in the zone of the machine. */
+const wireTypes: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === INT8 || oid === NUMERIC) return Number
+    if (AS_TEXT.has(oid)) return String
+    return pg.types.getTypeParser(oid, format)
+  }) as typeof pg.types.getTypeParser,
+}
+
+/** The instant of a request as the database keeps it: without fractions. */
+export const toTheSecond = (instant: Date) => new Date(Math.trunc(instant.getTime() / 1000) * 1000)
