@@ -1,0 +1,68 @@
+/** What a process is made of, and what a service gets to act with. */
+import type { FastifyBaseLogger } from 'fastify'
+import { type Actor, systemActor } from './access.ts'
+import type { Database, Tx } from './db.ts'
+import type { Jobs } from './jobs.ts'
+import type { Limits } from './limits.ts'
+import type { Mailer } from './mailer.ts'
+import type { Settings } from './settings.ts'
+import type { Storage } from './storage.ts'
+
+/** One of each a process. */
+export interface Deps {
+  db: Database
+  settings: Settings
+  jobs: Jobs
+  storage: Storage
+  mailer: Mailer
+  limits: Limits
+  log: FastifyBaseLogger
+  /** The time; tests set it. */
+  clock: () => Date
+  /** Where callers reach the service, without a trailing slash. */
+  publicUrl: () => string
+}
+
+/** What a service acts with. It need not ask whether it may: the procedure has. */
+export interface Scope {
+  db: Database
+  actor: Actor
+  now: Date
+  settings: Settings
+  jobs: Jobs
+  storage: Storage
+  mailer: Mailer
+  log: FastifyBaseLogger
+  publicUrl: () => string
+  /** The way to write: all or nothing, together with the answer kept for an Idempotency-Key. */
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Names inputs that a rule makes the server ignore, in the header X-Ignored. */
+  ignored(...names: string[]): void
+  /** The version that the caller believes to change (If-Match); undefined when it does not say. */
+  expectedVersion: number | undefined
+  /** Tells the caller the version of the row that it gets (ETag). */
+  tagged(version: number): void
+}
+
+/** For jobs and scripts, which act on behalf of nobody. */
+export function systemScope(deps: Deps): Scope {
+  return {
+    ...scopeParts(deps),
+    actor: systemActor,
+    now: deps.clock(),
+    log: deps.log,
+    ignored: () => {},
+    expectedVersion: undefined,
+    tagged: () => {},
+  }
+}
+
+export const scopeParts = ({ db, settings, jobs, storage, mailer, publicUrl }: Deps) => ({
+  db,
+  settings,
+  jobs,
+  storage,
+  mailer,
+  publicUrl,
+  transaction: db.transaction,
+})
