@@ -1,0 +1,310 @@
+/**
+ * The procedure builders. A procedure says what it needs (a right on a space, a table, a record) and who may call it;
+ * what reaches its service has been checked, and comes with a scope to act in.
+ */
+import { initTRPC } from '@trpc/server'
+import type { FastifyBaseLogger } from 'fastify'
+import type { OpenApiMeta } from 'trpc-to-openapi'
+import {
+  type Access,
+  type Actor,
+  type Admission,
+  type Asking,
+  admit,
+  authenticate,
+  type Callers,
+  type Credentials,
+  type Right,
+  type Role,
+  recordTarget,
+  roleOf,
+  type SpaceRow,
+  spaceTarget,
+  type TableRow,
+  type Target,
+  tableTarget,
+} from './access.ts'
+import { AppError, answerOf, badInputs, type ErrorBody, forbidden, type Issue } from './errors.ts'
+import { once } from './idempotency.ts'
+import { type Deps, type Scope, scopeParts } from './scope.ts'
+
+/** One HTTP request: a REST call, or a batch of RPC calls. */
+export interface RequestContext {
+  deps: Deps
+  requestId: string
+  log: FastifyBaseLogger
+  ip: string
+  userAgent: string
+  credentials: Credentials
+  isCrossSite: boolean
+  now: Date
+  /** One per call of a batch, in order. */
+  idempotencyKeys: string[]
+  ifMatch: string | undefined
+  setHeader(name: string, value: string): void
+  /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
+  onUse(actor: Actor, lastSeenAt: string | null): void
+  setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
+  /** REST: what was found out before the body was read. */
+  admission?: Admission | undefined
+}
+
+export interface Meta extends Record<string, unknown> {
+  access?: Access
+  /** Set by `rest`. */
+  openapi?: NonNullable<OpenApiMeta['openapi']>
+  status?: number
+  isList?: boolean
+  /** REST answers `rows`; these headers carry the rest. */
+  example?: { input?: unknown; output: unknown }
+  /** A key in the body that only a browser session may set. */
+  sessionOnlyKey?: 'attachments'
+  /** Bytes of a JSON body; 1 MB unless told. */
+  bodyLimit?: number
+  /** Whether an Idempotency-Key counts. */
+  isRepeatable?: boolean
+}
+
+const t = initTRPC
+  .meta<Meta>()
+  .context<RequestContext>()
+  .create({
+    errorFormatter: ({ error, shape, ctx }) => {
+      const { status, body } = answerOf(error, ctx?.requestId ?? '')
+      const data: ErrorBody & { httpStatus: number } = { ...body, httpStatus: status }
+      return { ...shape, message: body.message, data }
+    },
+  })
+
+export const { router, createCallerFactory } = t
+
+/** The REST face of a procedure, and its page in the OpenAPI document. */
+export function rest(
+  method: 'GET' | 'POST',
+  path: `/${string}`,
+  summary: string,
+  more: {
+    description: string
+    tags: [string]
+    example: { input?: unknown; output: unknown }
+    /** Statuses beyond those that every operation of its kind can answer. */
+    errors?: Record<number, string>
+    status?: number
+    isList?: boolean
+    bodyLimit?: number
+    isRepeatable?: boolean
+    sessionOnlyKey?: 'attachments'
+  },
+): Meta {
+  const { description, tags, errors, example, ...rest } = more
+  return { openapi: { method, path, summary, description, tags, errorResponses: errors ?? {} }, example, ...rest }
+}
+
+const MB = 1_048_576
+/** Bytes of a JSON body, unless a procedure says otherwise (contract.md §1). */
+export const BODY_LIMIT = MB
+/** Bytes of a JSON body that carries a batch. */
+export const BATCH_BODY_LIMIT = 10 * MB
+
+/** What `admit` needs of a request. */
+export function askingOf(ctx: RequestContext): Asking {
+  const { deps, credentials, ip, now, isCrossSite } = ctx
+  return {
+    db: deps.db,
+    credentials,
+    ip,
+    now,
+    isCrossSite,
+    onAuthenticated: async (actor, { lastSeenAt }) => {
+      ctx.onUse(actor, lastSeenAt)
+      const budget = await deps.limits.take(actor, now).catch((error: unknown) => {
+        if (error instanceof AppError && error.retryAfterSeconds !== undefined) {
+          ctx.setHeader('x-ratelimit-remaining', '0')
+          ctx.setHeader('x-ratelimit-reset', String(error.retryAfterSeconds))
+          ctx.setHeader('x-ratelimit-scope', actor.kind === 'account' ? 'account' : 'user')
+        }
+        throw error
+      })
+      if (!budget) return
+      ctx.setHeader('x-ratelimit-limit', String(budget.limit))
+      ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
+      ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
+      ctx.setHeader('x-ratelimit-scope', budget.scope)
+    },
+  }
+}
+
+/** A scope for a request whose caller is known: for procedures, and for plain routes. */
+export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
+  return {
+    ...scopeParts(ctx.deps),
+    actor,
+    now: ctx.now,
+    log: ctx.log,
+    ignored: (...names) => {
+      if (names.length) ctx.setHeader('x-ignored', names.join(', '))
+    },
+    expectedVersion: versionOf(ctx.ifMatch),
+    tagged: (version) => ctx.setHeader('etag', `"${version}"`),
+  }
+}
+
+/** `"3"` and `W/"3"` are version 3; `*` is any; what is neither can never match. */
+function versionOf(ifMatch: string | undefined): number | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  return Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(ifMatch)?.[1] ?? -1)
+}
+
+const withAccess = (access: Access) =>
+  t.procedure.meta({ access }).use(async ({ ctx, type, path, meta, getRawInput, batchIndex, next }) => {
+    const raw = await rawInput(ctx, access, getRawInput)
+    const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
+    const { actor, row } = ctx.admission ?? (await admit(askingOf(ctx), access, type === 'mutation', ids))
+    if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null)
+      throw forbidden('Attachments cannot be set via the public API')
+    refuseBrokenText(raw)
+
+    const scope = scopeOf(ctx, actor)
+    const proceed = () => next({ ctx: { ...ctx, scope, row } })
+    const key = ctx.idempotencyKeys[batchIndex]
+    if (!key || !meta?.isRepeatable) return proceed()
+    return repeatable(ctx, actor, { path, key, raw }, proceed)
+  })
+
+type Proceed<Result> = () => Promise<Result>
+
+async function repeatable<Result extends { ok: boolean }>(
+  ctx: RequestContext,
+  actor: Actor,
+  { path, key, raw }: { path: string; key: string; raw: unknown },
+  proceed: Proceed<Result>,
+): Promise<Result> {
+  const { db, settings } = ctx.deps
+  const { answer, isReplay } = await once(
+    { db, secretKey: settings.secretKey, actor, now: ctx.now, operation: path, key, input: raw },
+    async () => {
+      const result = await proceed()
+      // Thrown, so that the transaction is undone; tRPC hands errors on as values.
+      if (!result.ok) throw (result as unknown as { error: unknown }).error
+      return result
+    },
+  )
+  if (isReplay) ctx.setHeader('idempotent-replayed', 'true')
+  return answer
+}
+
+async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await getRawInput()
+  } catch (error) {
+    // A body that cannot be read: but who has no credentials is told so first.
+    if (!ctx.admission && access.callers.length) await authenticate(askingOf(ctx))
+    throw error
+  }
+}
+
+interface Options {
+  effect?: 'read' | 'write'
+  idsIn?: 'path' | 'body'
+  isSilent?: boolean
+  isOwnerOnly?: boolean
+}
+
+/** Needs no id: something of the caller's own, or of its account. */
+export const accountProcedure = (allowed: Callers, options: Options = {}) =>
+  withAccess({ callers: allowed, target: null, right: 'read', ...options })
+
+/** On something that a feature knows how to find. `ctx.row` is what its target selects. */
+export function targetProcedure<Row extends object>(target: Target<Row>, right: Right, allowed: Callers, options: Options = {}) {
+  return withAccess({ callers: allowed, target: target as Target, right, ...options }).use(({ ctx, next }) =>
+    next({ ctx: { ...ctx, row: ctx.row as Row } }),
+  )
+}
+
+/** On the space named `space_id`. */
+export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(spaceTarget, right, allowed, options).use(({ ctx, next }) =>
+    next({ ctx: { ...ctx, space: spaceOf(ctx.row, ctx.scope.actor) } }),
+  )
+
+/** On the table named `table_id`. */
+export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(tableTarget, right, allowed, options).use(({ ctx, next }) =>
+    next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor) } }),
+  )
+
+/** On the record named `table_id`, `record_id`. */
+export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(recordTarget, right, allowed, options).use(({ ctx, next }) =>
+    next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor), record: { id: ctx.row.record_id, version: ctx.row.record_version } } }),
+  )
+
+export interface SpaceRef {
+  id: number
+  account_id: number
+  name: string
+  /** Of the acting user. */
+  role: Role
+}
+
+export interface TableRef extends SpaceRef {
+  space_id: number
+  version: number
+}
+
+export interface RecordRef {
+  id: number
+  version: number
+}
+
+// A checked row has a role: `checkSpace` refuses who has none.
+export const spaceOf = (row: SpaceRow, actor: Actor): SpaceRef => ({
+  id: row.space_id,
+  account_id: row.account_id,
+  name: row.space_name,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})
+
+export const tableOf = (row: TableRow, actor: Actor): TableRef => ({
+  id: row.table_id,
+  space_id: row.space_id,
+  account_id: row.account_id,
+  name: row.table_name,
+  version: row.table_version,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})
+
+/**
+ * NUL cannot be stored, and half a surrogate pair is no text: 400 wherever they stand (contract.md §1).
+ * @throws AppError 400 naming each place
+ */
+export function refuseBrokenText(value: unknown): void {
+  const issues: Issue[] = []
+  walk(value, [], issues)
+  if (issues.length) throw badInputs(issues)
+}
+
+function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) issues.push({ path: [...path], message: 'must not contain NUL' })
+    else if (!value.isWellFormed()) issues.push({ path: [...path], message: 'must not contain half a surrogate pair' })
+  } else if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) step(value[index], index, path, issues)
+  } else if (value && typeof value === 'object') {
+    for (const key of Object.keys(value)) {
+      if (key.includes('\0') || !key.isWellFormed())
+        issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
+      step((value as Record<string, unknown>)[key], key, path, issues)
+    }
+  }
+}
+
+function step(value: unknown, key: string | number, path: (string | number)[], issues: Issue[]): void {
+  if (value === null || (typeof value !== 'string' && typeof value !== 'object')) return
+  if (path.length > MAX_DEPTH) throw badInputs([{ path: path.slice(0, 1), message: `must not be nested deeper than ${MAX_DEPTH}` }])
+  path.push(key)
+  walk(value, path, issues)
+  path.pop()
+}
+
+const MAX_DEPTH = 64
