@@ -1,0 +1,170 @@
+/** The HTTP application: plugins, RPC, REST, plain routes. It does not listen; `main.ts` and the tests do. */
+import { randomBytes } from 'node:crypto'
+import fastifyCookie from '@fastify/cookie'
+import fastifyCors from '@fastify/cors'
+import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { authenticate, type Credentials } from './access.ts'
+import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
+import { mountDocs } from './docs.ts'
+import { answerOf } from './errors.ts'
+import { mountHealth } from './health.ts'
+import { noteKeyUse } from './keys/service.ts'
+import { API_VERSION } from './openapi.ts'
+import { mountRest } from './rest.ts'
+import { apiDocument, appRouter, mountRoutes } from './router.ts'
+import type { Deps } from './scope.ts'
+import { looksLikeKey, tokenHash } from './secrets.ts'
+import { askingOf, type RequestContext } from './trpc.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    context: RequestContext
+  }
+  interface FastifyContextConfig {
+    /** Whether a body that cannot be read is told of only to those who may call. */
+    needsCredentials?: boolean
+  }
+}
+
+const RPC_BODY_LIMIT = 4 * 1_048_576
+
+export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+  const { settings } = deps
+  const app = Fastify({
+    // Fastify's own two lines a request are replaced by one, below.
+    loggerInstance: deps.log as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: () => `req-${randomBytes(8).toString('hex')}`,
+    trustProxy: settings.trustProxy,
+    bodyLimit: RPC_BODY_LIMIT,
+    // A batch of RPC calls names all its procedures in one path segment.
+    routerOptions: { maxParamLength: 5_000 },
+    forceCloseConnections: 'idle',
+  })
+
+  app.decorateRequest('context')
+  app.addHook('onRequest', async (request, reply) => {
+    request.context = contextOf(deps, request, reply)
+    reply.header('x-request-id', request.id)
+    reply.header('x-api-version', API_VERSION)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, routeOptions } = request
+    request.log.info({ method, route: routeOptions.url ?? 'none', status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
+  })
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
+  app.setNotFoundHandler((_, reply) => reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: reply.request.id }))
+
+  await app.register(fastifyCookie)
+  if (settings.corsOrigins.length) {
+    await app.register(fastifyCors, {
+      origin: settings.corsOrigins,
+      credentials: true,
+      exposedHeaders: [
+        'x-total-count',
+        'x-next-cursor',
+        'x-request-id',
+        'x-ignored',
+        'etag',
+        'idempotent-replayed',
+        'retry-after',
+        'x-ratelimit-limit',
+        'x-ratelimit-remaining',
+        'x-ratelimit-reset',
+        'x-ratelimit-scope',
+      ],
+    })
+  }
+  await app.register(fastifyTRPCPlugin, {
+    prefix: '/trpc',
+    trpcOptions: {
+      router: appRouter,
+      createContext: ({ req }: { req: FastifyRequest }) => req.context,
+      allowMethodOverride: true,
+      onError: ({ error, path, ctx }: { error: Error; path: string | undefined; ctx: RequestContext | undefined }) => {
+        const answer = answerOf(error, ctx?.requestId ?? '')
+        for (const [name, value] of Object.entries(answer.headers)) ctx?.setHeader(name, value)
+        if (answer.isFault) ctx?.log.error({ err: error.cause ?? error, path }, 'fault')
+      },
+    },
+  })
+  mountRest(app, appRouter, (request) => request.context)
+  await app.register(async (scope) => mountRoutes(scope, deps))
+  mountHealth(app, deps)
+  await mountDocs(app, apiDocument())
+  return app
+}
+
+async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const ctx = request.context
+  let answer = answerOf(thrown, request.id)
+  // The body could not be read, and nobody has asked yet who sent it: that comes first (contract.md §2).
+  if ([400, 413, 415].includes(answer.status) && ctx && !ctx.admission && request.routeOptions.config.needsCredentials) {
+    try {
+      await authenticate(askingOf(ctx))
+    } catch (refusal) {
+      answer = answerOf(refusal, request.id)
+    }
+  }
+  if (answer.isFault) request.log.error({ err: thrown }, 'fault')
+  return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(answer.body)
+}
+
+function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): RequestContext {
+  const { headers } = request
+  const now = deps.clock()
+  const key = headers['idempotency-key']
+  return {
+    deps,
+    requestId: request.id,
+    log: request.log,
+    ip: request.ip,
+    userAgent: headers['user-agent'] ?? '',
+    credentials: credentialsOf(request),
+    isCrossSite: isCrossSite(deps, request),
+    now,
+    idempotencyKeys: typeof key === 'string' ? (request.url.startsWith('/trpc/') ? key.split(',').map((part) => part.trim()) : [key]) : [],
+    ifMatch: headers['if-match'],
+    setHeader: (name, value) => void reply.header(name, value),
+    setCookie: (name, value, { maxAgeSeconds }) =>
+      void reply.setCookie(name, value, {
+        path: '/',
+        httpOnly: true,
+        sameSite: 'lax',
+        secure: deps.publicUrl().startsWith('https:'),
+        maxAge: maxAgeSeconds,
+      }),
+    onUse: (actor, lastSeenAt) => (actor.kind === 'session' ? noteSessionUse : noteKeyUse)(deps, actor, lastSeenAt, now),
+  }
+}
+
+/** When cookie and key are both sent, the key counts (contract.md §2). */
+function credentialsOf({ headers }: FastifyRequest): Credentials {
+  if (headers.authorization !== undefined) {
+    const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
+    // The checksum tells a mistyped key without a query.
+    return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
+  }
+  const session = cookieIn(headers.cookie)
+  return session ? { kind: 'session', tokenHash: tokenHash(session) } : { kind: 'none' }
+}
+
+function cookieIn(header: string | undefined): string | undefined {
+  return header ? new RegExp(`(?:^|;\\s*)${SESSION_COOKIE}=([\\w-]+)`).exec(header)?.[1] : undefined
+}
+
+/** What a browser says of where a request that may change something comes from; clients that say nothing are no browsers. */
+function isCrossSite({ settings, publicUrl }: Deps, { method, headers }: FastifyRequest): boolean {
+  if (method === 'GET' || method === 'HEAD') return false
+  const { origin } = headers
+  const site = headers['sec-fetch-site']
+  if (site === 'same-origin' || site === 'none') return false
+  if (origin !== undefined) {
+    if (settings.corsOrigins.includes(origin)) return false
+    if (URL.canParse(origin) && (new URL(origin).host === headers.host || new URL(origin).origin === new URL(publicUrl()).origin))
+      return false
+    return true
+  }
+  return site === 'cross-site'
+}

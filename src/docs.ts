@@ -1,0 +1,54 @@
+/** The OpenAPI document, and a page to browse and try it, all from our own origin. */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+
+const ASSETS: Record<string, string> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+}
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Gridpost API</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#ui', deepLinking: true, docExpansion: 'none', filter: true, tryItOutEnabled: true, persistAuthorization: false, validatorUrl: null })
+`
+
+/** Nothing but our own files, and no frame around the page. Swagger UI writes styles into the page. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+/** Mounts /openapi.json, /docs and its assets. @param document the OpenAPI document */
+export async function mountDocs(app: FastifyInstance, document: object): Promise<void> {
+  const json = `${JSON.stringify(document)}\n`
+  app.get('/openapi.json', async (_, reply) => reply.type('application/json; charset=utf-8').send(json))
+  const headers = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
+  app.get('/docs', async (_, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(PAGE))
+  app.get('/docs/start.js', async (_, reply) => reply.headers(headers).type('text/javascript; charset=utf-8').send(START))
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  for (const [name, type] of Object.entries(ASSETS)) {
+    const bytes = await readFile(join(folder, name))
+    app.get(`/docs/${name}`, async (_, reply) =>
+      reply
+        .headers({ ...headers, 'cache-control': 'public, max-age=3600' })
+        .type(type)
+        .send(bytes),
+    )
+  }
+}

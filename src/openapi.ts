@@ -1,0 +1,229 @@
+/** The OpenAPI 3.1 document, made from the procedures themselves and from what the plain routes say of themselves. */
+import type { AnyRouter } from '@trpc/server'
+import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
+import { z } from 'zod'
+import { type RestProcedure, restProcedures } from './rest.ts'
+import { BODY_LIMIT } from './trpc.ts'
+
+export const API_VERSION = '1'
+
+/** A plain route (bytes, streams), written down where it is mounted. */
+export interface PlainOperation {
+  method: 'get' | 'post'
+  path: `/${string}`
+  operationId: string
+  tag: string
+  summary: string
+  description: string
+  /** Whether credentials are needed. */
+  isPublic: boolean
+  parameters?: object[]
+  requestBody?: object
+  responses: Record<number, { description: string; content?: object; headers?: object }>
+  /** Statuses among the common ones that it can answer. */
+  errors?: number[]
+}
+
+const MESSAGES: Record<number, [code: string, message: string, description: string]> = {
+  400: ['BAD_REQUEST', 'title: is required', 'An invalid input; `issues` lists each with its path.'],
+  401: ['UNAUTHORIZED', 'Sign in, or send an API key as a bearer token', 'No credentials, or a wrong, revoked or expired key.'],
+  403: ['FORBIDDEN', 'Not authorized', 'The caller may not do this.'],
+  404: ['NOT_FOUND', 'Record not found', 'Something that the path or body names does not exist.'],
+  409: ['CONFLICT', 'This name is taken', 'In conflict with the present state.'],
+  413: ['PAYLOAD_TOO_LARGE', 'The body is too large', 'The body is too large.'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', 'The content type is not accepted.'],
+  429: ['TOO_MANY_REQUESTS', 'Too many requests', 'The rate limit is used up; try again after Retry-After seconds.'],
+  500: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side', 'A fault of the service; the log has the request_id.'],
+  503: [
+    'SERVICE_UNAVAILABLE',
+    'Query took too long',
+    'Too busy, a query over its time, or the database away; try again after Retry-After seconds.',
+  ],
+}
+
+const ErrorAnswer = z
+  .object({
+    message: z.string().meta({ description: 'What is wrong, for a person.' }),
+    code: z.string().meta({ description: "tRPC's code for it, such as BAD_REQUEST." }),
+    issues: z
+      .array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }))
+      .optional()
+      .meta({ description: 'Each invalid input.' }),
+    current: z.unknown().optional().meta({ description: 'The present row, where If-Match was stale.' }),
+    request_id: z.string().meta({ description: 'The same as in the header X-Request-Id and in the log.' }),
+  })
+  .meta({ id: 'Error', description: 'The body of every answer that is not a success.' })
+
+const HEADERS: Record<string, object> = {
+  'X-API-Version': header('The version of the API.', 'string'),
+  'X-Request-Id': header('Names the request in the log.', 'string'),
+  'X-RateLimit-Limit': header('Requests that the window allows.', 'integer'),
+  'X-RateLimit-Remaining': header('Requests that are left in the window.', 'integer'),
+  'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
+  'X-RateLimit-Scope': header('Whose window it is: account or user.', 'string'),
+  'X-Total-Count': header('How many rows there are in all.', 'integer'),
+  'X-Next-Cursor': header('Continues the list; absent at its end.', 'string'),
+  'WWW-Authenticate': header('Always Bearer.', 'string'),
+  'Retry-After': header('Seconds to wait.', 'integer'),
+}
+const COMMON = ['X-API-Version', 'X-Request-Id']
+const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
+
+function header(description: string, type: 'string' | 'integer') {
+  return { description, schema: { type } }
+}
+
+const headerRefs = (names: string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+type Operation = {
+  operationId: string
+  security?: object[]
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: object; example?: unknown }[]
+  requestBody?: { required?: boolean; content: Record<string, { schema: object; example?: unknown }> }
+  responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object; example?: unknown }> }>
+}
+
+/** The document, ready for JSON. @param plain the operations of the plain routes */
+export function openApiDocument(router: AnyRouter, plain: readonly PlainOperation[]): object {
+  const document = generateOpenApiDocument(router as unknown as OpenApiRouter, {
+    title: 'Gridpost',
+    description:
+      'Tasks on records, saved views and email from a record, for teams that keep their work in tables.\n\n' +
+      'Authenticate with an API key as a bearer token, or with the cookie of a browser session. Instants are UTC, `YYYY-MM-DD HH:MM:SS`. ' +
+      'A POST without a body may be sent in any form. Unknown keys are refused.',
+    version: API_VERSION,
+    openApiVersion: '3.1.0',
+    baseUrl: '/',
+    securitySchemes: {
+      key: { type: 'http', scheme: 'bearer', description: 'An account key (gp_acct_…) or a personal key (gp_user_…).' },
+      session: { type: 'apiKey', in: 'cookie', name: 'gridpost_session', description: 'Set by POST /api/auth/login.' },
+    },
+    defs: { Error: ErrorAnswer },
+  }) as unknown as { paths: Record<string, Record<string, Operation>>; tags?: object[]; components: Record<string, object> }
+
+  document.components.headers = HEADERS
+  document.components.responses = Object.fromEntries(Object.keys(MESSAGES).map((status) => [`Error${status}`, errorAnswer(Number(status))]))
+
+  for (const procedure of restProcedures(router)) {
+    const { path, method } = procedure.meta.openapi
+    const operation = document.paths[path]?.[method.toLowerCase()]
+    if (operation) complete(operation, procedure)
+  }
+  for (const operation of plain) {
+    document.paths[operation.path] = { ...document.paths[operation.path], [operation.method]: plainOperation(operation) }
+  }
+  document.paths = Object.fromEntries(Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return document
+}
+
+function complete(operation: Operation, procedure: RestProcedure): void {
+  const { meta, name } = procedure
+  const { callers } = meta.access
+  operation.operationId = name
+  operation.security = securityOf(callers)
+  if (operation.requestBody) {
+    for (const content of Object.values(operation.requestBody.content)) content.example = meta.example?.input ?? {}
+  }
+  for (const parameter of operation.parameters ?? []) parameter.description ??= describe(parameter.name)
+
+  const success = operation.responses['200']
+  const body = success?.content?.['application/json']
+  if (!success || !body) throw new Error(`${name} has no output`)
+  const headers = [...COMMON, ...(callers.length ? RATE : [])]
+  if (meta.isList) {
+    const rows = (body.schema as { properties?: { rows?: object } }).properties?.rows
+    if (!rows) throw new Error(`${name} is a list without rows`)
+    body.schema = rows
+    headers.push('X-Total-Count', 'X-Next-Cursor')
+  }
+  body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
+  const status = String(meta.status ?? 200)
+  operation.responses = {
+    [status]: { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } },
+    ...errorsOf(procedure, Boolean(operation.requestBody)),
+  }
+  if (meta.isRepeatable) {
+    operation.parameters = [
+      ...(operation.parameters ?? []),
+      {
+        name: 'Idempotency-Key',
+        in: 'header',
+        required: false,
+        description: 'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true`.',
+        schema: { type: 'string', maxLength: 255 },
+      },
+    ]
+  }
+}
+
+const securityOf = (callers: readonly string[]): object[] => [
+  ...(callers.includes('account') || callers.includes('personal') ? [{ key: [] }] : []),
+  ...(callers.includes('session') ? [{ session: [] }] : []),
+]
+
+const describe = (name: string) =>
+  name.endsWith('_id') || name === 'id' ? `The id of the ${name === 'id' ? 'row' : name.slice(0, -3)}.` : name
+
+function errorsOf({ meta }: RestProcedure, hasBody: boolean): Operation['responses'] {
+  const statuses = new Set([400, 429, 500, 503])
+  if (meta.access.callers.length) for (const status of [401, 403]) statuses.add(status)
+  if (meta.access.target) statuses.add(404)
+  if (hasBody) for (const status of [413, 415]) statuses.add(status)
+  if (meta.isRepeatable) statuses.add(409)
+  const own = meta.openapi.errorResponses as Record<string, string> | undefined
+  for (const status of Object.keys(own ?? {})) statuses.add(Number(status))
+  const shared = meta.bodyLimit === undefined
+  const answer = (status: number) =>
+    own?.[status] || (status === 413 && !shared) ? errorAnswer(status, own?.[status], meta.bodyLimit) : errorRef(status)
+  return Object.fromEntries([...statuses].sort((a, b) => a - b).map((status) => [String(status), answer(status)]))
+}
+
+const errorRef = (status: number) => ({ $ref: `#/components/responses/Error${status}` }) as unknown as Operation['responses'][string]
+
+function errorAnswer(status: number, own?: string, bodyLimit = BODY_LIMIT) {
+  const [code, message, description] = MESSAGES[status] ?? ['BAD_REQUEST', 'Invalid input', 'Refused.']
+  const extra = status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : []
+  return {
+    description: own ?? (status === 413 ? `The body is larger than ${bodyLimit} bytes.` : description),
+    headers: headerRefs([...COMMON, ...extra]),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        example: {
+          message: own ?? message,
+          code,
+          ...(status === 400 && !own && { issues: [{ path: ['title'], message: 'is required' }] }),
+          request_id: 'req-7f3a',
+        },
+      },
+    },
+  }
+}
+
+function plainOperation({
+  operationId,
+  tag,
+  summary,
+  description,
+  isPublic,
+  parameters,
+  requestBody,
+  responses,
+  errors = [],
+}: PlainOperation): Operation {
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    security: isPublic ? [] : [{ key: [] }, { session: [] }],
+    ...(parameters && { parameters: parameters as Operation['parameters'] }),
+    ...(requestBody && { requestBody: requestBody as Operation['requestBody'] }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(responses).map(([status, answer]) => [status, { ...answer, headers: { ...headerRefs(COMMON), ...answer.headers } }]),
+      ),
+      ...Object.fromEntries(errors.map((status) => [String(status), errorRef(status)])),
+    },
+  } as Operation
+}

@@ -1,0 +1,25 @@
+/** The whole API on one page: procedures, served as RPC and as REST, and the plain routes for bytes and streams. */
+import type { FastifyInstance } from 'fastify'
+import { authRouter } from './auth/router.ts'
+import { healthOperations } from './health.ts'
+import { keysRouter } from './keys/router.ts'
+import { openApiDocument, type PlainOperation } from './openapi.ts'
+import type { Deps } from './scope.ts'
+import { spacesRouter } from './spaces/router.ts'
+import { router } from './trpc.ts'
+
+export const appRouter = router({
+  auth: authRouter,
+  keys: keysRouter,
+  spaces: spacesRouter,
+})
+
+export type AppRouter = typeof appRouter
+
+/** Plain Fastify routes of the features. */
+export function mountRoutes(_app: FastifyInstance, _deps: Deps): void {}
+
+export const plainOperations: PlainOperation[] = [...healthOperations]
+
+/** The document that is served, committed and checked. */
+export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)
