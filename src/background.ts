@@ -1,8 +1,9 @@
 /** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
 import type { Queue } from './jobs.ts'
+import { spaceWorks } from './spaces/jobs.ts'
 import type { Work } from './work.ts'
 
-export const works: readonly Work[] = []
+export const works: readonly Work[] = [...spaceWorks]
 
 /** What `deploy` makes and a worker works on. */
 export const queues: readonly Queue[] = works.map(({ queue }) => queue)

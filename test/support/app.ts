@@ -115,19 +115,19 @@ export async function testApp(environment: Record<string, string> = {}, { worker
 
   async function person(accountId: number, name: string, timezone = 'UTC'): Promise<Person> {
     const user = newPerson(name, timezone)
-    const id = await createUser(db, accountId, user, deps.clock())
+    const id = await createUser(db, accountId, withoutPassword(user), deps.clock())
     return { ...user, id, session: await startSession(db, id, deps.clock()) }
   }
 
-  /** A fresh account: one space with all roles, a second space, a stranger in an account of their own, and keys. */
-  async function account({ timezone = 'UTC' }: { timezone?: string } = {}) {
+  /** A fresh account, whose owner can sign in by password if asked for: one space with all roles, a second space, a stranger in an account of their own, and keys. */
+  async function account({ timezone = 'UTC', withPassword = false }: { timezone?: string; withPassword?: boolean } = {}) {
     const at = deps.clock()
     const ownerUser = newPerson('Olga Owner', timezone)
-    const { accountId, ownerId } = await createAccount(db, 'Test', ownerUser, at)
+    const { accountId, ownerId } = await createAccount(db, 'Test', withPassword ? ownerUser : withoutPassword(ownerUser), at)
     const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(db, ownerId, at) }
     const [admin, member, viewer] = [await person(accountId, 'Ada Admin', timezone), await person(accountId, 'Max Member', timezone), await person(accountId, 'Vera Viewer', timezone)]
     const strangerUser = newPerson('Sam Stranger', timezone)
-    const other = await createAccount(db, 'Other', strangerUser, at)
+    const other = await createAccount(db, 'Other', withoutPassword(strangerUser), at)
     const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(db, other.ownerId, at) }
     const space = await makeSpace(accountId, ownerId, { [admin.id]: 'admin', [member.id]: 'member', [viewer.id]: 'viewer' })
     const otherSpace = await makeSpace(accountId, ownerId, {})
@@ -173,7 +173,10 @@ export async function testApp(environment: Record<string, string> = {}, { worker
 export type TestApp = Awaited<ReturnType<typeof testApp>>
 export type TestAccount = Awaited<ReturnType<TestApp['account']>>
 
-/** Argon2 takes 50 ms on purpose; most tests never sign in by password, so all people share one hash's worth of patience. */
 function newPerson(name: string, timezone: string): Omit<Person, 'id' | 'session'> {
-  return { name, timezone, email: `${name.split(' ')[0]?.toLowerCase()}.${randomBytes(5).toString('hex')}@example.com`, password: 'correct horse battery' }
+  const email = `${name.split(' ')[0]?.toLowerCase()}.${randomBytes(5).toString('hex')}@example.com`
+  return { name, timezone, email, password: 'correct horse battery' }
 }
+
+/** Hashing a password takes long on purpose, and few tests sign in. */
+const withoutPassword = ({ email, name, timezone }: Omit<Person, 'id' | 'session'>) => ({ email, name, timezone })

@@ -1,0 +1,120 @@
+import { type Database, sql, toTheSecond } from '../db.ts'
+import { AppError, badInput, unauthorized } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { hashPassword, newToken, tokenHash, verifyPassword } from '../secrets.ts'
+import { formatInstant } from '../time.ts'
+import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
+import { endOtherSessions, startSession } from './sessions.ts'
+
+const FREE_FAILURES = 5
+const LONGEST_WAIT_SECONDS = 300
+const INVITE_DAYS = 14
+
+/** A user and the token of a session that was started for them. */
+export interface SignedIn {
+  user: Me
+  token: string
+}
+
+/**
+ * Signs in. The answer to a wrong address and to a wrong password is the same, and takes as long.
+ * @throws AppError 401; 429 with Retry-After after repeated failures for one address
+ */
+export async function login({ db, now }: Scope, { email, password }: Login): Promise<SignedIn> {
+  await refuseWhileSlowed(db, email, now)
+  const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
+  if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
+    await noteFailure(db, email, now)
+    throw unauthorized('Wrong email or password')
+  }
+  await db.execute(sql`delete from login_failures where email = ${email}`)
+  return { user: meOf(user), token: await startSession(db, user.id, now) }
+}
+
+async function refuseWhileSlowed(db: Database, email: string, now: Date): Promise<void> {
+  const failed = await db.prisma.loginFailure.findUnique({ where: { email } })
+  if (!failed || failed.failures < FREE_FAILURES) return
+  const waitSeconds = Math.min(2 ** (failed.failures - FREE_FAILURES), LONGEST_WAIT_SECONDS)
+  const left = Math.ceil((failed.lastFailedAt.getTime() - now.getTime()) / 1000 + waitSeconds)
+  if (left > 0) throw new AppError('TOO_MANY_REQUESTS', 'Too many failed sign-ins, please wait', { retryAfterSeconds: left })
+}
+
+/** Counted for unknown addresses too, so that the slowing tells nothing; forgotten after an hour. */
+async function noteFailure(db: Database, email: string, now: Date): Promise<void> {
+  const at = formatInstant(now)
+  await db.execute(sql`
+    insert into login_failures (email, failures, last_failed_at) values (${email}, 1, ${at}::timestamp)
+    on conflict (email) do update set last_failed_at = excluded.last_failed_at, failures =
+      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end`)
+}
+
+/** The signed-in user. @throws AppError 401 when it was deleted meanwhile */
+export async function me({ db, actor }: Scope): Promise<Me> {
+  const user = await db.prisma.user.findUnique({ where: { id: actor.userId } })
+  if (!user) throw unauthorized('The session has ended, please sign in again')
+  return meOf(user)
+}
+
+/** Changes name and time zone of the signed-in user. */
+export async function updateProfile({ db, actor, now }: Scope, { name, timezone }: Profile): Promise<Me> {
+  const user = await db.prisma.user.update({
+    where: { id: actor.userId },
+    data: { ...(name !== undefined && { name }), ...(timezone !== undefined && { timezone }), updatedAt: toTheSecond(now) },
+  })
+  return meOf(user)
+}
+
+/**
+ * Changes the password and ends every other session of the user.
+ * @throws AppError 400 when the current password is wrong
+ */
+export async function changePassword(
+  { db, actor, now, transaction }: Scope,
+  { current_password, new_password }: PasswordChange,
+): Promise<void> {
+  const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
+  if (!(await verifyPassword(current_password, user.passwordHash))) throw badInput('current_password', 'is wrong')
+  const passwordHash = await hashPassword(new_password)
+  await transaction(async (tx) => {
+    await tx.user.update({ where: { id: user.id }, data: { passwordHash, updatedAt: toTheSecond(now) } })
+    await endOtherSessions(db, user.id, actor.sessionId)
+  })
+}
+
+/** Makes an invitation; answers its token, which stands in the link. Earlier ones of the user end. */
+export async function createInvite(db: Database, userId: number, now: Date): Promise<string> {
+  const token = newToken()
+  const createdAt = toTheSecond(now)
+  await db.prisma.invite.deleteMany({ where: { userId } })
+  await db.prisma.invite.create({
+    data: { userId, tokenHash: tokenHash(token), createdAt, expiresAt: new Date(createdAt.getTime() + INVITE_DAYS * 86_400_000) },
+  })
+  return token
+}
+
+/**
+ * Turns an invited person into a user and signs them in.
+ * @throws AppError 400 for a token that is wrong, used or expired
+ */
+export async function acceptInvite({ db, now, transaction }: Scope, { token, name, password, timezone }: AcceptInvite): Promise<SignedIn> {
+  const passwordHash = await hashPassword(password)
+  return transaction(async (tx) => {
+    // Deleting is what uses it up: of two requests at once, one gets the row.
+    const [invite] = await db.query<{ user_id: number }>(sql`
+      delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
+    if (!invite) throw badInput('token', 'is not valid any more')
+    const user = await tx.user.update({
+      where: { id: invite.user_id },
+      data: { name, passwordHash, status: 'active', updatedAt: toTheSecond(now), ...(timezone !== undefined && { timezone }) },
+    })
+    return { user: meOf(user), token: await startSession(db, user.id, now) }
+  })
+}
+
+const meOf = (user: { id: number; name: string; email: string; timezone: string; accountId: number }): Me => ({
+  id: user.id,
+  name: user.name,
+  email: user.email,
+  timezone: user.timezone,
+  account_id: user.accountId,
+})

@@ -1,0 +1,44 @@
+import type { Actor } from '../access.ts'
+import { type Database, sql } from '../db.ts'
+import type { Deps } from '../scope.ts'
+import { newToken, tokenHash } from '../secrets.ts'
+import { formatInstant } from '../time.ts'
+
+export const SESSION_COOKIE = 'gridpost_session'
+/** A session ends this long after its last use. */
+export const SESSION_SECONDS = 30 * 86_400
+/** Uses within a minute of the last one noted are not written. */
+const NOTE_AFTER_MS = 60_000
+
+const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
+
+/** Starts a session. Answers the cookie's value; only its hash is kept. */
+export async function startSession(db: Database, userId: number, now: Date): Promise<string> {
+  const token = newToken()
+  const at = formatInstant(now)
+  await db.execute(sql`
+    insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at)
+    values (${userId}, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, SESSION_SECONDS)}::timestamp)`)
+  return token
+}
+
+/** Ends one session. */
+export async function endSession(db: Database, sessionId: number): Promise<void> {
+  await db.execute(sql`delete from sessions where id = ${sessionId}`)
+}
+
+/** Ends all sessions of a user but `keptId`. */
+export async function endOtherSessions(db: Database, userId: number, keptId: number | null): Promise<void> {
+  await db.execute(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
+}
+
+/** Slides the session's end, at most once a minute. Nobody waits for it: a lost note only shortens the session. */
+export function noteSessionUse({ db, log }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): void {
+  if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return
+  const at = formatInstant(now)
+  db.execute(sql`
+    update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, SESSION_SECONDS)}::timestamp
+    where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>
+    log.warn({ err: error }, 'session use not noted'),
+  )
+}

@@ -1,0 +1,126 @@
+import type { Actor, Target } from '../access.ts'
+import { type Database, sql } from '../db.ts'
+import { badInput, forbidden } from '../errors.ts'
+import type { Deps, Scope } from '../scope.ts'
+import { newKeySecret, tokenHash } from '../secrets.ts'
+import { formatInstant, parseInstant } from '../time.ts'
+import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
+
+/** One of the caller's personal keys, or, for the account's owner, one of its account keys. Another's does not exist. */
+export const keyTarget: Target<{ found_key_id: number; kind: 'account' | 'personal' }> = {
+  label: 'key',
+  ids: [{ name: 'key_id', thing: 'Key', found: 'found_key_id' }],
+  select: ({ key_id }) => sql`
+    select k.id as found_key_id, k.kind from api_keys k
+    where k.id = ${key_id} and k.account_id = p.p_account_id and case k.kind when 'account' then p.p_is_owner else k.user_id = p.p_user_id end`,
+  check: () => {},
+}
+
+const columns = sql`id, kind, name, read_only, case when all_spaces then null else space_ids end as space_ids,
+  ip_allowlist, expires_at, last_used_at, created_at`
+
+/** The caller's personal keys, and for the account's owner its account keys; newest first. */
+export async function list({ db, actor }: Scope): Promise<{ rows: Key[]; total: number }> {
+  const rows = await db.query<Key>(sql`
+    select ${columns} from api_keys
+    where account_id = ${actor.accountId} and case kind when 'account' then ${actor.isOwner} else user_id = ${actor.userId} end
+    order by id desc`)
+  return { rows, total: rows.length }
+}
+
+/**
+ * Makes a key for the caller, or, by the account's owner, for the account. The secret is shown only here.
+ * @throws AppError 403 for an account key by anyone but the owner; 400 for a whitelist that cannot be
+ */
+export async function create(scope: Scope, input: NewKey): Promise<Key & { secret: string }> {
+  const { actor, now } = scope
+  if (input.kind === 'account' && !actor.isOwner) throw forbidden()
+  await checkSpaces(scope, input.kind, input.space_ids)
+  return insertKey(scope.db, actor, input, now)
+}
+
+/** Makes a key for this actor; for scripts, too. */
+export async function insertKey(
+  db: Database,
+  actor: Pick<Actor, 'accountId' | 'userId'>,
+  input: NewKey,
+  now: Date,
+): Promise<Key & { secret: string }> {
+  const secret = newKeySecret(input.kind)
+  const [row] = await db.query<Key>(sql`
+    insert into api_keys (account_id, user_id, kind, name, token_hash, read_only, all_spaces, space_ids, ip_allowlist, expires_at, created_at)
+    values (${actor.accountId}, ${actor.userId}, ${input.kind}, ${input.name}, ${tokenHash(secret)}, ${input.read_only ?? false},
+      ${!input.space_ids}, ${input.space_ids ?? []}, ${input.ip_allowlist ?? []}, ${input.expires_at ?? null}::timestamp, ${formatInstant(now)}::timestamp)
+    returning ${columns}`)
+  return { ...(row as Key), secret }
+}
+
+/** Changes what a key may do. A key that is absent keeps its value, null clears it. */
+export async function update(scope: Scope, row: { found_key_id: number; kind: 'account' | 'personal' }, input: KeyUpdate): Promise<Key> {
+  await checkSpaces(scope, row.kind, input.space_ids)
+  await scope.db.prisma.apiKey.update({
+    where: { id: row.found_key_id },
+    data: {
+      ...(input.name !== undefined && { name: input.name }),
+      ...(input.read_only !== undefined && { readOnly: input.read_only }),
+      ...(input.space_ids !== undefined && { allSpaces: !input.space_ids, spaceIds: input.space_ids ?? [] }),
+      ...(input.ip_allowlist !== undefined && { ipAllowlist: input.ip_allowlist ?? [] }),
+      ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
+    },
+  })
+  return read(scope.db, row.found_key_id)
+}
+
+/** Gives the key a new secret; the old one is dead at once. */
+export async function rotate(
+  { db }: Scope,
+  { found_key_id, kind }: { found_key_id: number; kind: 'account' | 'personal' },
+): Promise<Key & { secret: string }> {
+  const secret = newKeySecret(kind)
+  const [row] = await db.query<Key>(
+    sql`update api_keys set token_hash = ${tokenHash(secret)} where id = ${found_key_id} returning ${columns}`,
+  )
+  return { ...(row as Key), secret }
+}
+
+/** Revokes the key at once. */
+export async function remove({ db }: Scope, { found_key_id }: { found_key_id: number }): Promise<void> {
+  await db.execute(sql`delete from api_keys where id = ${found_key_id}`)
+}
+
+/** What the calling key is, and on whose behalf it acts. */
+export async function self({ db, actor }: Scope): Promise<Self> {
+  return {
+    key: await read(db, actor.keyId ?? 0),
+    account_id: actor.accountId,
+    acts_as: { id: actor.userId, email: actor.email, name: actor.name, timezone: actor.timeZone },
+  }
+}
+
+async function read(db: Database, id: number): Promise<Key> {
+  const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id}`)
+  return row as Key
+}
+
+async function checkSpaces({ db, actor }: Scope, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
+  if (!spaceIds) return
+  if (kind === 'personal') throw badInput('space_ids', 'is for account keys; a personal key reaches what its user may')
+  const found = await db.query<{ id: number }>(sql`
+    select id from spaces where id = any(${spaceIds}) and account_id = ${actor.accountId} and deleted_at is null`)
+  const known = new Set(found.map(({ id }) => id))
+  const index = spaceIds.findIndex((id) => !known.has(id))
+  if (index >= 0) throw badInput(['space_ids', index], 'is no space of this account')
+}
+
+const NOTE_AFTER_MS = 60_000
+
+/** Notes the last use, at most once a minute. Nobody waits for it. */
+export function noteKeyUse({ db, log }: Deps, actor: Actor, lastUsedAt: string | null, now: Date): void {
+  const oldest = formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
+  if (lastUsedAt && lastUsedAt > oldest) return
+  db.execute(sql`
+    update api_keys set last_used_at = ${formatInstant(now)}::timestamp
+    where id = ${actor.keyId}::int and (last_used_at is null or last_used_at <= ${oldest}::timestamp)`).catch((error: unknown) =>
+    log.warn({ err: error }, 'key use not noted'),
+  )
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { createInvite } from '../auth/service.ts'
+import { escapeHtml } from '../html.ts'
+import { defineQueue } from '../jobs.ts'
+import { NoMailer } from '../mailer.ts'
+import type { Scope } from '../scope.ts'
+
+/** The token is made when the mail is sent, so that it stands nowhere but in the mail. */
+const Invitation = z.object({ user_id: z.int(), space_name: z.string(), inviter: z.string() })
+type Invitation = z.infer<typeof Invitation>
+
+export const sendInvite = defineQueue({ name: 'spaces.invite', schema: Invitation })
+
+/** Mails an invitation at once (contract.md §4: invite mails do not wait for a digest). An earlier link of the person ends. */
+export async function mailInvite({ db, mailer, log, now, publicUrl }: Scope, { user_id, space_name, inviter }: Invitation): Promise<void> {
+  const user = await db.prisma.user.findFirst({ where: { id: user_id, status: 'invited' } })
+  if (!user) return
+  const link = `${publicUrl()}/invite#${await createInvite(db, user.id, now)}`
+  const line = `${inviter} invites you to work in “${space_name}” on Gridpost.`
+  try {
+    await mailer.send({
+      to: user.email,
+      subject: `${inviter} invites you to ${space_name}`.replaceAll(/[\r\n]+/g, ' '),
+      text: `${line}\n\nAccept with this link, within 14 days:\n${link}\n`,
+      html: `<p>${escapeHtml(line)}</p><p><a href="${escapeHtml(link)}">Accept the invitation</a> (within 14 days)</p>`,
+    })
+  } catch (error) {
+    if (!(error instanceof NoMailer)) throw error
+    // Trying again would not help; an admin can read it here and set SMTP_URL.
+    log.error({ err: error, user_id }, 'invitation not mailed')
+  }
+}

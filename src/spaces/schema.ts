@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { EmailAddress, Id, Name } from '../schemas.ts'
+
+export const Role = z
+  .enum(['viewer', 'member', 'admin'])
+  .meta({ description: 'viewer reads, member writes, admin changes tables, views and members.' })
+
+export const Space = z
+  .strictObject({ id: Id, name: z.string(), account_id: Id, role: Role.meta({ description: "The caller's role." }) })
+  .meta({ id: 'Space', description: 'A workspace: tables and the people who work in them.' })
+export type Space = z.infer<typeof Space>
+
+export const NewSpace = z.strictObject({ name: Name })
+export const SpaceUpdate = z.strictObject({ name: Name.optional() })
+export const SpacePath = z.strictObject({ space_id: Id })
+
+export const Member = z
+  .strictObject({ user_id: Id, name: z.string(), email: z.string(), role: Role, status: z.enum(['active', 'invited']) })
+  .meta({ id: 'Member', description: 'A person in a space.' })
+export type Member = z.infer<typeof Member>
+
+export const NewMember = z.strictObject({ email: EmailAddress, role: Role })
+export type NewMember = z.infer<typeof NewMember>
+export const MemberUpdate = z.strictObject({ role: Role })
+export const MemberPath = SpacePath.extend({ user_id: Id })

@@ -1,0 +1,109 @@
+import { type Role, type SpaceRow, spaceTarget, type Target } from '../access.ts'
+import { findOrInvite } from '../accounts/service.ts'
+import { sql, toTheSecond } from '../db.ts'
+import { conflict, isUniqueViolation } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import type { SpaceRef } from '../trpc.ts'
+import { sendInvite } from './invites.ts'
+import type { Member, NewMember, Space } from './schema.ts'
+
+/** The spaces that the caller can reach, by name. */
+export async function list({ db, actor }: Scope): Promise<{ rows: Space[]; total: number }> {
+  const rows = await db.query<Space>(sql`
+    select s.id, s.name, s.account_id, case when ${actor.isOwner} then 'admin' else m.role end as role
+    from spaces s left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
+    where s.account_id = ${actor.accountId} and s.deleted_at is null and (${actor.isOwner} or m.role is not null)
+      and (${actor.spaceIds}::int[] is null or s.id = any(${actor.spaceIds}::int[]))
+    order by lower(s.name), s.id`)
+  return { rows, total: rows.length }
+}
+
+/** Makes a space, with the account's owner as its first admin. */
+export async function create({ actor, now, transaction }: Scope, { name }: { name: string }): Promise<Space> {
+  const at = toTheSecond(now)
+  return transaction(async (tx) => {
+    const space = await tx.space.create({ data: { accountId: actor.accountId, name, createdAt: at, updatedAt: at } })
+    await tx.spaceMember.create({
+      data: { spaceId: space.id, userId: actor.userId, accountId: actor.accountId, role: 'admin', createdAt: at },
+    })
+    return { id: space.id, name, account_id: actor.accountId, role: 'admin' }
+  })
+}
+
+export async function update({ db, now }: Scope, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
+  await db.prisma.space.update({ where: { id: space.id }, data: { name, updatedAt: toTheSecond(now) } })
+  return { ...space, name }
+}
+
+/** Marks the space: it is gone from every query at once, and a job removes what is in it after seven days. */
+export async function remove({ db, now }: Scope, space: SpaceRef): Promise<void> {
+  await db.prisma.space.update({ where: { id: space.id }, data: { deletedAt: toTheSecond(now) } })
+}
+
+const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`
+
+/** The people of a space, by name. */
+export async function listMembers({ db }: Scope, space: SpaceRef): Promise<{ rows: Member[]; total: number }> {
+  const rows = await db.query<Member>(sql`
+    select ${memberColumns} from space_members m join users u on u.id = m.user_id
+    where m.space_id = ${space.id} and u.status <> 'deleted' order by lower(u.name), u.id`)
+  return { rows, total: rows.length }
+}
+
+/**
+ * Adds a person to a space. An unknown address is invited by mail.
+ * @throws AppError 409 for a member, and for an address of another account
+ */
+export async function addMember(scope: Scope, space: SpaceRef, { email, role }: NewMember): Promise<Member> {
+  const { db, actor, now, transaction, jobs } = scope
+  return transaction(async (tx) => {
+    const user = await findOrInvite(db, space.account_id, email, now)
+    try {
+      await tx.spaceMember.create({
+        data: { spaceId: space.id, userId: user.id, accountId: space.account_id, role, createdAt: toTheSecond(now) },
+      })
+    } catch (error) {
+      if (isUniqueViolation(error)) throw conflict('Already a member of this space')
+      throw error
+    }
+    if (user.isNew) await jobs.send(sendInvite, { user_id: user.id, space_name: space.name, inviter: actor.name })
+    return { user_id: user.id, name: user.name, email, role, status: user.status as Member['status'] }
+  })
+}
+
+interface MemberRow extends SpaceRow {
+  found_user_id: number
+  found_is_owner: boolean
+}
+
+/** A member of the space named in the path. */
+export const memberTarget: Target<MemberRow> = {
+  label: 'member',
+  ids: [...spaceTarget.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
+  select: ({ space_id = 0, user_id }) => sql`
+    select s.*, other.user_id as found_user_id, owned.id is not null as found_is_owner
+    from (${spaceTarget.select({ space_id })}) s
+    left join space_members other on other.space_id = s.space_id and other.user_id = ${user_id}
+    left join accounts owned on owned.owner_user_id = other.user_id`,
+  check: spaceTarget.check,
+}
+
+/** @throws AppError 409 for the account's owner, who stays an admin of every space */
+export async function updateMember({ db }: Scope, row: MemberRow, role: Role): Promise<Member> {
+  refuseOwner(row)
+  await db.prisma.spaceMember.update({ where: { spaceId_userId: { spaceId: row.space_id, userId: row.found_user_id } }, data: { role } })
+  const [member] = await db.query<Member>(sql`
+    select ${memberColumns} from space_members m join users u on u.id = m.user_id
+    where m.space_id = ${row.space_id} and m.user_id = ${row.found_user_id}`)
+  return member as Member
+}
+
+/** @throws AppError 409 for the account's owner */
+export async function removeMember({ db }: Scope, row: MemberRow): Promise<void> {
+  refuseOwner(row)
+  await db.prisma.spaceMember.deleteMany({ where: { spaceId: row.space_id, userId: row.found_user_id } })
+}
+
+function refuseOwner({ found_is_owner }: MemberRow): void {
+  if (found_is_owner) throw conflict("The account's owner is an admin of every space")
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+
+describe('signing in', () => {
+  it('sets a cookie that works, and ends with signing out', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const login = await app.as(null).post('/api/auth/login', { email: owner.email.toUpperCase(), password: owner.password })
+    expect(login.status).toBe(200)
+    expect(login.body).toMatchObject({ id: owner.id, email: owner.email, timezone: 'UTC' })
+    const cookie = login.headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/^gridpost_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
+
+    const browser = { cookie: cookie.split(';')[0] ?? '' }
+    expect((await app.as(null).get('/api/auth/me', browser)).body.id).toBe(owner.id)
+    const logout = await app.as(null).send('/api/auth/logout', { method: 'POST', headers: browser })
+    expect(logout.body).toEqual({ ok: true })
+    expect((await app.as(null).get('/api/auth/me', browser)).status).toBe(401)
+  })
+
+  it('answers a wrong address and a wrong password with the same words, and slows down', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const wrong = () => app.as(null).post('/api/auth/login', { email: owner.email, password: 'wrong' })
+    const unknown = await app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' })
+    expect(unknown.status).toBe(401)
+    for (let tries = 0; tries < 5; tries++) expect((await wrong()).body).toMatchObject({ message: unknown.body.message, code: 'UNAUTHORIZED' })
+    const slowed = await wrong()
+    expect(slowed.status).toBe(429)
+    expect(Number(slowed.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).status).toBe(429)
+  })
+
+  it('ends the other sessions when the password changes', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const second = (await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).headers.get('set-cookie') ?? ''
+    const wrong = await app.as(owner).post('/api/auth/password', { current_password: 'no', new_password: 'staple battery horse' })
+    expect(wrong.body).toMatchObject({ message: 'current_password: is wrong', issues: [{ path: ['current_password'] }] })
+    expect((await app.as(owner).post('/api/auth/password', { current_password: owner.password, new_password: 'staple battery horse' })).status).toBe(200)
+    expect((await app.as(owner).get('/api/auth/me')).status).toBe(200)
+    expect((await app.as(null).get('/api/auth/me', { cookie: second.split(';')[0] ?? '' })).status).toBe(401)
+    expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: 'staple battery horse' })).status).toBe(200)
+  })
+
+  it('refuses requests that a browser sends from another site', async () => {
+    const { owner } = await app.account()
+    const profile = (headers: Record<string, string>) => app.as(owner).post('/api/auth/profile', { name: 'Eve' }, headers)
+    expect((await profile({ 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect((await profile({ origin: 'https://evil.example' })).status).toBe(403)
+    expect((await profile({ origin: 'null' })).status).toBe(403)
+    expect((await app.as(owner).get('/api/auth/me')).body.name).toBe('Olga Owner')
+    expect((await profile({ origin: app.url, 'sec-fetch-site': 'same-origin' })).body.name).toBe('Eve')
+  })
+
+  it('changes the profile, and keeps what is not named', async () => {
+    const { owner } = await app.account()
+    const changed = await app.as(owner).rpc.auth.profile.mutate({ timezone: 'Asia/Kathmandu' })
+    expect(changed).toMatchObject({ name: 'Olga Owner', timezone: 'Asia/Kathmandu' })
+    const bad = await app.as(owner).post('/api/auth/profile', { timezone: 'Mars/Olympus', nickname: 'O' })
+    expect(bad.status).toBe(400)
+    expect(bad.body.issues).toEqual([
+      { path: ['timezone'], message: 'must be an IANA time zone, such as Europe/Berlin' },
+      { path: ['nickname'], message: 'is not a known key' },
+    ])
+  })
+})
