@@ -1,6 +1,6 @@
 /** Compares what the migrations make with what prisma/schema.prisma describes, object by object. */
 import pg from 'pg'
-import { readMigrations } from '../src/migrations.ts'
+import { MIGRATIONS_DIR, readMigrations } from '../src/migrations.ts'
 
 /** What Prisma's schema cannot express and the migrations add by hand. Each is expected: to miss one is drift, too. */
 const ALLOWED_EXTRAS: RegExp[] = [
@@ -20,11 +20,15 @@ const ALLOWED_EXTRAS: RegExp[] = [
  * @param schemaSql the statements that make prisma/schema.prisma from nothing
  * @returns `drift`, a line for each object that only one of them has; `extras`, those of ALLOWED_EXTRAS
  */
-export async function compareWithSchema(server: pg.ClientConfig, schemaSql: string): Promise<{ drift: string[]; extras: string[] }> {
+export async function compareWithSchema(
+  server: pg.ClientConfig,
+  schemaSql: string,
+  migrationsDir = MIGRATIONS_DIR,
+): Promise<{ drift: string[]; extras: string[] }> {
   const migrated = await catalogueAfter(
     server,
     'gridpost_migrated',
-    readMigrations().map(({ sql }) => sql),
+    readMigrations(migrationsDir).map(({ sql }) => sql),
   )
   const described = await catalogueAfter(server, 'gridpost_described', [schemaSql])
   const surplus = migrated.filter((line) => !described.includes(line))

@@ -198,7 +198,9 @@ class Presence {
     this.#cluster.log('The connection to PostgreSQL was lost; starting it again')
     this.#rejoining = this.join().then(
       () => {},
-      (error: Error) => this.#isLeaving || this.#cluster.log(error.message),
+      (error: Error) => {
+        if (!this.#isLeaving) this.#cluster.log(error.message)
+      },
     )
   }
 

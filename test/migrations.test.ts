@@ -1,0 +1,208 @@
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { compareWithSchema } from '../scripts/catalogue.ts'
+import { diffSchemas } from '../scripts/schema-engine.ts'
+import { DEAD_LETTERS, defineQueue } from '../src/jobs.ts'
+import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/migrations.ts'
+import { emptyDatabase, type TestDatabase, testDatabase } from './support/database.ts'
+
+let migrationsDir: string
+
+beforeEach(() => {
+  migrationsDir = mkdtempSync(join(tmpdir(), 'gridpost-migrations-'))
+})
+
+afterEach(() => rmSync(migrationsDir, { recursive: true, force: true }))
+
+function write(name: string, sql: string): void {
+  mkdirSync(join(migrationsDir, name), { recursive: true })
+  writeFileSync(join(migrationsDir, name, 'migration.sql'), sql)
+}
+
+async function using<T>({ connection }: TestDatabase, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const exists = (database: TestDatabase, table: string) =>
+  using(database, async (client) => (await client.query('SELECT to_regclass($1) IS NOT NULL AS found', [table])).rows[0].found)
+
+test('a second deploy has nothing to do', async () => {
+  const database = await emptyDatabase()
+  const names = readMigrations().map(({ name }) => name)
+  expect(await deploy(database.connection)).toEqual(names)
+  expect(await deploy(database.connection)).toEqual([])
+  expect(await using(database, (client) => status(client))).toEqual({ applied: names, pending: [] })
+})
+
+test('of two deploys at once one works, and both succeed', async () => {
+  const database = await emptyDatabase()
+  const applied = await Promise.all([deploy(database.connection), deploy(database.connection), deploy(database.connection)])
+  expect(applied.flat()).toEqual(readMigrations().map(({ name }) => name))
+})
+
+test('status tells what is missing before anything has been deployed', async () => {
+  const database = await emptyDatabase()
+  const { applied, pending } = await using(database, (client) => status(client))
+  expect(applied).toEqual([])
+  expect(pending.map(({ name }) => name)).toEqual(readMigrations().map(({ name }) => name))
+})
+
+test('a migration that was changed after it had been applied is refused, and named', async () => {
+  const database = await emptyDatabase()
+  write('1_first', 'CREATE TABLE first (id int)')
+  await deploy(database.connection, { migrationsDir })
+  write('1_first', 'CREATE TABLE first (id bigint)')
+  await expect(deploy(database.connection, { migrationsDir })).rejects.toThrow(/^Migration 1_first was changed after it had been applied/)
+})
+
+test('a migration that fails is rolled back whole, those before it stay, and the next deploy goes on', async () => {
+  const database = await emptyDatabase()
+  write('1_first', 'CREATE TABLE first (id int)')
+  write('2_second', 'CREATE TABLE second (id int); SELECT 1/0')
+  const failing = deploy(database.connection, { migrationsDir })
+  await expect(failing).rejects.toThrow(MigrationError)
+  await expect(failing).rejects.toThrow('Migration 2_second failed and was rolled back: division by zero')
+  expect(await exists(database, 'first')).toBe(true)
+  expect(await exists(database, 'second')).toBe(false)
+  write('2_second', 'CREATE TABLE second (id int)')
+  expect(await deploy(database.connection, { migrationsDir })).toEqual(['2_second'])
+})
+
+test('migrations of a later release are no error', async () => {
+  const database = await emptyDatabase()
+  write('1_first', 'SELECT 1')
+  write('2_later', 'SELECT 2')
+  await deploy(database.connection, { migrationsDir })
+  rmSync(join(migrationsDir, '2_later'), { recursive: true })
+  expect(await deploy(database.connection, { migrationsDir })).toEqual([])
+})
+
+test('a table that is in use is waited for without holding up others', async () => {
+  const database = await emptyDatabase()
+  write('1_first', 'CREATE TABLE busy (id int)')
+  await deploy(database.connection, { migrationsDir })
+  write('2_second', 'ALTER TABLE busy ADD COLUMN more int')
+  await using(database, async (reader) => {
+    await reader.query('BEGIN')
+    await reader.query('SELECT * FROM busy')
+    const deploying = deploy(database.connection, { migrationsDir })
+    // Longer than one attempt waits for its lock.
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    await reader.query('COMMIT')
+    expect(await deploying).toEqual(['2_second'])
+  })
+})
+
+test('queues are made with their options, which later deploys bring up to date', async () => {
+  const database = await emptyDatabase()
+  const queue = (retryLimit: number) => defineQueue({ name: 'letters', schema: z.object({}), options: { retryLimit } })
+  await deploy(database.connection, { queues: [queue(3)] })
+  await deploy(database.connection, { queues: [queue(4)] })
+  const { rows } = await using(database, (client) =>
+    client.query('SELECT name, retry_limit, dead_letter, notify FROM pgboss.queue WHERE name = $1', ['letters']),
+  )
+  expect(rows).toEqual([{ name: 'letters', retry_limit: 4, dead_letter: DEAD_LETTERS, notify: true }])
+})
+
+describe('the drift check', () => {
+  const schemaSql = async () => {
+    const { connection } = await testDatabase()
+    return diffSchemas(connection, null, readFileSync(new URL('../prisma/schema.prisma', import.meta.url), 'utf8'))
+  }
+
+  test('finds that the committed migrations give the schema', async () => {
+    const { connection } = await testDatabase()
+    const { drift, extras } = await compareWithSchema(connection, await schemaSql())
+    expect(drift).toEqual([])
+    expect(extras).toContain('unlogged table rate_windows')
+  })
+
+  test('finds a column that no migration makes, and an index that the schema does not know', async () => {
+    const { connection } = await testDatabase()
+    cpSync(MIGRATIONS_DIR, migrationsDir, { recursive: true })
+    write('9_stray', 'CREATE INDEX stray ON tasks (title)')
+    const { drift } = await compareWithSchema(
+      connection,
+      `${await schemaSql()}; ALTER TABLE tasks ADD COLUMN "forgotten" text`,
+      migrationsDir,
+    )
+    expect(drift).toEqual([
+      'only in the schema: column tasks.forgotten text',
+      'only in the migrations: index stray CREATE INDEX stray ON public.tasks USING btree (title)',
+    ])
+  })
+
+  test('finds a hand-made rule that has gone missing', async () => {
+    const { connection } = await testDatabase()
+    cpSync(MIGRATIONS_DIR, migrationsDir, { recursive: true })
+    write('9_lost', 'DROP INDEX views_one_default_per_table')
+    const { drift } = await compareWithSchema(connection, await schemaSql(), migrationsDir)
+    expect(drift).toEqual([expect.stringContaining('but not made: ^index views_one_default_per_table')])
+  })
+})
+
+describe('the rules between columns hold in the database', () => {
+  const columns = [
+    'status',
+    'completed_at',
+    'due_date',
+    'due_time',
+    'reminder_offset_mins',
+    'reminder_time',
+    'space_id',
+    'table_id',
+    'record_id',
+  ]
+  const insert = async (values: Record<string, unknown>) => {
+    const { status = 'open', ...others } = values
+    const row: Record<string, unknown> = { status, ...others }
+    return using(await testDatabase(), (client) =>
+      client.query(
+        `INSERT INTO tasks (account_id, creator_user_id, assignee_user_id, title, ${columns.join(', ')})
+         VALUES (1, 1, 1, 'Call', ${columns.map((_, index) => `$${index + 1}`).join(', ')})`,
+        columns.map((column) => row[column] ?? null),
+      ),
+    )
+  }
+
+  test.each([
+    ['a time needs a date', { due_time: '10:00' }, 'tasks_due_time_check'],
+    [
+      'there is one kind of reminder',
+      { due_date: '2026-01-01', due_time: '10:00', reminder_offset_mins: 5, reminder_time: '09:00' },
+      'tasks_one_reminder_check',
+    ],
+    ['an offset needs a time', { due_date: '2026-01-01', reminder_offset_mins: 5 }, 'tasks_reminder_offset_check'],
+    ['a reminder time needs a date', { reminder_time: '09:00' }, 'tasks_reminder_time_check'],
+    [
+      'a reminder time excludes a due time',
+      { due_date: '2026-01-01', due_time: '10:00', reminder_time: '09:00' },
+      'tasks_reminder_time_check',
+    ],
+    ['done needs an instant', { status: 'done' }, 'tasks_completed_check'],
+    ['open has no instant', { completed_at: '2026-01-01 00:00:00' }, 'tasks_completed_check'],
+    ['a task stands on a record or nowhere', { space_id: 1, table_id: 2 }, 'tasks_place_check'],
+    ['a status is open or done', { status: 'lost' }, 'tasks_status_check'],
+  ])('%s', async (_, values, constraint) => {
+    await expect(insert(values)).rejects.toMatchObject({ code: '23514', constraint })
+  })
+
+  test.each([
+    ['a task with nothing but a title', {}],
+    ['a dated task with a time of day', { due_date: '2026-01-01', reminder_time: '09:00' }],
+    ['a timed task with an offset', { due_date: '2026-01-01', due_time: '10:00', reminder_offset_mins: 0 }],
+    ['a task done on a record', { status: 'done', completed_at: '2026-01-01 00:00:00', space_id: 1, table_id: 2, record_id: 3 }],
+  ])('%s is accepted', async (_, values) => {
+    await expect(insert(values)).resolves.toMatchObject({ rowCount: 1 })
+  })
+})
