@@ -1,0 +1,48 @@
+/** The one way to change what a table is. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from '../db.ts'
+import { notFound, sqlState } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { tableDefinition } from './definitions.ts'
+import type { TableDef } from './fields.ts'
+
+/** How often a change waits for others to let go of the table: 0.2 s each, 2 s in all. */
+const ATTEMPTS = 8
+const LOCK_TIMEOUT = '55P03'
+
+/**
+ * Runs a change of a table's name, fields, options or views. The version goes up first: its row lock lets one change in at a
+ * time, so that a field delete and the save of a view that needs the field cannot both pass (design.md §3).
+ * @param fn gets the definition as it stands under the lock
+ * @throws AppError 404 when the table is gone; 503 when other work holds it for too long
+ */
+export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
+  return withShortLocks(scope, async () => {
+    const [bumped] = await scope.db.query<{ version: number }>(sql`
+      update tables set version = version + 1, updated_at = ${formatInstant(scope.now)}::timestamp
+      where id = ${table.id} and deleted_at is null returning version`)
+    if (!bumped) throw notFound('Table')
+    return fn(await tableDefinition(scope.db, { id: table.id, version: bumped.version }))
+  })
+}
+
+/**
+ * A transaction for DDL: it waits 200 ms for a lock, since everything that reads the table queues up behind it, and is then
+ * repeated as a whole.
+ */
+export async function withShortLocks<T>({ db, transaction }: Scope, fn: () => Promise<T>): Promise<T> {
+  // Inside a transaction that is somebody else's there is nothing to repeat: the caller is told to try again.
+  const attempts = db.inTransaction() ? 1 : ATTEMPTS
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await transaction(async () => {
+        await db.execute(sql`set local lock_timeout = '200ms'`)
+        return fn()
+      })
+    } catch (error) {
+      if (sqlState(error) !== LOCK_TIMEOUT || attempt >= attempts) throw error
+      await sleep(Math.random() * 100)
+    }
+  }
+}

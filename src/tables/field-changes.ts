@@ -1,0 +1,172 @@
+/** A table's fields come, change and go: metadata, column and cells in one transaction. */
+import { recordsOf } from '../access.ts'
+import { ident, type Sql, sql } from '../db.ts'
+import { badInput, badInputs, conflict, notFound } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import type { TableRef } from '../trpc.ts'
+import { changeTable } from './change.ts'
+import { addColumn, dropColumn, holdWriters } from './ddl.ts'
+import { dependents, type FieldNeeds, type NamedView } from './dependents.ts'
+import { type FieldDef, isMultiple, isSelect, ownFields, type TableDef } from './fields.ts'
+import { newFields } from './new-fields.ts'
+import { changeOptions } from './options.ts'
+import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from './schema.ts'
+import { insertFields, naming, requireLookedUpTables } from './service.ts'
+
+/**
+ * Adds a field at the end.
+ * @throws AppError 400 for what its type does not have, and past 300 fields; 409 for a name that is taken
+ */
+export async function create(scope: Scope, table: TableRef, wanted: NewField): Promise<Field> {
+  return naming(() =>
+    changeTable(scope, table, async (definition) => {
+      const own = ownFields(definition)
+      if (own.length >= MAX_FIELDS) throw badInput([], `A table has at most ${MAX_FIELDS} fields`)
+      const { fields, issues } = newFields([wanted], new Set(own.map(({ id }) => id)))
+      if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
+      await requireLookedUpTables(scope, definition.space_id, fields, () => ['table'])
+      const [last] = await scope.db.query<{ position: number }>(
+        sql`select coalesce(max(position), 0) as position from fields where table_id = ${table.id}`,
+      )
+      await insertFields(scope, definition, fields, (last?.position ?? 0) + 1)
+      for (const field of fields) await addColumn(scope.db, table.id, field)
+      return fieldOf(fields[0] as FieldDef)
+    }),
+  )
+}
+
+/**
+ * Changes what is given. Options keep their ids by title, so that records keep what they hold.
+ * @throws AppError 400 for a key or calc field, and for what the type does not have; 404; 409 for a name that is taken, and
+ * when cells would lose something without `force`
+ */
+export async function update(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
+  return naming(() =>
+    changeTable(scope, table, async (definition) => {
+      const field = ownField(definition, fieldId)
+      const { name, required, always_hidden, admin_only } = changes
+      const next: FieldDef = {
+        ...field,
+        ...(name !== undefined && { name }),
+        ...(required !== undefined && { required: required ?? false }),
+        ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
+        ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
+        options: await nextOptions(scope, definition, field, changes),
+        decimals: await nextDecimals(scope, definition, field, changes),
+      }
+      await scope.db.prisma.field.update({
+        where: { tableId_id: { tableId: table.id, id: field.id } },
+        data: {
+          name: next.name,
+          required: next.required,
+          alwaysHidden: next.always_hidden,
+          adminOnly: next.admin_only,
+          ...(next.options && { options: next.options.map(({ id, title }) => ({ id, title })) }),
+          decimals: next.decimals,
+        },
+      })
+      return fieldOf(next)
+    }),
+  )
+}
+
+function ownField(table: TableDef, fieldId: string): FieldDef {
+  const field = table.fields.find(({ id }) => id === fieldId)
+  if (!field) throw notFound('Field')
+  if (field.key || field.calc)
+    throw badInput('field_id', `${field.key ? 'the key field' : 'a calculation field'} cannot be changed or deleted`)
+  return field
+}
+
+async function nextOptions(
+  scope: Scope,
+  table: TableDef,
+  field: FieldDef,
+  { options: wanted, force }: FieldUpdate,
+): Promise<FieldDef['options']> {
+  if (wanted === undefined) return field.options
+  if (!isSelect(field.type)) throw badInput('options', `a ${field.type} field has no options`)
+  const { options, removed, problem } = changeOptions(field.options ?? [], wanted ?? [])
+  if (problem) throw badInput('options', problem)
+  if (options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
+  if (!removed.length) return options
+
+  await holdWriters(scope.db, table.id)
+  const ids = removed.map(({ id }) => id)
+  const cell = ident(field.id)
+  const isUsed = isMultiple(field.type) ? sql`${cell} && ${ids}::int[]` : sql`${cell} = any(${ids}::int[])`
+  const rest = isMultiple(field.type)
+    ? sql`(select nullif(array_agg(o order by at), '{}') from unnest(${cell}) with ordinality u (o, at) where o <> all(${ids}::int[]))`
+    : sql`null`
+  await changeCells(scope, table, field, { where: isUsed, to: rest }, force, {
+    path: 'options',
+    reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}`,
+  })
+  return options
+}
+
+async function nextDecimals(scope: Scope, table: TableDef, field: FieldDef, { decimals, force }: FieldUpdate): Promise<number | null> {
+  if (decimals === undefined) return field.decimals
+  if (field.type !== 'number') throw badInput('decimals', `a ${field.type} field has no decimals`)
+  if (decimals === null || (field.decimals !== null && decimals >= field.decimals)) return decimals
+
+  await holdWriters(scope.db, table.id)
+  const rounded = sql`round(${ident(field.id)}, ${decimals}::int)`
+  await changeCells(scope, table, field, { where: sql`${ident(field.id)} <> ${rounded}`, to: rounded }, force, {
+    path: 'decimals',
+    reason: 'records have more digits',
+  })
+  return decimals
+}
+
+/** With force the cells are changed; without, none may be in need of it. */
+async function changeCells(
+  { db, actor, now }: Scope,
+  table: TableDef,
+  field: FieldDef,
+  { where, to }: { where: Sql; to: Sql },
+  force: boolean | undefined,
+  { path, reason }: { path: string; reason: string },
+): Promise<void> {
+  const records = recordsOf(table.id)
+  if (force) {
+    await db.execute(sql`
+      update ${records} set ${ident(field.id)} = ${to}, version = version + 1,
+        updated_at = ${formatInstant(now)}::timestamp, updated_by = ${actor.userId || null} where ${where}`)
+    return
+  }
+  const [used] = await db.query(sql`select 1 from ${records} where ${where} limit 1`)
+  if (used) throw conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
+}
+
+/**
+ * Removes a field with its column.
+ * @throws AppError 400 for a key or calc field; 404; 409 naming the views that need it, without `force`
+ */
+export async function remove(scope: Scope, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
+  return changeTable(scope, table, async (definition) => {
+    const field = ownField(definition, fieldId)
+    const needs = await needsOf(scope, definition, field)
+    const views = [...needs.needing, ...needs.sorting]
+    if (views.length && !force) {
+      throw conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}`, {
+        issues: views.map(({ id, name }) => ({ path: ['views', id], message: name })),
+      })
+    }
+    for (const { dropField } of dependents) await dropField?.(scope, definition, field, needs)
+    await scope.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
+    await dropColumn(scope.db, table.id, field)
+    return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
+  })
+}
+
+async function needsOf(scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
+  const needs: { needing: NamedView[]; sorting: NamedView[] } = { needing: [], sorting: [] }
+  for (const dependent of dependents) {
+    const found = await dependent.needsOf?.(scope, table, field)
+    needs.needing.push(...(found?.needing ?? []))
+    needs.sorting.push(...(found?.sorting ?? []))
+  }
+  return needs
+}

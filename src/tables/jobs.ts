@@ -1,0 +1,7 @@
+import { type Work, work } from '../work.ts'
+import { purge, purgeAll, purgeDeleted, purgeTable } from './purge.ts'
+
+export const tableWorks: Work[] = [
+  work(purgeDeleted, purgeAll, { concurrency: 1, cron: '17 3 * * *' }),
+  work(purgeTable, purge, { concurrency: 1 }),
+]

@@ -1,0 +1,46 @@
+/** Tables and spaces that were deleted long enough ago go for good. */
+import { z } from 'zod'
+import { sql } from '../db.ts'
+import { defineQueue } from '../jobs.ts'
+import type { Scope } from '../scope.ts'
+import { removeEmptied } from '../spaces/service.ts'
+import { formatInstant } from '../time.ts'
+import { withShortLocks } from './change.ts'
+import { dropRecords } from './ddl.ts'
+import { recordsDeleted } from './dependents.ts'
+
+/** So long a deleted table or space can be brought back. */
+const KEPT_DAYS = 7
+
+export const purgeDeleted = defineQueue({ name: 'tables.purge', schema: z.object({}) })
+export const purgeTable = defineQueue({ name: 'tables.purge-table', schema: z.object({ table_id: z.int() }) })
+
+const isDue = ({ now }: Scope) => {
+  const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
+  // `least` passes over nulls: the table's own deletion or that of its space.
+  return sql`least(t.deleted_at, s.deleted_at) < ${before}::timestamp`
+}
+
+/** Enqueues a job for each table that is due, and removes spaces that have become empty. */
+export async function purgeAll(scope: Scope): Promise<void> {
+  const { db, jobs, transaction } = scope
+  await transaction(async () => {
+    const due = await db.query<{ id: number }>(sql`
+      select t.id from tables t join spaces s on s.id = t.space_id where ${isDue(scope)}`)
+    for (const { id } of due) await jobs.send(purgeTable, { table_id: id })
+    await removeEmptied(scope, KEPT_DAYS)
+  })
+}
+
+/** Removes one table with all that hangs on it. One schema a transaction: each takes locks by the dozen. */
+export async function purge(scope: Scope, { table_id }: { table_id: number }): Promise<void> {
+  await withShortLocks(scope, async () => {
+    // Looked at again: the table may have been brought back, or be gone.
+    const [table] = await scope.db.query(sql`
+      select t.id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(scope)} for update of t`)
+    if (!table) return
+    await recordsDeleted(scope, table_id, null)
+    await dropRecords(scope.db, table_id)
+    await scope.db.prisma.table.delete({ where: { id: table_id } })
+  })
+}

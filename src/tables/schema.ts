@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { Id, Name } from '../schemas.ts'
+import { FIELD_TYPES, type FieldDef, isSelect, SLUG } from './fields.ts'
+
+export const MAX_FIELDS = 300
+export const MAX_OPTIONS = 500
+export const MAX_DECIMALS = 8
+
+export const Field = z
+  .object({
+    id: z.string().meta({ description: 'Made from the name, unique in its table, never changed by a rename.' }),
+    name: z.string(),
+    type: z.enum(FIELD_TYPES),
+    required: z.boolean(),
+    always_hidden: z.boolean().meta({ description: 'Left out of layouts, never of answers.' }),
+    admin_only: z.boolean().meta({ description: 'Read by all, written by admins.' }),
+    options: z.array(z.string()).optional().meta({ description: 'The titles of a select, in order.' }),
+    decimals: z.int().optional().meta({ description: 'Digits after the point that a number keeps; absent: up to 8.' }),
+    table: Id.optional().meta({ description: 'The table that a lookup points to.' }),
+    key: z.literal(true).optional().meta({ description: "The record's id." }),
+    calc: z.literal(true).optional().meta({ description: 'Kept by the service.' }),
+  })
+  .meta({ id: 'Field', description: 'A column of a table.' })
+export type Field = z.infer<typeof Field>
+
+export const Table = z.object({ id: Id, name: z.string(), space_id: Id }).meta({ id: 'TableSummary' })
+export type Table = z.infer<typeof Table>
+
+export const TableWithFields = Table.extend({ fields: z.array(Field) }).meta({
+  id: 'Table',
+  description: 'A table with its fields: the key first, calc fields last.',
+})
+export type TableWithFields = z.infer<typeof TableWithFields>
+
+const OptionTitle = z.string().trim().min(1, 'must not be empty').max(500, 'must have at most 500 characters')
+const Options = z.array(OptionTitle).max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
+const Decimals = z.int('must be a whole number').min(0, 'must be 0 or more').max(MAX_DECIMALS, `must be at most ${MAX_DECIMALS}`)
+
+export const NewField = z.strictObject({
+  id: z
+    .string()
+    .regex(SLUG, 'must be a lower-case letter and up to 47 lower-case letters, digits and underscores')
+    .nullish()
+    .meta({ description: 'By default it is made from the name.' }),
+  name: Name,
+  type: z.enum(FIELD_TYPES),
+  required: z.boolean().nullish(),
+  always_hidden: z.boolean().nullish(),
+  admin_only: z.boolean().nullish(),
+  options: Options.nullish().meta({ description: 'For select and multi_select: titles, each once.' }),
+  decimals: Decimals.nullish().meta({ description: 'For number.' }),
+  table: Id.nullish().meta({ description: 'For lookup and multi_lookup, required: a table of the same space.' }),
+})
+export type NewField = z.infer<typeof NewField>
+
+export const FieldUpdate = z.strictObject({
+  name: Name.optional(),
+  required: z.boolean().nullish(),
+  always_hidden: z.boolean().nullish(),
+  admin_only: z.boolean().nullish(),
+  options: z
+    .array(z.union([OptionTitle, z.strictObject({ title: OptionTitle, was: z.string() })]))
+    .max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
+    .nullish()
+    .meta({ description: 'The whole list in its new order. `{title, was}` renames an option; records keep it.' }),
+  decimals: Decimals.nullish(),
+  force: z.boolean().optional().meta({ description: 'Changes cells too: removed options are emptied, numbers rounded.' }),
+})
+export type FieldUpdate = z.infer<typeof FieldUpdate>
+
+export const NewTable = z.strictObject({
+  name: Name,
+  fields: z.array(NewField).max(MAX_FIELDS, `must have at most ${MAX_FIELDS} fields`).nullish(),
+})
+export type NewTable = z.infer<typeof NewTable>
+
+export const TableUpdate = z.strictObject({ name: Name.optional() })
+export type TableUpdate = z.infer<typeof TableUpdate>
+
+export const FieldOrder = z.strictObject({
+  field_ids: z.array(z.string()).max(MAX_FIELDS).meta({ description: 'Every field of the table but key and calc fields, once.' }),
+})
+
+const LostView = z.object({ id: Id, name: z.string() })
+export const FieldDeletion = z.strictObject({
+  force: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Also deletes views that filter or are structured by the field, and drops sorts by it.' }),
+})
+export const FieldDeleted = z.object({
+  ok: z.literal(true),
+  deleted_views: z.array(LostView).meta({ description: 'Views whose filter or structural field it was.' }),
+  unsorted_views: z.array(LostView).meta({ description: 'Views that were sorted by it.' }),
+})
+export type FieldDeleted = z.infer<typeof FieldDeleted>
+
+export const SpacePath = z.strictObject({ space_id: Id })
+export const TablePath = z.strictObject({ table_id: Id })
+/** A field is named by text, but a path segment of digits comes as a number. */
+export const FieldPath = TablePath.extend({ field_id: z.union([z.string(), z.number()]).transform(String) })
+
+/** A field as the wire has it: titles for options, and only what the type has. */
+export function fieldOf({ lookup_table_id, options, decimals, key, calc, ...field }: FieldDef): Field {
+  return {
+    ...field,
+    ...(isSelect(field.type) && { options: (options ?? []).map(({ title }) => title) }),
+    ...(decimals !== null && { decimals }),
+    ...(lookup_table_id !== null && { table: lookup_table_id }),
+    ...(key && { key }),
+    ...(calc && { calc }),
+  }
+}

@@ -1,0 +1,137 @@
+import { sql, toTheSecond } from '../db.ts'
+import { badInput, badInputs, conflict, isUniqueViolation } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import type { SpaceRef, TableRef } from '../trpc.ts'
+import { changeTable, withShortLocks } from './change.ts'
+import { createRecords } from './ddl.ts'
+import { tableDefinition } from './definitions.ts'
+import { type FieldDef, isLookup, type TableDef } from './fields.ts'
+import { newFields } from './new-fields.ts'
+import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
+
+/** The tables of a space, by name. */
+export async function list({ db }: Scope, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
+  const rows = await db.query<Table>(sql`
+    select id, name, space_id from tables where space_id = ${space.id} and deleted_at is null
+    order by lower(name collate "pg_c_utf8"), id`)
+  return { rows, total: rows.length }
+}
+
+export async function get({ db }: Scope, table: TableRef): Promise<TableWithFields> {
+  return withFields(await tableDefinition(db, table))
+}
+
+const withFields = ({ id, name, space_id, fields }: TableDef): TableWithFields => ({ id, name, space_id, fields: fields.map(fieldOf) })
+
+/**
+ * Makes a table and the place for its records, in one transaction.
+ * @throws AppError 400 naming each field that is refused; 409 for a name that is taken
+ */
+export async function create(scope: Scope, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
+  const { fields, issues } = newFields(wanted ?? [], new Set())
+  if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: ['fields', ...path], message })))
+  const at = toTheSecond(scope.now)
+  return naming(() =>
+    withShortLocks(scope, async () => {
+      const { db } = scope
+      await requireLookedUpTables(scope, space.id, fields, (index) => ['fields', index, 'table'])
+      const { id } = await db.prisma.table.create({
+        data: { accountId: space.account_id, spaceId: space.id, name, createdAt: at, updatedAt: at },
+      })
+      await insertFields(scope, { id, account_id: space.account_id }, fields, 0)
+      await createRecords(db, id, fields)
+      return withFields(await tableDefinition(db, { id, version: 1 }))
+    }),
+  )
+}
+
+/** Answers 409 for a name that another table or field has, ignoring case; a unique index decides it. */
+export async function naming<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (isUniqueViolation(error)) throw conflict('This name is taken')
+    throw error
+  }
+}
+
+/** What a lookup points to lies in the same space; another table is as good as none. */
+export async function requireLookedUpTables(
+  { db }: Scope,
+  spaceId: number,
+  fields: readonly FieldDef[],
+  path: (index: number) => (string | number)[],
+): Promise<void> {
+  const ids = fields.flatMap(({ lookup_table_id }) => lookup_table_id ?? [])
+  if (!ids.length) return
+  // The share lock keeps a table that is pointed to from being deleted at this moment.
+  const found = await db.query<{ id: number }>(sql`
+    select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null for share`)
+  const there = new Set(found.map(({ id }) => id))
+  const issues = fields.flatMap(({ type, lookup_table_id }, index) =>
+    isLookup(type) && !there.has(lookup_table_id ?? 0) ? [{ path: path(index), message: 'must be a table of the same space' }] : [],
+  )
+  if (issues.length) throw badInputs(issues)
+}
+
+/** Writes the metadata of new fields. @param position of the first of them */
+export async function insertFields(
+  { db }: Scope,
+  table: { id: number; account_id: number },
+  fields: readonly FieldDef[],
+  position: number,
+): Promise<void> {
+  if (!fields.length) return
+  await db.prisma.field.createMany({
+    data: fields.map((field, index) => ({
+      tableId: table.id,
+      id: field.id,
+      accountId: table.account_id,
+      name: field.name,
+      type: field.type,
+      position: position + index,
+      required: field.required,
+      alwaysHidden: field.always_hidden,
+      adminOnly: field.admin_only,
+      ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })) }),
+      decimals: field.decimals,
+      lookupTableId: field.lookup_table_id,
+    })),
+  })
+}
+
+/** @throws AppError 409 for a name that is taken */
+export async function update(scope: Scope, table: TableRef, { name }: TableUpdate): Promise<TableWithFields> {
+  if (name === undefined) return get(scope, table)
+  return naming(() =>
+    changeTable(scope, table, async (definition) => {
+      await scope.db.prisma.table.update({ where: { id: table.id }, data: { name } })
+      return withFields({ ...definition, name })
+    }),
+  )
+}
+
+/** Marks the table: it is gone from every query at once, and a job removes it after seven days (jobs.ts). */
+export async function remove(scope: Scope, table: TableRef): Promise<void> {
+  await changeTable(scope, table, async () => {
+    await scope.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(scope.now) } })
+  })
+}
+
+/**
+ * Brings the fields into an order.
+ * @throws AppError 400 when the list is not every field of the user's, once
+ */
+export async function reorder(scope: Scope, table: TableRef, fieldIds: readonly string[]): Promise<{ rows: TableWithFields['fields'] }> {
+  return changeTable(scope, table, async (definition) => {
+    const own = new Set(definition.fields.flatMap(({ id, key, calc }) => (key || calc ? [] : id)))
+    for (const [index, id] of fieldIds.entries()) {
+      if (!own.delete(id)) throw badInput(['field_ids', index], 'is no field of the table that can be moved, or stands there twice')
+    }
+    if (own.size) throw badInput('field_ids', `lacks ${[...own].join(', ')}`)
+    await scope.db.execute(sql`
+      update fields set position = o.position from unnest(${fieldIds}::text[]) with ordinality o (id, position)
+      where fields.table_id = ${table.id} and fields.id = o.id`)
+    return { rows: (await tableDefinition(scope.db, definition)).fields.map(fieldOf) }
+  })
+}
