@@ -107,3 +107,9 @@ export async function removeMember({ db }: Scope, row: MemberRow): Promise<void>
 function refuseOwner({ found_is_owner }: MemberRow): void {
   if (found_is_owner) throw conflict("The account's owner is an admin of every space")
 }
+
+/** Removes spaces that were deleted so many days ago and whose tables are gone for good (tables/purge.ts). */
+export async function removeEmptied({ db, now }: Scope, keptDays: number): Promise<void> {
+  const before = toTheSecond(new Date(now.getTime() - keptDays * 86_400_000))
+  await db.prisma.space.deleteMany({ where: { deletedAt: { lt: before }, tables: { none: {} } } })
+}
