@@ -1,0 +1,185 @@
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startCatcher } from '../src/email/catcher.ts'
+import { DeliveryError, deliver, isPublic, type Message, probe, type Server } from '../src/email/transport.ts'
+import { startSmtp, type TestSmtp } from './support/smtp.ts'
+
+let smtp: TestSmtp
+let server: Server
+beforeAll(async () => {
+  smtp = await startSmtp()
+  server = { host: '127.0.0.1', port: smtp.port, tls: 'none', username: null, password: null }
+})
+afterAll(() => smtp.close())
+beforeEach(() => {
+  smtp.received.length = 0
+  smtp.recipients.clear()
+  smtp.onContent = {}
+  smtp.onSender = {}
+  smtp.login = undefined
+})
+
+const message = (more: Partial<Message> = {}): Message => ({
+  from: { name: 'Désk', email: 'desk@example.com' },
+  to: [{ name: 'Ann', email: 'ann@customer.example' }],
+  cc: [],
+  replyTo: 'reply-0123456789abcdef@reply.example',
+  subject: 'Angebot für März',
+  html: '<p>Grüße</p>',
+  text: 'Grüße',
+  messageId: '<1@example.com>',
+  inReplyTo: null,
+  references: ['<0@example.com>'],
+  date: new Date('2026-03-02T10:12:00Z'),
+  attachments: [],
+  ...more,
+})
+const envelope = (...to: string[]) => ({ from: 'desk@example.com', to: to.length ? to : ['ann@customer.example'] })
+const options = { allowPrivate: true, beforeContent: async () => {} }
+const failure = (attempt: Promise<unknown>) =>
+  attempt.then(
+    () => 'delivered',
+    (error) => (error instanceof DeliveryError ? error.failure : error),
+  )
+
+describe('delivery', () => {
+  test('carries names, umlauts, threads and attachments', async () => {
+    const file = { name: 'Pläne.txt', type: 'text/plain', open: async () => Readable.from([Buffer.from('.\r\nline\n.')]) }
+    const delivery = await deliver(
+      server,
+      envelope('ann@customer.example', 'bcc@customer.example'),
+      message({ attachments: [file] }),
+      options,
+    )
+    expect(delivery).toEqual({ accepted: ['ann@customer.example', 'bcc@customer.example'], refused: [] })
+    const [received] = smtp.received
+    expect(received?.envelopeTo).toEqual(['ann@customer.example', 'bcc@customer.example'])
+    expect(received?.raw).not.toContain('bcc@')
+    expect(received?.email).toMatchObject({
+      from: { name: 'Désk', address: 'desk@example.com' },
+      replyTo: [{ address: 'reply-0123456789abcdef@reply.example' }],
+      subject: 'Angebot für März',
+      messageId: '<1@example.com>',
+      references: '<0@example.com>',
+      html: '<p>Grüße</p>\n',
+      text: 'Grüße\n',
+    })
+    expect(Buffer.from(received?.email.attachments[0]?.content as ArrayBuffer).toString()).toBe('.\r\nline\n.')
+  })
+
+  test('says of each recipient whether it was taken', async () => {
+    smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
+    const to = ['gone@customer.example', 'ann@customer.example', 'full@customer.example']
+    const { accepted, refused } = await deliver(server, envelope(...to), message(), options)
+    expect(accepted).toEqual(['ann@customer.example'])
+    expect(refused.map(({ address, failure }) => [address, failure.kind, failure.code, failure.enhanced])).toEqual([
+      ['gone@customer.example', 'permanent', '550', '5.1.1'],
+      ['full@customer.example', 'temporary', '451', '4.2.1'],
+    ])
+  })
+
+  test('says so when no recipient was taken, and sends no content', async () => {
+    smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
+    let isAsked = false
+    const { accepted, refused } = await deliver(server, envelope('gone@customer.example', 'full@customer.example'), message(), {
+      allowPrivate: true,
+      beforeContent: async () => {
+        isAsked = true
+      },
+    })
+    expect([accepted, refused.map(({ failure }) => failure.kind), isAsked]).toEqual([[], ['permanent', 'temporary'], false])
+  })
+
+  test.each<[TestSmtp['onContent'], object]>([
+    [{ code: 550 }, { kind: 'permanent', code: '550' }],
+    [{ code: 451 }, { kind: 'temporary', code: '451' }],
+    [{ hangUp: 'before' }, { kind: 'temporary' }],
+    [{ hangUp: 'after' }, { kind: 'unknown', code: 'OUTCOME_UNKNOWN' }],
+  ])('tells what became of the content: %j', async (onContent, expected) => {
+    smtp.onContent = onContent
+    // Longer than what the sockets buffer, so that "before" really is before its end.
+    const html = onContent.hangUp === 'before' ? 'x'.repeat(20_000_000) : 'x'
+    expect(await failure(deliver(server, envelope(), message({ html }), options))).toMatchObject(expected)
+  })
+
+  test('sends nothing when it is stopped before the content', async () => {
+    const stopped = new Error('somebody else sends it')
+    const attempt = deliver(server, envelope(), message(), { allowPrivate: true, beforeContent: () => Promise.reject(stopped) })
+    expect(await failure(attempt)).toBe(stopped)
+    expect(smtp.received).toEqual([])
+  })
+
+  test('fails for now when an attachment cannot be read', async () => {
+    const file = { name: 'a', type: 'text/plain', open: () => Promise.reject(new Error('gone')) }
+    expect(await failure(deliver(server, envelope(), message({ attachments: [file] }), options))).toMatchObject({ kind: 'temporary' })
+    expect(smtp.received).toEqual([])
+  })
+})
+
+describe('a server', () => {
+  test('is signed in to', async () => {
+    smtp.login = { user: 'desk', password: 'sécret' }
+    await probe({ ...server, username: 'desk', password: 'sécret' }, options)
+    expect(await failure(probe({ ...server, username: 'desk', password: 'wrong' }, options))).toMatchObject({
+      kind: 'permanent',
+      code: '535',
+    })
+  })
+
+  test.each([
+    ['nobody listens', { port: 1 }, 'temporary'],
+    ['it has no name', { host: 'nowhere.invalid' }, 'temporary'],
+    ['it has no TLS', { tls: 'starttls' as const }, 'temporary'],
+  ])('that fails because %s is a failure with a reason', async (_, more, kind) => {
+    expect(await failure(probe({ ...server, ...more }, options))).toMatchObject({ kind, message: expect.stringMatching(/./) })
+  })
+
+  test('at a private address is refused before anything is connected to', async () => {
+    const before = smtp.connections
+    for (const host of [
+      '127.0.0.1',
+      'localhost',
+      '10.1.2.3',
+      '192.168.1.1',
+      '169.254.169.254',
+      '::1',
+      '[::1]',
+      '0.0.0.0',
+      '127.1',
+      '0x7f000001',
+    ])
+      expect(await failure(probe({ ...server, host }, { allowPrivate: false })), host).toMatchObject({ kind: expect.stringMatching(/./) })
+    expect(smtp.connections).toBe(before)
+  })
+
+  test.each([
+    ['8.8.8.8', true],
+    ['2001:4860:4860::8888', true],
+    ['100.64.0.1', false],
+    ['::ffff:10.0.0.1', false],
+    ['64:ff9b::a00:1', false],
+    ['2002:a00:1::', false],
+    ['fe80::1', false],
+    ['fd00::1', false],
+    ['224.0.0.1', false],
+    ['not an address', false],
+  ])('at %s is public: %s', (address, expected) => {
+    expect(isPublic(address)).toBe(expected)
+  })
+})
+
+test('the catcher shows what it got, newest first, and forgets the oldest', async () => {
+  const catcher = await startCatcher({ keep: 2 })
+  const there = { ...server, port: catcher.port }
+  for (const subject of ['one', 'two', 'three']) await deliver(there, envelope(), message({ subject }), options)
+  expect(catcher.mails().map(({ subject }) => subject)).toEqual(['three', 'two'])
+  expect(catcher.mails()[0]).toMatchObject({
+    messageId: '<1@example.com>',
+    envelopeFrom: 'desk@example.com',
+    envelopeTo: ['ann@customer.example'],
+    to: ['ann@customer.example'],
+    html: '<p>Grüße</p>',
+    headers: { 'reply-to': 'reply-0123456789abcdef@reply.example' },
+  })
+  await catcher.close()
+})

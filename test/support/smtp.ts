@@ -1,0 +1,89 @@
+/** A real SMTP server whose answers a test decides. */
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+
+export interface Received {
+  envelopeFrom: string
+  envelopeTo: string[]
+  raw: string
+  email: Email
+}
+
+export interface TestSmtp {
+  port: number
+  received: Received[]
+  /** How many connections there have been. */
+  connections: number
+  /** What it says to RCPT TO of an address: a reply code, 250 unless set. */
+  recipients: Map<string, number>
+  /** What it says to the content. */
+  onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after' }
+  /** What it says to MAIL FROM. */
+  onSender: { code?: number }
+  login: { user: string; password: string } | undefined
+  close(): Promise<void>
+}
+
+const refusal = (code: number) =>
+  Object.assign(new Error(code >= 500 ? '5.1.1 No such user here' : '4.2.1 Try again later'), { responseCode: code })
+
+export async function startSmtp(): Promise<TestSmtp> {
+  const smtp: Omit<TestSmtp, 'port' | 'close'> = {
+    received: [],
+    connections: 0,
+    recipients: new Map(),
+    onContent: {},
+    onSender: {},
+    login: undefined,
+  }
+  const server = new SMTPServer({
+    authOptional: true,
+    allowInsecureAuth: true,
+    hideSTARTTLS: true,
+    disableReverseLookup: true,
+    logger: false,
+    closeTimeout: 200,
+    onConnect(_, callback) {
+      smtp.connections += 1
+      callback()
+    },
+    onAuth({ username, password }, _, callback) {
+      const right = smtp.login && username === smtp.login.user && password === smtp.login.password
+      if (right) callback(null, { user: username })
+      else callback(Object.assign(new Error('5.7.8 Wrong user or password'), { responseCode: 535 }))
+    },
+    onMailFrom(_, __, callback) {
+      callback(smtp.onSender.code ? refusal(smtp.onSender.code) : null)
+    },
+    onRcptTo({ address }, _, callback) {
+      const code = smtp.recipients.get(address)
+      callback(code ? refusal(code) : null)
+    },
+    onData(stream, session, callback) {
+      const { code, delayMs = 0, hangUp } = smtp.onContent
+      if (hangUp === 'before') return void [...server.connections].map((connection) => connection.close())
+      buffer(stream).then(async (raw) => {
+        await sleep(delayMs)
+        if (hangUp === 'after') return void [...server.connections].map((connection) => connection.close())
+        if (code) return callback(refusal(code))
+        const { mailFrom, rcptTo } = session.envelope
+        smtp.received.push({
+          envelopeFrom: mailFrom ? mailFrom.address : '',
+          envelopeTo: rcptTo.map(({ address }) => address),
+          raw: raw.toString('latin1'),
+          email: await PostalMime.parse(raw),
+        })
+        callback()
+      }, callback)
+    },
+  })
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return Object.assign(smtp, {
+    port: (server.server.address() as AddressInfo).port,
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  })
+}
