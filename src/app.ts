@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import fastifyCookie from '@fastify/cookie'
 import fastifyCors from '@fastify/cors'
 import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { authenticate, type Credentials } from './access.ts'
 import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
 import { mountDocs } from './docs.ts'
@@ -32,9 +32,9 @@ const RPC_BODY_LIMIT = 4 * 1_048_576
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const { settings } = deps
   const app = Fastify({
-    // Fastify's own two lines a request are replaced by one, below.
     loggerInstance: deps.log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    // Fastify's own two lines a request are replaced by one, below.
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => `req-${randomBytes(8).toString('hex')}`,
     trustProxy: settings.trustProxy,
     bodyLimit: RPC_BODY_LIMIT,
