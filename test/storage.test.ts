@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import S3rver from 's3rver'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStorage, type Storage } from '../src/storage.ts'
+
+let folder: string
+let bucket: S3rver
+const settings = { folder: '', bucket: '' }
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridpost-storage-'))
+  settings.folder = join(folder, 'files')
+  bucket = new S3rver({
+    port: 0,
+    address: '127.0.0.1',
+    silent: true,
+    directory: join(folder, 's3'),
+    configureBuckets: [{ name: 'attachments', configs: [] }],
+  })
+  const { port } = (await bucket.run()) as AddressInfo
+  settings.bucket = `s3://attachments?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}&region=eu-central-1&forcePathStyle=true`
+  process.env.AWS_ACCESS_KEY_ID = 'S3RVER'
+  process.env.AWS_SECRET_ACCESS_KEY = 'S3RVER'
+})
+
+afterAll(async () => {
+  await bucket.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const read = async (storage: Storage, path: string, range?: { start: number; end: number }) => {
+  const stream = await storage.read(path, range)
+  return stream && buffer(stream)
+}
+
+describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
+  const open = () => openStorage(settings[kind])
+
+  test('gives back the bytes that it was given, whole or in part', async () => {
+    const bytes = randomBytes(100_000)
+    await open().write('1-2-whole.bin', bytes)
+    expect(await read(open(), '1-2-whole.bin')).toEqual(bytes)
+    expect(await read(open(), '1-2-whole.bin', { start: 10, end: 19 })).toEqual(bytes.subarray(10, 20))
+    expect(await read(open(), '1-2-whole.bin', { start: 99_999, end: 99_999 })).toEqual(bytes.subarray(99_999))
+  })
+
+  test('takes streams, short, empty and longer than a part', async () => {
+    for (const size of [0, 10, 8 * 1_048_576, 20 * 1_048_576 + 7]) {
+      const bytes = randomBytes(size)
+      await open().write(`1-2-stream-${size}`, Readable.from(chunksOf(bytes), { objectMode: false }))
+      const kept = await read(open(), `1-2-stream-${size}`)
+      expect(kept?.equals(bytes)).toBe(true)
+    }
+  })
+
+  test('keeps nothing of a stream that breaks', async () => {
+    const broken = new Readable({ read() {} })
+    broken.push(Buffer.alloc(9 * 1_048_576))
+    setTimeout(() => broken.destroy(new Error('the line went dead')), 50)
+    await expect(open().write('1-2-broken', broken)).rejects.toThrow('the line went dead')
+    expect(await open().read('1-2-broken')).toBeNull()
+  })
+
+  test('knows no path that was never written or was removed', async () => {
+    await open().write('1-2-short-lived', Buffer.from('x'))
+    await open().remove('1-2-short-lived')
+    await open().remove('1-2-short-lived')
+    expect(await open().read('1-2-short-lived')).toBeNull()
+    expect(await open().read('1-2-never')).toBeNull()
+  })
+
+  test.each(['../secret', '/etc/passwd', 'a/b', '..', '.hidden', '', 'a\0b', 'a\\b', `a${'b'.repeat(200)}`])(
+    'refuses the path %j',
+    async (path) => {
+      await expect(open().write(path, Buffer.from('x'))).rejects.toThrow('A path in storage')
+      await expect(open().read(path)).rejects.toThrow('A path in storage')
+      await expect(open().remove(path)).rejects.toThrow('A path in storage')
+    },
+  )
+})
+
+test('a folder holds no unfinished files', async () => {
+  const names = await readdir(settings.folder, { recursive: true })
+  expect(names.filter((name) => name.endsWith('~'))).toEqual([])
+})
+
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += 65_536) yield bytes.subarray(start, start + 65_536)
+}
