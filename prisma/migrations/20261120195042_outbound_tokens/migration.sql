@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "outbound_emails" ADD COLUMN     "tokens_encrypted" BYTEA NOT NULL;
