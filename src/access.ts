@@ -90,6 +90,8 @@ export interface Access {
   effect?: 'read' | 'write'
   /** Where the target's ids stand. Those of a path are checked before the body is read. */
   idsIn?: 'path' | 'body'
+  /** An id of which 0 names something, too: the Default view. */
+  acceptsZero?: string
   /** Only the account's owner, and account keys that see every space. */
   isOwnerOnly?: boolean
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */

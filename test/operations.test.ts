@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { apiDocument, appRouter } from '../src/router.ts'
+import { testApp } from './support/app.ts'
+import { callerFor, callRest, callRpc, idsFor, idsOf, operations } from './support/operations.ts'
+
+const app = await testApp()
+const account = await app.account()
+const known = await idsOf(app, account)
+const document = apiDocument() as { paths: Record<string, Record<string, DocumentedOperation>>; components: { schemas: object } }
+
+interface DocumentedOperation {
+  summary: string
+  description: string
+  tags: string[]
+  security: object[]
+  requestBody?: { content: { 'application/json': { example: unknown } } }
+  responses: Record<string, { description?: string; $ref?: string; content?: Record<string, { example?: unknown }> }>
+}
+
+it('has a REST path for every procedure', () => {
+  const all = Object.keys(appRouter._def.procedures)
+  expect(all.filter((name) => !operations.some((operation) => operation.name === name))).toEqual([])
+})
+
+describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
+  const { openapi, example, isList, status = 200 } = operation.meta
+  const documented = document.paths[operation.path]?.[operation.method.toLowerCase()]
+  const { inputs, output } = (
+    appRouter._def.procedures as unknown as Record<string, { _def: { inputs: z.ZodObject[]; output?: z.ZodType } }>
+  )[operation.name]?._def ?? { inputs: [] }
+
+  it('is documented: summary, description, tag, callers, an example and every error', () => {
+    expect(openapi.summary).toMatch(/^[A-Z]/)
+    expect(documented?.description.length).toBeGreaterThan(10)
+    expect(documented?.tags).toHaveLength(1)
+    expect(documented?.security.length === 0).toBe(operation.isPublic)
+    expect(documented?.responses[String(status)]?.content?.['application/json']?.example).toBeDefined()
+    for (const code of ['400', '429', '500', '503']) expect(documented?.responses).toHaveProperty(code)
+    if (!operation.isPublic) for (const code of ['401', '403']) expect(documented?.responses).toHaveProperty(code)
+    if (operation.pathIds.length) expect(documented?.responses).toHaveProperty('404')
+  })
+
+  it('has examples that its own schemas accept', () => {
+    const ids = idsFor(operation, known)
+    const path = Object.fromEntries(operation.pathIds.map((id) => [id, ids[id]]))
+    const given = inputs[0]?.safeParse({ ...path, ...(example?.input as object) })
+    expect(given?.error?.issues ?? []).toEqual([])
+    expect(output).toBeDefined()
+    expect(output?.safeParse(example?.output).error?.issues ?? []).toEqual([])
+    if (isList) expect(example?.output).toHaveProperty('rows')
+  })
+
+  it.skipIf(operation.isPublic)('answers 401 without credentials, on REST and RPC', async () => {
+    const ids = idsFor(operation, known)
+    for (const answer of [await callRest(app.as(null), operation, ids), await callRpc(app.as(null), operation, ids)]) {
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+      expect(answer.body).toMatchObject({ code: 'UNAUTHORIZED', request_id: expect.stringMatching(/^req-/) })
+    }
+  })
+
+  it('answers the same on REST and RPC: with nothing sent, with an unknown key, and with ids that name nothing', async () => {
+    const as = app.as(callerFor(operation, account))
+    const ids = idsFor(operation, known)
+    const isHarmless = operation.type === 'query' || Object.keys(inputs[0]?.shape ?? {}).some((key) => !operation.pathIds.includes(key))
+    const nowhere = Object.fromEntries(Object.keys(ids).map((id) => [id, 2_000_000_000]))
+    const cases: [typeof ids, Record<string, unknown>][] = [[ids, { no_such_key: 1 }]]
+    if (operation.pathIds.length) cases.push([nowhere, {}])
+    if (isHarmless && !operation.meta.isRepeatable && !(inputs[0]?.safeParse(ids).success && operation.type === 'mutation'))
+      cases.push([ids, {}])
+    for (const [given, input] of cases) {
+      if (operation.method === 'GET' && 'no_such_key' in input) continue
+      const rest = await callRest(as, operation, given, input)
+      const rpc = await callRpc(as, operation, given, input)
+      expect(rpc.status, JSON.stringify(rest.body)).toBe(rest.status === 202 ? 200 : rest.status)
+      expect({ ...rpc.body, request_id: '' }).toEqual({ ...rest.body, request_id: '' })
+      expect(rest.headers.get('x-api-version')).toBe('1')
+    }
+  })
+})

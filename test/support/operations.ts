@@ -1,0 +1,84 @@
+/** Every operation of the API, with what a generic test needs to call it. */
+import { type RestProcedure, restProcedures } from '../../src/rest.ts'
+import { appRouter } from '../../src/router.ts'
+import type { Answer, As, Caller, TestAccount, TestApp } from './app.ts'
+
+export interface Operation extends RestProcedure {
+  method: 'GET' | 'POST'
+  path: string
+  pathIds: string[]
+  /** Ids in the body of the email endpoints: tableId, recordId. */
+  bodyIds: string[]
+  isPublic: boolean
+}
+
+export const operations: Operation[] = restProcedures(appRouter).map((procedure) => {
+  const { openapi, access } = procedure.meta
+  return {
+    ...procedure,
+    method: openapi.method as 'GET' | 'POST',
+    path: openapi.path,
+    pathIds: [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string),
+    bodyIds: access.idsIn === 'body' ? (access.target?.ids.map(({ name }) => name) ?? []) : [],
+    isPublic: access.callers.length === 0,
+  }
+})
+
+export type Ids = Record<string, number | string>
+
+/** The path with its ids filled in. */
+export const pathOf = ({ path }: Operation, ids: Ids) =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(ids[name])))
+
+/** A caller of this account that the operation admits, of the strongest kind. */
+export function callerFor({ meta }: Operation, account: TestAccount): Caller {
+  const callers = meta.access.callers as readonly string[]
+  if (callers.includes('account')) return account.keys.account
+  if (callers.includes('session')) return account.owner
+  return callers.includes('personal') ? account.keys.personal : null
+}
+
+/** Calls by REST. */
+export function callRest(as: As, operation: Operation, ids: Ids, input: Record<string, unknown> = {}): Promise<Answer> {
+  const path = pathOf(operation, ids)
+  const body = { ...input, ...Object.fromEntries(operation.bodyIds.filter((id) => id in ids).map((id) => [id, ids[id]])) }
+  return operation.method === 'GET' ? as.get(path) : as.post(path, body)
+}
+
+/** Calls by RPC, as raw HTTP, and answers in the form of REST. */
+export async function callRpc(as: As, operation: Operation, ids: Ids, input: Record<string, unknown> = {}): Promise<Answer> {
+  const whole = {
+    ...input,
+    ...Object.fromEntries([...operation.pathIds, ...operation.bodyIds].filter((id) => id in ids).map((id) => [id, ids[id]])),
+  }
+  const answer = await as.post(`/trpc/${operation.name}`, whole)
+  const { result, error } = answer.body as { result?: { data: unknown }; error?: { data: Record<string, unknown> } }
+  if (error) {
+    const { httpStatus: _, ...body } = error.data
+    return { ...answer, body }
+  }
+  const data = result?.data
+  return { ...answer, body: operation.meta.isList && data && typeof data === 'object' && 'rows' in data ? data.rows : data }
+}
+
+/** Real ids in the account for everything that a path can name. Grows with the API: a name that is missing fails the tests. */
+export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<string, Ids>> {
+  const as = app.as(account.owner)
+  const made = async (path: string, body: unknown) => {
+    const answer = await as.post(path, body)
+    if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body as { id: number }
+  }
+  const key = await made('/api/keys/create', { kind: 'account', name: 'Spare' })
+  const shared: Ids = { space_id: account.space, user_id: account.viewer.id, key_id: key.id }
+  return { shared }
+}
+
+/** The ids that this operation takes. */
+export function idsFor(operation: Operation, known: Record<string, Ids>): Ids {
+  const group = operation.name.split('.')[0] ?? ''
+  const ids = { ...known.shared, ...known[group] }
+  for (const id of [...operation.pathIds, ...operation.bodyIds])
+    if (!(id in ids)) throw new Error(`${operation.name}: add an id for ${id} to test/support/operations.ts`)
+  return ids
+}
