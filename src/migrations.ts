@@ -19,7 +19,7 @@ const DEPLOY_LOCK_TIMEOUT = '5min'
 const LOCK_TIMEOUT_MS = 2_000
 const ATTEMPTS = 15
 
-/** A migration cannot be applied; the message is one line. */
+/** The database cannot be brought to the state that this release needs; the message is one line. */
 export class MigrationError extends Error {}
 
 export interface Migration {
@@ -43,9 +43,14 @@ export interface DeployOptions {
 export async function deploy(connection: pg.ClientConfig, options: DeployOptions = {}): Promise<string[]> {
   const { queues = [], migrationsDir = MIGRATIONS_DIR, log = () => {} } = options
   // One connection of its own: the lock belongs to the session, and a pool would put it aside.
-  const client = new pg.Client({ ...connection, statement_timeout: 0, application_name: 'gridpost deploy' })
-  await client.connect()
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'gridpost deploy' })
+  client.on('error', () => {})
   try {
+    await client.connect().catch((error) => {
+      throw new MigrationError(`The database cannot be reached: ${reasonOf(error)}`, { cause: error })
+    })
+    await requireServer(client)
+    await client.query('SET statement_timeout = 0')
     await client.query(`SET lock_timeout = '${DEPLOY_LOCK_TIMEOUT}'`)
     await client.query('SELECT pg_advisory_lock($1)', [DEPLOY_LOCK])
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
@@ -60,6 +65,23 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
   } finally {
     await client.end()
   }
+}
+
+/** A refused connection to a name with several addresses has no message of its own. */
+function reasonOf(error: Error): string {
+  const [first] = error instanceof AggregateError ? error.errors : [error]
+  return String(first?.message ?? error).split('\n')[0] ?? ''
+}
+
+/** The collation pg_c_utf8 came with PostgreSQL 17; text is kept as UTF-8. */
+async function requireServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: string; encoding: string }>(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
+       current_setting('server_encoding') AS encoding`,
+  )
+  const [server] = rows
+  if (Number(server?.number) < 170_000) throw new MigrationError(`The database must be PostgreSQL 17 or newer, and is ${server?.version}`)
+  if (server?.encoding !== 'UTF8') throw new MigrationError(`The database must have the encoding UTF8, and has ${server?.encoding}`)
 }
 
 /** Prisma's own table, so that its tools understand the database. */

@@ -101,7 +101,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
 function keptSecretKey(dataDir: string): string {
   const path = join(dataDir, 'secret-key')
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    // Others may pass through, but list nothing: started by root, the embedded Postgres is another account.
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     writeFileSync(path, randomBytes(32).toString('base64url'), { flag: 'wx', mode: 0o600 })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new SettingsError(`DATA_DIR: ${(error as Error).message}`)

@@ -41,7 +41,7 @@ function folderStorage(folder: string): Storage {
     host: 'local',
     async write(path, bytes) {
       const place = placeOf(path)
-      await mkdir(dirname(place), { recursive: true })
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 })
       const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
       try {
         const file = await open(unfinished, 'wx', 0o600)

@@ -1,0 +1,75 @@
+/** Opens what a process is made of, in order, and closes it in reverse: the service and the scripts alike. */
+import type pg from 'pg'
+import { queues } from './background.ts'
+import { openDatabase } from './db.ts'
+import { openEmbeddedPostgres } from './embedded-postgres.ts'
+import { openJobs } from './jobs.ts'
+import { createLimits } from './limits.ts'
+import { openMailer } from './mailer.ts'
+import { deploy } from './migrations.ts'
+import type { Deps } from './scope.ts'
+import type { Settings } from './settings.ts'
+import { openStorage } from './storage.ts'
+
+export interface OpenOptions {
+  log: Deps['log']
+  publicUrl: () => string
+  /** Whether this process keeps the job queue in order, too. */
+  isWorker: boolean
+  /** Where mail goes without SMTP_URL: the catcher of the embedded default. */
+  fallbackSmtpUrl?: string
+}
+
+export interface Opened {
+  deps: Deps
+  /** Lets running jobs finish, then closes all. The embedded Postgres stops when nobody else uses it. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts or adopts the embedded Postgres unless DATABASE_URL is set, and migrates.
+ * @throws EmbeddedPostgresError or MigrationError, each with one line that says what is wrong
+ */
+export async function openDeps(settings: Settings, { log, publicUrl, isWorker, fallbackSmtpUrl }: OpenOptions): Promise<Opened> {
+  const closers: (() => Promise<void> | void)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await Promise.resolve(closer()).catch((error) => log.error({ err: error }, 'closing'))
+  }
+  try {
+    const connection = await connectionOf(settings, log, closers)
+    await deploy(connection, { queues, log: (message) => log.info(message) })
+    const db = openDatabase(connection)
+    closers.push(() => db.close())
+    const mailer = openMailer(settings, fallbackSmtpUrl)
+    closers.push(() => mailer.close())
+    const jobs = await openJobs(connection, db, isWorker, (error) => log.error({ err: error }, 'job queue'))
+    closers.push(() => jobs.stop())
+    const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
+    const deps: Deps = {
+      db,
+      settings,
+      jobs,
+      storage: openStorage(settings.storage),
+      mailer,
+      limits,
+      log,
+      clock: () => new Date(),
+      publicUrl,
+    }
+    return { deps, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function connectionOf(
+  { databaseUrl, dataDir }: Settings,
+  log: Deps['log'],
+  closers: (() => Promise<void> | void)[],
+): Promise<pg.PoolConfig> {
+  if (databaseUrl) return { connectionString: databaseUrl }
+  const postgres = await openEmbeddedPostgres({ dataDir, log: (message) => log.info(message) })
+  closers.push(() => postgres.leave())
+  return postgres.connection
+}

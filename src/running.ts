@@ -1,0 +1,32 @@
+/** What the service of the embedded default tells the other processes of its DATA_DIR: where it listens, and where its mail catcher is. */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { isAlive } from './postgres-server.ts'
+
+const Running = z.object({
+  pid: z.int(),
+  url: z.string(),
+  catchDomain: z.string(),
+  catcher: z.object({ host: z.string(), port: z.int() }),
+})
+export type Running = z.infer<typeof Running>
+
+const fileIn = (dataDir: string) => join(dataDir, 'service.json')
+
+/** The file stays after the end, so that the catcher keeps its port: integrations name it. */
+export function noteRunning(dataDir: string, running: Running): void {
+  const partial = `${fileIn(dataDir)}.${process.pid}`
+  writeFileSync(partial, `${JSON.stringify(running)}\n`, { mode: 0o600 })
+  renameSync(partial, fileIn(dataDir))
+}
+
+/** What the service that runs, or the last one that ran, has noted; null when none has. */
+export function readRunning(dataDir: string): (Running & { isAlive: boolean }) | null {
+  try {
+    const running = Running.parse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')))
+    return { ...running, isAlive: isAlive(running.pid) }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,225 @@
+/** The service as its user starts it: with `npm start`. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
+import { readRunning } from '../src/running.ts'
+import { emptyDatabase } from './support/database.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+let dataDir: string
+const started: ChildProcess[] = []
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gridpost-start-'))
+})
+
+afterEach(async () => {
+  for (const npm of started.splice(0)) {
+    // Each has a process group of its own.
+    if (npm.exitCode === null && npm.signalCode === null && npm.pid) process.kill(-npm.pid, 'SIGKILL')
+  }
+  if (existsSync(postmasterPid())) await (await openEmbeddedPostgres({ dataDir }).catch(() => undefined))?.leave()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const postmasterPid = () => join(dataDir, 'postgres', 'postmaster.pid')
+
+interface Run {
+  npm: ChildProcess
+  /** All that it has written so far. */
+  output(): string
+  ended: Promise<number | null>
+}
+
+function npmStart(environment: Record<string, string> = {}): Run {
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', ...environment }
+  const npm = spawn('npm', ['start', '--silent'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  started.push(npm)
+  let output = ''
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  }
+  return { npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) }
+}
+
+/** Starts it and waits until it listens. */
+async function startService(environment: Record<string, string> = {}): Promise<Run & { url: string }> {
+  const run = npmStart(environment)
+  const url = await Promise.race([
+    vi.waitFor(() => /listens on (http:\S+?);?\s/.exec(run.output())?.[1] ?? Promise.reject(new Error(run.output())), { timeout: 20_000 }),
+    run.ended.then((code) => Promise.reject(new Error(`npm start ended with ${code}: ${run.output()}`))),
+  ])
+  return { ...run, url }
+}
+
+async function expectNothingLeft({ url }: { url: string }): Promise<void> {
+  expect(existsSync(postmasterPid())).toBe(false)
+  await expect(fetch(url)).rejects.toThrow()
+  const port = Number(new URL(url).port)
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  await new Promise((resolve) => server.close(resolve))
+}
+
+/** The line that a start ends with, which is one, and exit code 1. */
+async function refusal(environment: Record<string, string> = {}): Promise<string> {
+  const run = npmStart(environment)
+  expect(await run.ended).toBe(1)
+  const lines = run.output().trim().split('\n')
+  expect(lines).toHaveLength(1)
+  return lines[0] ?? ''
+}
+
+test('a first start answers, and SIGTERM to npm start ends all of it', async () => {
+  const service = await startService()
+  expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
+  expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ ok: true, database: true, migrations: true, queue: true })
+  expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(200)
+  service.npm.kill('SIGTERM')
+  await service.ended
+  await expectNothingLeft(service)
+})
+
+test('Ctrl-C ends all of it', async () => {
+  const service = await startService()
+  // A terminal sends the signal to everybody in the foreground, npm included.
+  process.kill(-(service.npm.pid ?? 0), 'SIGINT')
+  await service.ended
+  await expectNothingLeft(service)
+})
+
+test('a second start continues, with the mail catcher on the same port', async () => {
+  const first = await startService()
+  const catcher = readRunning(dataDir)?.catcher
+  expect(readRunning(dataDir)).toMatchObject({ url: first.url, isAlive: true })
+  first.npm.kill('SIGTERM')
+  await first.ended
+  expect(readRunning(dataDir)).toMatchObject({ isAlive: false })
+  const second = await startService()
+  expect(readRunning(dataDir)).toMatchObject({ url: second.url, catcher, isAlive: true })
+  second.npm.kill('SIGTERM')
+  await second.ended
+})
+
+test('a crash is survived: the next start adopts the database that was left running', async () => {
+  const first = await startService()
+  const server = readFileSync(postmasterPid(), 'utf8').split('\n')[0]
+  process.kill(-(first.npm.pid ?? 0), 'SIGKILL')
+  await first.ended
+  const second = await startService()
+  expect(readFileSync(postmasterPid(), 'utf8').split('\n')[0]).toBe(server)
+  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  second.npm.kill('SIGTERM')
+  await second.ended
+  await expectNothingLeft(second)
+})
+
+test('a signal during the start ends what has been started', async () => {
+  const run = npmStart()
+  await vi.waitFor(() => expect(existsSync(postmasterPid())).toBe(true), { timeout: 10_000, interval: 5 })
+  run.npm.kill('SIGTERM')
+  await run.ended
+  expect(existsSync(postmasterPid())).toBe(false)
+})
+
+test('a second service beside the first shares the database, and it stops with the last of them', async () => {
+  const first = await startService()
+  const second = await startService()
+  first.npm.kill('SIGTERM')
+  await first.ended
+  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  second.npm.kill('SIGTERM')
+  await second.ended
+  await expectNothingLeft(second)
+})
+
+test('a request under way is answered before the end', async () => {
+  const service = await startService()
+  const logins = Array.from({ length: 5 }, () =>
+    fetch(`${service.url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'nobody@example.com', password: 'wrong' }),
+    }),
+  )
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  service.npm.kill('SIGTERM')
+  expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+  await service.ended
+})
+
+test('ROLE=worker works without listening', async () => {
+  const run = npmStart({ ROLE: 'worker' })
+  await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 20_000 })
+  run.npm.kill('SIGTERM')
+  await run.ended
+  expect(existsSync(postmasterPid())).toBe(false)
+})
+
+test('it runs on a database of somebody else, without catching mail', async () => {
+  const { url: DATABASE_URL } = await emptyDatabase()
+  const service = await startService({ DATABASE_URL, SECRET_KEY: 'a key for tests, long enough to be one' })
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
+  expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(404)
+  expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
+  service.npm.kill('SIGTERM')
+  await service.ended
+})
+
+test('a port in use gives one clear line', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  expect(await refusal({ PORT: String(port) })).toMatch(new RegExp(`PORT: ${port} is in use on 127.0.0.1`))
+  expect(existsSync(postmasterPid())).toBe(false)
+  server.close()
+})
+
+test('a broken .data gives one clear line', async () => {
+  mkdirSync(join(dataDir, 'postgres'))
+  writeFileSync(join(dataDir, 'postgres', 'notes.txt'), 'not a database')
+  expect(await refusal()).toMatch(/is broken: PG_VERSION is missing/)
+})
+
+test('a .data of another major version gives one clear line', async () => {
+  mkdirSync(join(dataDir, 'postgres'))
+  writeFileSync(join(dataDir, 'postgres', 'PG_VERSION'), '17\n')
+  expect(await refusal()).toMatch(/was made by PostgreSQL 17, this release brings PostgreSQL 18/)
+})
+
+const SECRET_KEY = 'a key for tests, long enough to be one'
+
+test.each([
+  [
+    'nobody listens there',
+    { DATABASE_URL: 'postgresql://a:secret@127.0.0.1:1/x', SECRET_KEY },
+    /The database cannot be reached: connect ECONNREFUSED/,
+  ],
+  [
+    'there is no such host',
+    { DATABASE_URL: 'postgresql://a:secret@no.such.host.invalid/x', SECRET_KEY },
+    /The database cannot be reached: getaddrinfo/,
+  ],
+  ['it is no URL of Postgres', { DATABASE_URL: 'mysql://localhost/x', SECRET_KEY }, /DATABASE_URL: must be a postgresql:\/\/ URL/],
+  ['the secret key is missing', { DATABASE_URL: 'postgresql://localhost/x' }, /SECRET_KEY: is required with DATABASE_URL/],
+])('a wrong DATABASE_URL gives one clear line: %s', async (_, environment, line) => {
+  const said = await refusal(environment)
+  expect(said).toMatch(line)
+  expect(said).not.toContain('secret@')
+})
+
+test('a database that does not exist gives one clear line', async () => {
+  const { url } = await emptyDatabase()
+  expect(await refusal({ DATABASE_URL: url.replace(/test_\w+/, 'no_such_database'), SECRET_KEY })).toMatch(
+    /database "no_such_database" does not exist/,
+  )
+})
