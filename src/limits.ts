@@ -1,7 +1,6 @@
 /** Rate limits: a process leases a slice of a window from the database and counts it down by itself (design.md §4). */
 import type { Actor } from './access.ts'
 import { type Database, sql } from './db.ts'
-import { AppError } from './errors.ts'
 import { formatInstant } from './time.ts'
 
 /** A slice is this part of a window's limit: the sum over all processes is exact to within one slice each. */
@@ -20,15 +19,22 @@ interface Window {
   lease: Promise<void> | null
 }
 
+interface Taken {
+  window: Window
+  isExceeded: boolean
+}
+
 export interface Budget {
   limit: number
   remaining: number
   resetSeconds: number
   scope: 'account' | 'user'
+  /** This request was one too many. */
+  isExceeded: boolean
 }
 
 export interface Limits {
-  /** Counts one request. @throws AppError 429 with Retry-After */
+  /** Counts one request; null when there is no limit. */
   take(actor: Actor, now: Date): Promise<Budget | null>
 }
 
@@ -36,7 +42,7 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
   const windows = new Map<string, Window>()
   let sweptAt = 0
 
-  async function takeFrom(owner: string, seconds: number, limit: number, now: number): Promise<Window> {
+  async function takeFrom(owner: string, seconds: number, limit: number, now: number): Promise<Taken> {
     const startsAt = Math.floor(now / 1000 / seconds) * seconds
     const key = `${owner}:${seconds}`
     let window = windows.get(key)
@@ -48,12 +54,9 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       window.lease ??= leaseMore(db, window)
       await window.lease
     }
-    if (window.left > 0) window.left--
-    else
-      throw new AppError('TOO_MANY_REQUESTS', 'Too many requests', {
-        retryAfterSeconds: Math.max(1, Math.ceil((window.endsAt - now) / 1000)),
-      })
-    return window
+    const isExceeded = window.left === 0
+    if (!isExceeded) window.left--
+    return { window, isExceeded }
   }
 
   return {
@@ -67,19 +70,20 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
         sweptAt = time
         for (const [key, { endsAt }] of windows) if (endsAt <= time) windows.delete(key)
       }
-      const taken: Window[] = []
+      const taken: Taken[] = []
       if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
       if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
-      // The window that runs out first is the one to tell of; the minute, unless the hour is nearly used up.
-      const tightest = taken.reduce<Window | null>((best, window) => (!best || remaining(window) <= remaining(best) ? window : best), null)
-      return (
-        tightest && {
-          limit: tightest.limit,
-          remaining: remaining(tightest),
-          resetSeconds: Math.ceil((tightest.endsAt - time) / 1000),
-          scope,
-        }
-      )
+      // The window that runs out first is the one to tell of; of two that are exceeded, the one that ends last.
+      const [tightest] = taken.sort((a, b) => remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt)
+      if (!tightest) return null
+      const { window, isExceeded } = tightest
+      return {
+        limit: window.limit,
+        remaining: remaining(window),
+        resetSeconds: Math.max(1, Math.ceil((window.endsAt - time) / 1000)),
+        scope,
+        isExceeded,
+      }
     },
   }
 }

@@ -117,19 +117,13 @@ export function askingOf(ctx: RequestContext): Asking {
     isCrossSite,
     onAuthenticated: async (actor, { lastSeenAt }) => {
       ctx.onUse(actor, lastSeenAt)
-      const budget = await deps.limits.take(actor, now).catch((error: unknown) => {
-        if (error instanceof AppError && error.retryAfterSeconds !== undefined) {
-          ctx.setHeader('x-ratelimit-remaining', '0')
-          ctx.setHeader('x-ratelimit-reset', String(error.retryAfterSeconds))
-          ctx.setHeader('x-ratelimit-scope', actor.kind === 'account' ? 'account' : 'user')
-        }
-        throw error
-      })
+      const budget = await deps.limits.take(actor, now)
       if (!budget) return
       ctx.setHeader('x-ratelimit-limit', String(budget.limit))
       ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
       ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
       ctx.setHeader('x-ratelimit-scope', budget.scope)
+      if (budget.isExceeded) throw new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
     },
   }
 }
@@ -171,26 +165,25 @@ const withAccess = (access: Access) =>
     return repeatable(ctx, actor, { path, key, raw }, proceed)
   })
 
-type Proceed<Result> = () => Promise<Result>
-
 async function repeatable<Result extends { ok: boolean }>(
   ctx: RequestContext,
   actor: Actor,
   { path, key, raw }: { path: string; key: string; raw: unknown },
-  proceed: Proceed<Result>,
+  proceed: () => Promise<Result>,
 ): Promise<Result> {
   const { db, settings } = ctx.deps
+  let fresh: Result | undefined
   const { answer, isReplay } = await once(
     { db, secretKey: settings.secretKey, actor, now: ctx.now, operation: path, key, input: raw },
     async () => {
-      const result = await proceed()
-      // Thrown, so that the transaction is undone; tRPC hands errors on as values.
-      if (!result.ok) throw (result as unknown as { error: unknown }).error
-      return result
+      fresh = await proceed()
+      // tRPC hands errors on as values; thrown, they undo the transaction.
+      if (!fresh.ok) throw (fresh as unknown as { error: unknown }).error
+      return (fresh as unknown as { data: unknown }).data
     },
   )
   if (isReplay) ctx.setHeader('idempotent-replayed', 'true')
-  return answer
+  return fresh ?? ({ ok: true, data: answer } as unknown as Result)
 }
 
 async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { formatInstant } from '../src/time.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+
+describe('API keys', () => {
+  it('are made by the session of their holder, work at once, and show their secret once', async () => {
+    const { owner, member } = await app.account()
+    const made = await app
+      .as(owner)
+      .post('/api/keys/create', { kind: 'account', name: '  Website form ', expires_at: '2099-01-01 00:00:00' })
+    expect(made.status).toBe(200)
+    expect(made.body.secret).toMatch(/^gp_acct_[0-9A-Za-z]{49}$/)
+    expect(made.body).toMatchObject({
+      kind: 'account',
+      name: 'Website form',
+      read_only: false,
+      space_ids: null,
+      ip_allowlist: [],
+      expires_at: '2099-01-01 00:00:00',
+    })
+    const self = await app.as(made.body.secret).get('/api/key/self')
+    expect(self.body).toMatchObject({ key: { id: made.body.id }, acts_as: { id: owner.id } })
+    expect(self.body.key).not.toHaveProperty('secret')
+
+    const personal = await app.as(member).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
+    expect(personal.secret).toMatch(/^gp_user_/)
+    expect((await app.as(personal.secret).rpc.keys.self.query()).acts_as.id).toBe(member.id)
+  })
+
+  it('of the account belong to its owner only, personal ones to their holder only', async () => {
+    const { owner, member } = await app.account()
+    expect((await app.as(member).post('/api/keys/create', { kind: 'account', name: 'No' })).body.message).toBe('Not authorized')
+    const mine = await app.as(member).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
+    expect((await app.as(owner).post(`/api/key/${mine.id}/rotate`)).status).toBe(404)
+    const names = (await app.as(owner).get('/api/keys/list')).body.map(({ name }: { name: string }) => name)
+    expect(names).not.toContain('Mine')
+    expect((await app.as(member).get('/api/keys/list')).body[0]).toMatchObject({ id: mine.id, name: 'Mine' })
+  })
+
+  it('die with rotation and with deletion, at once', async () => {
+    const { owner } = await app.account()
+    const first = await app.as(owner).rpc.keys.create.mutate({ kind: 'account', name: 'Turning' })
+    const second = await app.as(owner).rpc.keys.rotate.mutate({ key_id: first.id })
+    expect(second.id).toBe(first.id)
+    expect((await app.as(first.secret).get('/api/key/self')).status).toBe(401)
+    expect((await app.as(second.secret).get('/api/key/self')).status).toBe(200)
+    expect((await app.as(owner).post(`/api/key/${first.id}/delete`)).body).toEqual({ ok: true })
+    expect((await app.as(second.secret).get('/api/key/self')).status).toBe(401)
+    expect((await app.as(owner).post(`/api/key/${first.id}/delete`)).body.message).toBe('Key not found')
+  })
+
+  it('keep to their spaces, addresses and end', async () => {
+    const { owner, space, otherSpace } = await app.account()
+    const stranger = await app.account()
+    const { id, secret } = await app
+      .as(owner)
+      .rpc.keys.create.mutate({ kind: 'account', name: 'Narrow', space_ids: [otherSpace], ip_allowlist: ['127.0.0.0/8', '::1'] })
+    expect((await app.as(secret).get(`/api/space/${space}/get`)).body.message).toBe('API key not authorized for this workspace')
+    expect((await app.as(secret).get('/api/spaces/list')).body).toHaveLength(1)
+    const change = (body: unknown) => app.as(owner).post(`/api/key/${id}/update`, body)
+    expect((await change({ space_ids: [stranger.space] })).body.message).toBe('space_ids[0]: is no space of this account')
+    expect((await change({ ip_allowlist: ['300.1.1.1'] })).body.message).toBe('ip_allowlist[0]: must be an IP address or a CIDR range')
+    expect((await change({ ip_allowlist: ['10.0.0.0/33'] })).status).toBe(400)
+    expect((await change({ space_ids: null })).body.space_ids).toBeNull()
+    expect((await app.as(secret).get(`/api/space/${space}/get`)).status).toBe(200)
+    await change({ ip_allowlist: ['10.0.0.0/8'] })
+    expect((await app.as(secret).get('/api/key/self')).body.message).toBe('The API key may not be used from this address')
+    await change({ ip_allowlist: null, expires_at: '2026-02-30 00:00:00' }).then(({ status }) => expect(status).toBe(400))
+    await change({ ip_allowlist: null, expires_at: '2020-01-01 00:00:00' })
+    expect((await app.as(secret).get('/api/key/self')).body.message).toBe('The API key has expired')
+  })
+
+  it('note when they were last used, at most once a minute', async () => {
+    const { owner, keys } = await app.account()
+    const lastUsed = async () => (await app.as(owner).get('/api/keys/list')).body.at(-1).last_used_at
+    const start = Math.trunc(Date.now() / 1000) * 1000
+    const useAfter = (seconds: number) => {
+      app.setClock(new Date(start + seconds * 1000))
+      return app.as(keys.account).get('/api/key/self')
+    }
+    await useAfter(0)
+    await expect.poll(lastUsed).toBe(formatInstant(new Date(start)))
+    await useAfter(59)
+    await useAfter(60)
+    await expect.poll(lastUsed).toBe(formatInstant(new Date(start + 60_000)))
+    app.setClock(null)
+  })
+
+  it('count before a cookie when both are sent', async () => {
+    const { owner, keys } = await app.account()
+    const both = { authorization: `Bearer ${keys.accountReadOnly}`, cookie: `gridpost_session=${owner.session}` }
+    expect((await app.as(null).get('/api/auth/me', both)).body.message).toBe('API endpoint not available to API keys')
+  })
+})

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { createLimits } from '../src/limits.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp({ RATE_LIMIT_PER_MINUTE: '40', RATE_LIMIT_PER_HOUR: '100' })
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+const minute = (at: string) => app.setClock(new Date(`${tomorrow}T${at}Z`))
+
+describe('rate limits', () => {
+  it('tell what is left, and refuse with Retry-After when the minute is used up', async () => {
+    const { keys } = await app.account()
+    minute('10:00:10')
+    const first = await app.as(keys.account).get('/api/spaces/list')
+    const headers = ({ headers }: typeof first) =>
+      ['limit', 'remaining', 'reset', 'scope'].map((name) => headers.get(`x-ratelimit-${name}`))
+    expect(headers(first)).toEqual(['40', '39', '50', 'account'])
+    for (let left = 38; left >= 0; left--) expect(headers(await app.as(keys.account).get('/api/spaces/list'))[1]).toBe(String(left))
+    const refused = await app.as(keys.account).get('/api/spaces/list')
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'TOO_MANY_REQUESTS', '50'])
+    expect(headers(refused)).toEqual(['40', '0', '50', 'account'])
+    minute('10:01:00')
+    expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
+  })
+
+  it('give a quarter to a user, over all their keys and sessions', async () => {
+    const { member, keys } = await app.account()
+    minute('11:00:00')
+    for (let count = 0; count < 5; count++) {
+      expect((await app.as(member).get('/api/spaces/list')).headers.get('x-ratelimit-scope')).toBe('user')
+      expect((await app.as(keys.personal).get('/api/spaces/list')).headers.get('x-ratelimit-limit')).toBe('10')
+    }
+    expect((await app.as(member).get('/api/spaces/list')).status).toBe(429)
+    expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
+  })
+
+  it('hold over the hour, too', async () => {
+    const { keys } = await app.account()
+    let served = 0
+    for (let at = 0; at < 4; at++) {
+      minute(`12:0${at}:00`)
+      for (let count = 0; count < 35; count++) served += (await app.as(keys.account).get('/api/spaces/list')).status === 200 ? 1 : 0
+    }
+    expect(served).toBe(100)
+    app.setClock(null)
+  })
+
+  it('count for all processes together', async () => {
+    const { id } = await app.account()
+    const now = new Date('2030-01-01T13:00:00Z')
+    const processes = [0, 1, 2].map(() => createLimits(app.db, { perMinute: 40, perHour: 0 }))
+    const actor = { kind: 'account', accountId: id } as Parameters<(typeof processes)[0]['take']>[0]
+    const tries = await Promise.all(Array.from({ length: 150 }, (_, index) => processes[index % 3]?.take(actor, now)))
+    expect(tries.filter((budget) => !budget?.isExceeded)).toHaveLength(40)
+  })
+})

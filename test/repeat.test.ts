@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest'
+import { createClient } from '../src/client.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+
+describe('Idempotency-Key', () => {
+  it('replays the first answer for the same body, and refuses another', async () => {
+    const { owner, keys } = await app.account()
+    const create = (name: string, key: string, caller: typeof owner | string = owner) =>
+      app.as(caller).post('/api/spaces/create', { name }, { 'idempotency-key': key })
+    const first = await create('Once', 'k1')
+    const again = await create('Once', 'k1')
+    expect(first.headers.get('idempotent-replayed')).toBeNull()
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.body).toEqual(first.body)
+    const other = await create('Twice', 'k1')
+    expect([other.status, other.body.message]).toEqual([409, 'This Idempotency-Key was used with another body'])
+    expect((await create('Once', 'k1', keys.account)).body.id).not.toBe(first.body.id)
+    expect((await app.as(owner).get('/api/spaces/list')).body).toHaveLength(4)
+    expect((await create('Once', 'with space')).status).toBe(400)
+  })
+
+  it('lets one of two requests at once do the work', async () => {
+    const { owner } = await app.account()
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => app.as(owner).post('/api/spaces/create', { name: 'Race' }, { 'idempotency-key': 'race' })),
+    )
+    for (const { status, body } of answers)
+      expect(status === 200 || body.message === 'A request with this Idempotency-Key is still running').toBe(true)
+    expect(new Set(answers.filter(({ status }) => status === 200).map(({ body }) => body.id)).size).toBe(1)
+    expect((await app.as(owner).get('/api/spaces/list')).body).toHaveLength(3)
+  })
+
+  it('keeps nothing of a request that failed, and forgets after a day', async () => {
+    const { owner } = await app.account()
+    const create = (name: unknown) => app.as(owner).post('/api/spaces/create', { name }, { 'idempotency-key': 'later' })
+    expect((await create('')).status).toBe(400)
+    const first = await create('Right')
+    expect(first.status).toBe(200)
+    app.setClock(new Date(Date.now() + 25 * 3_600_000))
+    const nextDay = await create('Right')
+    app.setClock(null)
+    expect(nextDay.status).toBe(200)
+    expect(nextDay.body.id).not.toBe(first.body.id)
+  })
+
+  it('is carried by each call of an RPC batch', async () => {
+    const { keys } = await app.account()
+    const client = createClient({ baseUrl: app.url, apiKey: keys.account })
+    const both = () =>
+      Promise.all([
+        client.spaces.create.mutate({ name: 'A' }, { context: { idempotencyKey: 'a' } }),
+        client.spaces.create.mutate({ name: 'B' }, { context: { idempotencyKey: 'b' } }),
+      ])
+    expect(await both()).toEqual(await both())
+  })
+})
