@@ -24,7 +24,8 @@ describe('signing in', () => {
     const wrong = () => app.as(null).post('/api/auth/login', { email: owner.email, password: 'wrong' })
     const unknown = await app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' })
     expect(unknown.status).toBe(401)
-    for (let tries = 0; tries < 5; tries++) expect((await wrong()).body).toMatchObject({ message: unknown.body.message, code: 'UNAUTHORIZED' })
+    for (let tries = 0; tries < 5; tries++)
+      expect((await wrong()).body).toMatchObject({ message: unknown.body.message, code: 'UNAUTHORIZED' })
     const slowed = await wrong()
     expect(slowed.status).toBe(429)
     expect(Number(slowed.headers.get('retry-after'))).toBeGreaterThan(0)
@@ -33,10 +34,13 @@ describe('signing in', () => {
 
   it('ends the other sessions when the password changes', async () => {
     const { owner } = await app.account({ withPassword: true })
-    const second = (await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).headers.get('set-cookie') ?? ''
+    const second =
+      (await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).headers.get('set-cookie') ?? ''
     const wrong = await app.as(owner).post('/api/auth/password', { current_password: 'no', new_password: 'staple battery horse' })
     expect(wrong.body).toMatchObject({ message: 'current_password: is wrong', issues: [{ path: ['current_password'] }] })
-    expect((await app.as(owner).post('/api/auth/password', { current_password: owner.password, new_password: 'staple battery horse' })).status).toBe(200)
+    expect(
+      (await app.as(owner).post('/api/auth/password', { current_password: owner.password, new_password: 'staple battery horse' })).status,
+    ).toBe(200)
     expect((await app.as(owner).get('/api/auth/me')).status).toBe(200)
     expect((await app.as(null).get('/api/auth/me', { cookie: second.split(';')[0] ?? '' })).status).toBe(401)
     expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: 'staple battery horse' })).status).toBe(200)

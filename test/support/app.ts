@@ -16,7 +16,7 @@ import { openJobs } from '../../src/jobs.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
 import { insertKey } from '../../src/keys/service.ts'
 import { createLimits } from '../../src/limits.ts'
-import { type Letter } from '../../src/mailer.ts'
+import type { Letter } from '../../src/mailer.ts'
 import type { Deps } from '../../src/scope.ts'
 import { readSettings } from '../../src/settings.ts'
 import { openStorage } from '../../src/storage.ts'
@@ -94,7 +94,11 @@ export async function testApp(environment: Record<string, string> = {}, { worker
 
   function as(caller: Caller): As {
     const credentials: Record<string, string> =
-      caller === null ? {} : typeof caller === 'string' ? { authorization: `Bearer ${caller}` } : { cookie: `gridpost_session=${caller.session}` }
+      caller === null
+        ? {}
+        : typeof caller === 'string'
+          ? { authorization: `Bearer ${caller}` }
+          : { cookie: `gridpost_session=${caller.session}` }
     async function send(path: string, init: RequestInit): Promise<Answer> {
       const response = await fetch(url + path, { ...init, headers: { ...credentials, ...(init.headers as Record<string, string>) } })
       const text = await response.text()
@@ -107,7 +111,9 @@ export async function testApp(environment: Record<string, string> = {}, { worker
       post: (path, body, headers = {}) =>
         send(path, {
           method: 'POST',
-          ...(body === undefined ? { headers } : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } }),
+          ...(body === undefined
+            ? { headers }
+            : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } }),
         }),
       rpc: createClient({ baseUrl: url, headers: credentials }),
     }
@@ -125,7 +131,11 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     const ownerUser = newPerson('Olga Owner', timezone)
     const { accountId, ownerId } = await createAccount(db, 'Test', withPassword ? ownerUser : withoutPassword(ownerUser), at)
     const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(db, ownerId, at) }
-    const [admin, member, viewer] = [await person(accountId, 'Ada Admin', timezone), await person(accountId, 'Max Member', timezone), await person(accountId, 'Vera Viewer', timezone)]
+    const [admin, member, viewer] = [
+      await person(accountId, 'Ada Admin', timezone),
+      await person(accountId, 'Max Member', timezone),
+      await person(accountId, 'Vera Viewer', timezone),
+    ]
     const strangerUser = newPerson('Sam Stranger', timezone)
     const other = await createAccount(db, 'Other', withoutPassword(strangerUser), at)
     const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(db, other.ownerId, at) }
@@ -147,7 +157,10 @@ export async function testApp(environment: Record<string, string> = {}, { worker
 
   async function makeSpace(accountId: number, ownerId: number, roles: Record<number, string>): Promise<number> {
     const { id } = await db.prisma.space.create({ data: { accountId, name: `Space ${randomBytes(3).toString('hex')}` } })
-    const members = [{ userId: ownerId, role: 'admin' }, ...Object.entries(roles).map(([userId, role]) => ({ userId: Number(userId), role }))]
+    const members = [
+      { userId: ownerId, role: 'admin' },
+      ...Object.entries(roles).map(([userId, role]) => ({ userId: Number(userId), role })),
+    ]
     await db.prisma.spaceMember.createMany({ data: members.map((member) => ({ ...member, spaceId: id, accountId })) })
     return id
   }
