@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chownSync, lchownSync, lstatSync, readdirSync, readFileSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
+import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /** The embedded Postgres cannot run here; the message is one line that says why and what helps. */
@@ -48,14 +49,15 @@ export interface ServerAccount {
 export function chooseAccount({ postgres }: PostgresPrograms, clusterDir: string): ServerAccount {
   const uid = process.getuid?.() ?? -1
   const gid = process.getgid?.() ?? -1
-  if (uid !== 0) return { uid, gid, isNamespaced: false }
+  const namespaced = { uid, gid, isNamespaced: true }
+  // initdb wants a name for its account, which the numbers that containers run under may lack; in a namespace it is nobody.
+  if (uid !== 0) return hasName() || !runAs(namespaced, postgres, ['--version']) ? { uid, gid, isNamespaced: false } : namespaced
 
   const owner = statOrUndefined(clusterDir)
   const other = { ...(owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody()), isNamespaced: false }
   // Tried rather than read from the mode bits, which know nothing of access lists and network file systems.
   if (runAs(other, '/bin/sh', ['-c', 'cd "$0" && exec "$1" --version', dirname(clusterDir), postgres])) return other
 
-  const namespaced = { uid, gid, isNamespaced: true }
   if (runAs(namespaced, postgres, ['--version'])) return namespaced
   throw new EmbeddedPostgresError(
     `PostgreSQL does not run as root, and other accounts cannot reach ${dirname(clusterDir)} or ${dirname(postgres)}: open these folders (chmod o+x), start as an ordinary user, or set DATABASE_URL`,
@@ -81,6 +83,14 @@ export function giveTo(account: ServerAccount, path: string): void {
   for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) lchownSync(join(path, entry), account.uid, account.gid)
   // The folder itself last: until then an interrupted change is seen and done again.
   chownSync(path, account.uid, account.gid)
+}
+
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    return false
+  }
 }
 
 function nobody(): { uid: number; gid: number } {
