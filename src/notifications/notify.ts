@@ -1,0 +1,43 @@
+/** Telling people: rows that are committed with the change they tell of (contract.md §4, Notifications). */
+import type { Actor } from '../access.ts'
+import { type Sql, sql } from '../db.ts'
+import { formatInstant } from '../time.ts'
+
+export type EventType =
+  | 'TASK_ASSIGNED'
+  | 'TASK_COMMENT'
+  | 'TASK_DONE'
+  | 'TASK_UNDONE'
+  | 'TASK_REMINDER'
+  | 'task.comment.mention'
+  | 'comment.mention'
+  | 'COMMENT'
+
+export interface Notice {
+  event_type: EventType
+  /** One sentence: what happened. */
+  message: string
+  /** One sentence: what it is about. */
+  summary: string
+}
+
+/** The user who does it: an API key of the account is nobody, so that its owner hears of what it does. */
+export const actingUserId = ({ kind, userId }: Actor): number | null => (kind === 'session' || kind === 'personal' ? userId : null)
+
+/** How a message calls the one who acts. */
+export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 'account' ? `API: ${keyName}` : name)
+
+/**
+ * The statement that writes one notification a recipient. It stands alone, or as a CTE beside the change itself.
+ * @param recipients selects user_id, account_id, space_id, table_id, record_id, task_id; one row a person
+ */
+export function notifying(recipients: Sql, { event_type, message, summary }: Notice, actor: Actor, now: Date): Sql {
+  return sql`insert into notifications
+    (user_id, actor_user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
+    select r.user_id, ${actingUserId(actor)}::int, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id,
+      ${event_type}, ${message}, ${summary}, ${PLACE}, ${formatInstant(now)}::timestamp
+    from (${recipients}) r`
+}
+
+/** Where a frontend shows it; a path, because its address is not ours to know. */
+const PLACE = sql`case when r.task_id is not null then '/task/' || r.task_id else '/table/' || r.table_id || '/record/' || r.record_id end`

@@ -1,0 +1,62 @@
+import type { Actor } from '../access.ts'
+import { type Database, type Sql, sql } from '../db.ts'
+import { dayRange, formatInstant, localDate } from '../time.ts'
+import type { Notification, NotificationQuery } from './schema.ts'
+
+/** The user's notifications, newest first. */
+export async function listNotifications(
+  db: Database,
+  { userId }: Actor,
+  { filter, limit, offset }: NotificationQuery,
+): Promise<{ rows: Notification[]; total: number }> {
+  const mine = sql`n.user_id = ${userId} and (${filter === 'all'} or n.read_at is null)`
+  const found = await db.query<Notification & { total: number; id: number | null }>(
+    // The count beside the page: a page beyond the end still tells the total.
+    sql`select c.total, page.* from (select count(*)::int as total from notifications n where ${mine}) c
+      left join lateral (
+        select n.id, n.user_id, n.actor_user_id, n.account_id, n.space_id, n.table_id, n.record_id, n.task_id, n.event_type,
+          n.message, n.url, n.summary, n.seen_at, n.read_at, n.created_at
+        from notifications n where ${mine} order by n.id desc limit ${limit} offset ${offset}
+      ) page on true
+      order by page.id desc`,
+    'notifications:list',
+  )
+  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+}
+
+export async function countUnread(db: Database, { userId }: Actor): Promise<number> {
+  const [count] = await db.query<{ unread: number }>(
+    sql`select count(*)::int as unread from notifications where user_id = ${userId} and read_at is null`,
+    'notifications:unread',
+  )
+  return count?.unread ?? 0
+}
+
+/**
+ * Whether the user may still see where the task is: a standalone task is nowhere.
+ * @param task the alias of a row of tasks
+ */
+export const inReach = (task: Sql, { userId, isOwner }: Actor): Sql => sql`(${task}.space_id is null or exists (
+  select 1 from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
+  where t.id = ${task}.table_id and t.deleted_at is null
+    and (${isOwner} or exists (select 1 from space_members m where m.space_id = s.id and m.user_id = ${userId}))))`
+
+/**
+ * What a badge shows: the user's open tasks that are due today or overdue, and how many are past due. A task without
+ * a time is compared with the local calendar date, one with a time is an instant (contract.md §4, badgeCount).
+ */
+export async function countDueTasks(db: Database, actor: Actor, now: Date): Promise<{ count: number; overdue: number }> {
+  const today = localDate(now, actor.timeZone)
+  const { to: endOfToday } = dayRange(today, actor.timeZone)
+  const [counts] = await db.query<{ count: number; overdue: number }>(
+    sql`select count(*)::int as count,
+        count(*) filter (where case when k.due_time is null then k.due_date < ${today}::date
+          else k.due_date + k.due_time < ${formatInstant(now)}::timestamp end)::int as overdue
+      from tasks k
+      where k.assignee_user_id = ${actor.userId} and k.status = 'open' and ${inReach(sql`k`, actor)}
+        and case when k.due_time is null then k.due_date <= ${today}::date
+          else k.due_date + k.due_time < ${formatInstant(endOfToday)}::timestamp end`,
+    'tasks:due',
+  )
+  return counts ?? { count: 0, overdue: 0 }
+}

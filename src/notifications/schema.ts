@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { Id, Instant, limit, Offset } from '../schemas.ts'
+
+export const Notification = z
+  .strictObject({
+    id: Id,
+    user_id: Id,
+    actor_user_id: Id.nullable().meta({ description: 'Who did it; null for an account key and for the service itself.' }),
+    account_id: Id,
+    space_id: Id.nullable(),
+    table_id: Id.nullable(),
+    record_id: Id.nullable(),
+    task_id: Id.nullable(),
+    event_type: z.string().meta({ example: 'TASK_ASSIGNED' }),
+    message: z.string().meta({ description: 'What happened, as a sentence.' }),
+    url: z.string().meta({ description: 'The path of the place in a frontend.' }),
+    summary: z.string().meta({ description: 'What it is about, as a sentence.' }),
+    seen_at: Instant.nullable(),
+    read_at: Instant.nullable(),
+    created_at: Instant,
+  })
+  .meta({ id: 'Notification', description: 'Something that a user is told.' })
+export type Notification = z.infer<typeof Notification>
+
+export const NotificationQuery = z.strictObject({
+  filter: z.enum(['all', 'unread']).optional().default('all'),
+  limit: limit(50, 200),
+  offset: Offset,
+})
+export type NotificationQuery = z.infer<typeof NotificationQuery>
+
+export const UnreadCount = z
+  .strictObject({ unread: z.int(), tasksDue: z.int().meta({ description: 'Open tasks of the caller that are due today or overdue.' }) })
+  .meta({ id: 'UnreadCount' })
+export type UnreadCount = z.infer<typeof UnreadCount>
+
+export const NotificationPath = z.strictObject({ id: Id })
+
+export const ReadState = z.strictObject({ id: Id, read: z.boolean() }).meta({ id: 'ReadState' })
+export type ReadState = z.infer<typeof ReadState>

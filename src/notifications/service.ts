@@ -1,0 +1,43 @@
+import type { Target } from '../access.ts'
+import { sql } from '../db.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { countDueTasks, countUnread, listNotifications } from './queries.ts'
+import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
+
+/** The caller's own notification named in the path; another's is not found. */
+export const notificationTarget: Target<{ notification_id: number }> = {
+  label: 'notification',
+  ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
+  select: ({ id }) => sql`select n.id as notification_id from notifications n where n.id = ${id} and n.user_id = p.p_user_id`,
+  check: () => {},
+}
+
+/** The caller's notifications, newest first. */
+export async function list({ db, actor }: Scope, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
+  return listNotifications(db, actor, query)
+}
+
+export async function unreadCount({ db, actor, now }: Scope): Promise<UnreadCount> {
+  const [unread, due] = await Promise.all([countUnread(db, actor), countDueTasks(db, actor, now)])
+  return { unread, tasksDue: due.count }
+}
+
+/** Marks one; marking it again keeps the first instant. Who has read it has seen it. */
+export async function mark({ db, now }: Scope, { notification_id: id }: { notification_id: number }, read: boolean): Promise<ReadState> {
+  const at = formatInstant(now)
+  await db.execute(
+    read
+      ? sql`update notifications set read_at = coalesce(read_at, ${at}::timestamp), seen_at = coalesce(seen_at, ${at}::timestamp) where id = ${id}`
+      : sql`update notifications set read_at = null where id = ${id}`,
+  )
+  return { id, read }
+}
+
+export async function markAllRead({ db, actor, now }: Scope): Promise<void> {
+  const at = formatInstant(now)
+  await db.execute(
+    sql`update notifications set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)
+      where user_id = ${actor.userId} and read_at is null`,
+  )
+}
