@@ -1,0 +1,97 @@
+/** What people write on a task (api.md, Task comments). */
+import type { Actor } from '../access.ts'
+import { mentionedIds } from '../comments/mentions.ts'
+import { type Sql, sql } from '../db.ts'
+import { notFound } from '../errors.ts'
+import { actingUserId, type Notice, notifying } from '../notifications/notify.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { reachable } from './people.ts'
+import type { CommentRow, TaskRow } from './procedure.ts'
+import { commentColumns, listComments, type Page } from './queries.ts'
+import type { CommentContent, CommentQuery, TaskComment } from './schema.ts'
+import { commented, mentioned } from './sentences.ts'
+import { followers, following } from './subscribers.ts'
+
+/** The comments of the task, newest first. */
+export async function list({ db }: Scope, { task_id }: TaskRow, query: CommentQuery): Promise<Page<TaskComment>> {
+  return listComments(db, task_id, query)
+}
+
+/**
+ * Writes a comment: one statement with what follows from it. Who is mentioned follows the task from now on and is told of the
+ * mention; the other followers are told of the comment.
+ * @throws AppError 404 when the task has just been deleted
+ */
+export async function create({ db, actor, now }: Scope, task: TaskRow, { content }: CommentContent): Promise<TaskComment> {
+  const author = authorOf(actor)
+  const others = sql`select f.* from (${followers(sql`live`, actor)}) f where f.user_id not in (select user_id from mentioned)`
+  const [row] = await db.query<TaskComment>(
+    sql`with live as (select * from tasks where id = ${task.task_id} for key share),
+      mentioned as (${mentionable(mentionedIds(content), task, actor)}),
+      added as (
+        insert into task_comments (account_id, task_id, user_id, user_name, api_key_id, content, created_at)
+        select account_id, id, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content}, ${formatInstant(now)}::timestamp
+        from live returning *
+      ),
+      ${tellMentioned(mentioned(task.title, content, actor), actor, now)},
+      told as (${notifying(others, commented(task.title, content, actor), actor, now)})
+      select ${commentColumns} from added`,
+    task.space_id === null ? 'tasks:comment:standalone' : 'tasks:comment',
+  )
+  if (!row) throw notFound('Task')
+  return row
+}
+
+/** Rewrites a comment. Only who was not mentioned before is told. @throws AppError 404 when it has just been deleted */
+export async function update(
+  { db, actor, now, transaction }: Scope,
+  comment: CommentRow,
+  { content }: CommentContent,
+): Promise<TaskComment> {
+  return transaction(async () => {
+    const [current] = await db.query<{ content: string }>(
+      sql`select content from task_comments where id = ${comment.comment_id} and task_id = ${comment.task_id} for update`,
+    )
+    if (!current) throw notFound('Comment')
+    const before = new Set(mentionedIds(current.content))
+    const added = mentionedIds(content).filter((id) => !before.has(id))
+    const [row] = await db.query<TaskComment>(sql`
+      with live as (select * from tasks where id = ${comment.task_id}),
+      mentioned as (${mentionable(added, comment, actor)}),
+      changed as (
+        update task_comments set content = ${content}, updated_at = ${formatInstant(now)}::timestamp where id = ${comment.comment_id} returning *
+      ),
+      ${tellMentioned(mentioned(comment.title, content, actor), actor, now)}
+      select ${commentColumns} from changed`)
+    return row as TaskComment
+  })
+}
+
+/** Deletes a comment. @throws AppError 404 when another call was first */
+export async function remove({ db }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
+  if (!(await db.execute(sql`delete from task_comments where id = ${comment_id} and task_id = ${task_id}`))) throw notFound('Comment')
+}
+
+/** A key signs with its own name, and so does a personal one (api.md, Task comment). */
+function authorOf({ keyId, keyName, userId, name }: Actor): Pick<TaskComment, 'user_id' | 'user_name' | 'api_key_id'> {
+  return keyId === null
+    ? { user_id: userId, user_name: name, api_key_id: null }
+    : { user_id: 0, user_name: `API: ${keyName}`, api_key_id: keyId }
+}
+
+/** Selects those of the ids that are valid mentions: members of the space, or people who share one with the writer. */
+const mentionable = (ids: number[], { space_id }: TaskRow, actor: Actor): Sql => sql`
+  select u.id as user_id from users u
+  where u.id = any(${ids}::int[]) and u.account_id = ${actor.accountId} and u.status <> 'deleted' and ${reachable(sql`u`, space_id, actor)}`
+
+/** CTEs beside `live` (the task) and `mentioned`: they follow the task, and are told, except the one who acts. */
+const tellMentioned = (notice: Notice, actor: Actor, now: Date): Sql => sql`
+  subscribed as (${following(sql`select live.id as task_id, m.user_id from live, mentioned m`, now)}),
+  told_mentioned as (${notifying(
+    sql`select m.user_id, k.account_id, k.space_id, k.table_id, k.record_id, k.id as task_id
+      from live k, mentioned m where m.user_id is distinct from ${actingUserId(actor)}::int`,
+    notice,
+    actor,
+    now,
+  )})`

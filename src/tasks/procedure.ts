@@ -1,0 +1,112 @@
+/** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
+import { type Actor, type Callers, callers, checkSpace, type Role, type Target } from '../access.ts'
+import { type Sql, sql } from '../db.ts'
+import { forbidden } from '../errors.ts'
+import { targetProcedure } from '../trpc.ts'
+import { type Authorship, canDelete, canDeleteComment, canEdit, canEditComment, isStillEditable } from './policy.ts'
+
+/** A task as it was found and checked. Space, table and record are null together, on a standalone task. */
+export interface TaskRow {
+  task_id: number
+  task_account_id: number
+  title: string
+  creator_user_id: number
+  assignee_user_id: number
+  space_id: number | null
+  table_id: number | null
+  table_version: number | null
+  table_name: string | null
+  record_id: number | null
+  member_role: Role | null
+  is_subscriber: boolean
+}
+
+export interface CommentRow extends TaskRow, Authorship {
+  comment_id: number
+}
+
+/** A task whose table or space was deleted is gone, like its records. */
+const ofTask = (taskId: number | undefined): Sql => sql`
+    select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
+      k.space_id, k.table_id, t.version as table_version, t.name as table_name, k.record_id, m.role as member_role,
+      exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = p.p_user_id) as is_subscriber
+    from tasks k
+    left join tables t on t.id = k.table_id and t.deleted_at is null
+    left join spaces s on s.id = t.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = k.space_id and m.user_id = p.p_user_id
+    where k.id = ${taskId} and (k.table_id is null or s.id is not null)`
+
+const taskIds = [{ name: 'task_id', thing: 'Task', found: 'task_id' }] as const
+
+/** The task named `task_id`, of any account: what the caller cannot read is 403. */
+export const taskTarget: Target<TaskRow> = {
+  label: 'task',
+  ids: taskIds,
+  select: ({ task_id }) => ofTask(task_id),
+  check: requireReadable,
+}
+
+/** A comment of that task. */
+export const taskCommentTarget: Target<CommentRow> = {
+  label: 'task-comment',
+  ids: [...taskIds, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
+  select: ({ task_id, comment_id }) => sql`
+    select k.*, c.id as comment_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id, c.created_at as comment_created_at
+    from (${ofTask(task_id)}) k
+    left join task_comments c on c.task_id = k.task_id and c.id = ${comment_id}`,
+  check: requireReadable,
+}
+
+/** Another account first: of its tasks a stranger learns no more than that there is one. */
+function requireReadable(task: TaskRow, actor: Actor): void {
+  if (task.task_account_id !== actor.accountId) throw forbidden()
+  if (task.space_id !== null) {
+    checkSpace({ space_id: task.space_id, member_role: task.member_role }, actor, 'read')
+    return
+  }
+  if (actor.kind === 'account') throw forbidden('Task is not on a record')
+  if (actor.userId !== task.creator_user_id && actor.userId !== task.assignee_user_id && !task.is_subscriber) throw forbidden()
+}
+
+const RULES = { read: () => true, edit: canEdit, delete: canDelete }
+
+/** On the task named `task_id`, for whoever may read it, edit it or delete it (policy.ts). */
+export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
+  targetProcedure(withRule(taskTarget, RULES[right]), 'read', allowed).use(({ ctx, next }) => next({ ctx: { ...ctx, task: ctx.row } }))
+
+const COMMENT_RULES = { edit: canEditComment, delete: canDeleteComment }
+
+/** On the comment named `comment_id` of that task; for an edit, as long as it can be edited. */
+export const taskCommentProcedure = (right: keyof typeof COMMENT_RULES, allowed: Callers = callers.any) =>
+  targetProcedure(withRule(taskCommentTarget, COMMENT_RULES[right]), 'read', allowed).use(({ ctx, next }) => {
+    if (right === 'edit' && !isStillEditable(ctx.row, ctx.now)) throw forbidden('Comment can no longer be edited')
+    return next({ ctx: { ...ctx, comment: ctx.row } })
+  })
+
+function withRule<Row extends object>(target: Target<Row>, rule: (row: Row, actor: Actor) => boolean): Target<Row> {
+  return {
+    ...target,
+    check: (row, actor, right) => {
+      target.check(row, actor, right)
+      if (!rule(row, actor)) throw forbidden()
+    },
+  }
+}
+
+/** What tasks that are on no record are reached through: not for account keys (api.md, Authentication 3). */
+const standaloneTarget: Target = {
+  label: 'standalone-tasks',
+  ids: [],
+  select: () => sql`select true as is_standalone`,
+  check: (_, actor) => {
+    if (actor.kind === 'account') throw forbidden('Task is not on a record')
+  },
+}
+
+/** Off a record. An operator can close it to every key (api.md, Authentication 8). */
+export const standaloneProcedure = () =>
+  targetProcedure(standaloneTarget, 'read', callers.any).use(({ ctx, next }) => {
+    const { actor, settings } = ctx.scope
+    if (actor.keyId !== null && !settings.personalKeysOnStandaloneTasks) throw forbidden('API endpoint not available to API keys')
+    return next()
+  })

@@ -1,0 +1,125 @@
+import { type Actor, recordsOf } from '../access.ts'
+import { type Database, empty, ident, join, type Sql, sql } from '../db.ts'
+import { inReach } from '../notifications/queries.ts'
+import { tableDefinition } from '../tables/definitions.ts'
+import { titleField } from '../tables/fields.ts'
+import type { TaskRow } from './procedure.ts'
+import type { CommentQuery, RecordTaskQuery, Task, TaskComment, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+
+/** So many comments come with a task (api.md, Limits). */
+const RECENT_COMMENTS = 20
+
+/** The row of the wire, and the version that its ETag tells. @param k alias of a row of tasks */
+export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
+  ${k}.table_id, ${k}.record_id, ${k}.title, ${k}.details, ${k}.due_date, ${k}.due_time, ${k}.reminder_offset_mins, ${k}.reminder_time,
+  ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
+  ${k}.attachments`
+
+/** As stored: the row and its version. */
+export type StoredTask = Task & { version: number }
+
+/** The task with all that belongs to it, in one statement; undefined when it has just been deleted. */
+export async function getTask(db: Database, { userId }: Actor, task: TaskRow): Promise<(TaskDetail & { version: number }) | undefined> {
+  const [row] = await db.query<TaskDetail & { version: number }>(sql`
+    select ${taskColumns(sql`k`)}, k.version,
+      (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
+      f.subscribers, ${userId} = any(f.subscribers) as subscribed,
+      ${task.table_name}::text as table_name, ${await recordTitle(db, task)} as record_title,
+      (select coalesce(json_agg(json_build_object('id', c.id, 'task_id', c.task_id, 'content', c.content, 'user_id', c.user_id,
+          'user_name', c.user_name, 'api_key_id', c.api_key_id, 'attachments', c.attachments,
+          'created_at', c.created_at::text, 'updated_at', c.updated_at::text) order by c.id desc), '[]')
+        from (select * from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments
+    from tasks k,
+      lateral (select coalesce(array_agg(user_id order by user_id), '{}') as subscribers from task_subscribers where task_id = k.id) f
+    where k.id = ${task.task_id}`)
+  return row
+}
+
+/** The value of the table's first text field; null without one, and on a standalone task. */
+async function recordTitle(db: Database, { table_id, table_version, record_id }: TaskRow): Promise<Sql> {
+  if (table_id === null) return sql`null::text`
+  const field = titleField(await tableDefinition(db, { id: table_id, version: table_version ?? 0 }))
+  return field ? sql`(select r.${ident(field.id)} from ${recordsOf(table_id)} r where r.id = ${record_id})` : sql`null::text`
+}
+
+export interface Page<Row> {
+  rows: Row[]
+  total: number
+}
+
+/** The tasks of one record. */
+export async function listOnRecord(
+  db: Database,
+  tableId: number,
+  recordId: number,
+  { status, limit, offset }: RecordTaskQuery,
+): Promise<Page<Task>> {
+  const where = sql`k.table_id = ${tableId} and k.record_id = ${recordId} and (${status ?? null}::text is null or k.status = ${status ?? null}::text)`
+  return page(db, where, limit, offset, 'tasks:on-record')
+}
+
+/** Tasks of a user, on records or not, except where they can no longer read. */
+export async function listOfUser(
+  db: Database,
+  actor: Actor,
+  { tab, search = '', include_done, limit, offset }: TaskQuery,
+): Promise<Page<Task>> {
+  const words = search.split(/\s+/).filter(Boolean)
+  const where = sql`k.account_id = ${actor.accountId} and ${TABS[tab](actor.userId)} and (${include_done} or k.status = 'open')
+    ${words.length ? sql`and ${join(words.map(hasWord), ' and ')}` : empty} and ${inReach(sql`k`, actor)}`
+  // The text depends on the number of words, so only the plain list is a named statement.
+  return page(db, where, limit, offset, words.length ? undefined : `tasks:${tab}`)
+}
+
+const TABS = {
+  my: (userId: number) => sql`k.assignee_user_id = ${userId}`,
+  delegated: (userId: number) => sql`k.creator_user_id = ${userId} and k.assignee_user_id <> ${userId}`,
+  // A union, so that each part uses its index.
+  all: (userId: number) => sql`k.id in (
+    select id from tasks where assignee_user_id = ${userId} union select id from tasks where creator_user_id = ${userId}
+    union select task_id from task_subscribers where user_id = ${userId})`,
+} satisfies Record<TaskQuery['tab'], (userId: number) => Sql>
+
+const hasWord = (word: string): Sql =>
+  sql`position(lower(${word}::text collate pg_c_utf8) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
+
+async function page(db: Database, where: Sql, limit: number, offset: number, name: string | undefined): Promise<Page<Task>> {
+  const found = await db.query<Task & { total: number; id: number | null }>(
+    // The count beside the page: a page beyond the end still tells the total.
+    sql`select n.total, k.* from (select count(*)::int as total from tasks k where ${where}) n
+      left join lateral (
+        select ${taskColumns(sql`k`)} from tasks k where ${where} order by ${ORDER} limit ${limit} offset ${offset}
+      ) k on true
+      order by ${ORDER}`,
+    name,
+  )
+  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+}
+
+/** Open before done, then due, none last; the done ones by when, newest first (contract.md §4). Of one day, tasks without a time come last. */
+const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
+  case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id end, k.completed_at desc, k.id desc`
+
+export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {
+  const [count] = await db.query<TaskCount>(
+    sql`select count(*) filter (where status = 'open')::int as open, count(*)::int as total
+      from tasks where table_id = ${tableId} and record_id = ${recordId}`,
+    'tasks:count',
+  )
+  return count ?? { open: 0, total: 0 }
+}
+
+export const commentColumns = sql`id, task_id, content, user_id, user_name, api_key_id, attachments, created_at, updated_at`
+
+/** The comments of a task, newest first. */
+export async function listComments(db: Database, taskId: number, { limit, offset }: CommentQuery): Promise<Page<TaskComment>> {
+  const found = await db.query<TaskComment & { total: number; id: number | null }>(
+    sql`select n.total, c.* from (select count(*)::int as total from task_comments where task_id = ${taskId}) n
+      left join lateral (
+        select ${commentColumns} from task_comments where task_id = ${taskId} order by id desc limit ${limit} offset ${offset}
+      ) c on true
+      order by c.id desc`,
+    'tasks:comments',
+  )
+  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+}

@@ -1,0 +1,60 @@
+/** When a task is due and when its reminder fires: the rules between the four inputs (api.md, Create body; contract.md §4). */
+import type { Issue } from '../errors.ts'
+import { formatInstant, instant, isCalendarDate } from '../time.ts'
+
+/** Dates `YYYY-MM-DD`; times `HH:MM` or `HH:MM:SS`, UTC. */
+export interface Due {
+  due_date: string | null
+  due_time: string | null
+  /** Minutes before the instant that due_date and due_time make. */
+  reminder_offset_mins: number | null
+  /** On due_date, for a task without due_time. */
+  reminder_time: string | null
+}
+
+/** What of it a change names: a key that is absent keeps its value, null clears it. */
+export type DueChange = { [Key in keyof Due]?: Due[Key] | undefined }
+
+/** What is wrong with a combination: each issue names the input that has to go. */
+export function dueIssues(due: Due): Issue[] {
+  const { due_date, due_time, reminder_offset_mins, reminder_time } = due
+  const issues: Issue[] = []
+  const refuse = (key: keyof Due, message: string) => issues.push({ path: [key], message })
+  if (due_time !== null && due_date === null) refuse('due_time', 'needs due_date')
+  if (reminder_offset_mins !== null && reminder_time !== null) refuse('reminder_time', 'cannot be combined with reminder_offset_mins')
+  if (reminder_offset_mins !== null && due_time === null) refuse('reminder_offset_mins', 'needs due_time')
+  if (reminder_time !== null && due_date === null) refuse('reminder_time', 'needs due_date')
+  if (reminder_time !== null && due_time !== null) refuse('reminder_time', 'is for tasks without due_time')
+  // The first days of the calendar: no column holds an instant of the year 0.
+  if (!issues.length && !isStorable(reminderAt(due))) refuse('reminder_offset_mins', 'lies before the first day of the calendar')
+  return issues
+}
+
+const isStorable = (at: string | null) => at === null || isCalendarDate(at.slice(0, 10))
+
+/** The instant of the reminder, `YYYY-MM-DD HH:MM:SS` in UTC; null without one. The combination must be one without issues. */
+export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time }: Due): string | null {
+  if (due_date === null) return null
+  if (reminder_time !== null) return formatInstant(instant(due_date, reminder_time))
+  if (due_time === null || reminder_offset_mins === null) return null
+  return formatInstant(new Date(instant(due_date, due_time).getTime() - reminder_offset_mins * 60_000))
+}
+
+/**
+ * What results from a change. What the change makes impossible without naming it is dropped: no date, no time and no reminder;
+ * no time, no offset; a time, no reminder of date-only tasks. What it names stays, for `dueIssues` to refuse.
+ */
+export function changeDue(current: Due, change: DueChange): Due {
+  const next = { ...current }
+  for (const key of KEYS) if (change[key] !== undefined) Object.assign(next, { [key]: change[key] })
+  const drop = (key: keyof Due) => {
+    if (change[key] === undefined) next[key] = null
+  }
+  if (next.due_date === null) for (const key of DEPENDENT) drop(key)
+  if (next.due_time === null) drop('reminder_offset_mins')
+  else drop('reminder_time')
+  return next
+}
+
+const KEYS = ['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const
+const DEPENDENT = ['due_time', 'reminder_offset_mins', 'reminder_time'] as const

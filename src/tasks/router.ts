@@ -1,0 +1,266 @@
+import { callers } from '../access.ts'
+import { listOf, NoInput, Ok } from '../schemas.ts'
+import { recordProcedure, rest, router } from '../trpc.ts'
+import * as comments from './comments.ts'
+import * as examples from './examples.ts'
+import { standaloneProcedure, taskCommentProcedure, taskProcedure } from './procedure.ts'
+import {
+  BadgeCount,
+  CommentContent,
+  CommentPath,
+  CommentQuery,
+  Force,
+  Marked,
+  NewTask,
+  RecordPath,
+  RecordTaskQuery,
+  Subscribed,
+  Task,
+  TaskComment,
+  TaskCount,
+  TaskDetail,
+  TaskPath,
+  TaskQuery,
+  TaskUpdate,
+  withDueRules,
+} from './schema.ts'
+import * as tasks from './service.ts'
+import * as subscribers from './subscribers.ts'
+
+const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
+const task = '/api/task/{task_id}'
+
+export const tasksRouter = router({
+  createOnRecord: recordProcedure('read', callers.any)
+    .meta(
+      rest('POST', `${onRecord}/create`, 'Create a task on a record', {
+        description:
+          'By whoever can read the table. The assignee, by default the acting user, is a member of the space, is subscribed and is told.',
+        tags: ['Tasks'],
+        example: { input: examples.newTask, output: examples.task },
+        isRepeatable: true,
+        sessionOnlyKey: 'attachments',
+      }),
+    )
+    .input(withDueRules(NewTask.extend(RecordPath.shape)))
+    .output(Task)
+    .mutation(({ ctx, input }) => tasks.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
+
+  listOnRecord: recordProcedure('read', callers.any)
+    .meta(
+      rest('GET', `${onRecord}/list`, 'List the tasks of a record', {
+        description: 'Open before done, then by due date, none last; done ones by when, newest first.',
+        tags: ['Tasks'],
+        example: { input: { status: 'open' }, output: { rows: [examples.task], total: 1 } },
+        isList: true,
+      }),
+    )
+    .input(RecordTaskQuery.extend(RecordPath.shape))
+    .output(listOf(Task))
+    .query(({ ctx, input }) => tasks.list(ctx.scope, input, input)),
+
+  countOnRecord: recordProcedure('read', callers.any)
+    .meta(
+      rest('GET', `${onRecord}/count`, 'Count the tasks of a record', {
+        description: 'The open ones, and all.',
+        tags: ['Tasks'],
+        example: { output: { open: 2, total: 5 } },
+      }),
+    )
+    .input(RecordPath)
+    .output(TaskCount)
+    .query(({ ctx, input }) => tasks.count(ctx.scope, input)),
+
+  get: taskProcedure('read')
+    .meta(
+      rest('GET', `${task}/get`, 'Get a task', {
+        description: 'With its subscribers, its latest 20 comments, and the names of its table and record.',
+        tags: ['Tasks'],
+        example: { output: examples.detail },
+      }),
+    )
+    .input(TaskPath)
+    .output(TaskDetail)
+    .query(({ ctx }) => tasks.get(ctx.scope, ctx.task)),
+
+  update: taskProcedure('edit')
+    .meta(
+      rest('POST', `${task}/update`, 'Change a task', {
+        description:
+          'By its creator and assignee. A key that is absent keeps its value, null clears it. A new assignee is subscribed and told.',
+        tags: ['Tasks'],
+        example: { input: { due_date: '2026-03-31', assignee_user_id: 8 }, output: examples.task },
+        errors: { 409: 'The task has changed since' },
+        sessionOnlyKey: 'attachments',
+      }),
+    )
+    .input(TaskUpdate.extend(TaskPath.shape))
+    .output(Task)
+    .mutation(({ ctx, input }) => tasks.update(ctx.scope, ctx.task, input)),
+
+  delete: taskProcedure('delete')
+    .meta(
+      rest('POST', `${task}/delete`, 'Delete a task', {
+        description: 'By its creator and assignee, and on a record by an admin of the space. Its comments go with it.',
+        tags: ['Tasks'],
+        example: { output: { ok: true } },
+      }),
+    )
+    .input(TaskPath)
+    .output(Ok)
+    .mutation(async ({ ctx }) => {
+      await tasks.remove(ctx.scope, ctx.task)
+      return { ok: true }
+    }),
+
+  markDone: taskProcedure('edit')
+    .meta(
+      rest('POST', `${task}/markDone`, 'Mark a task done', {
+        description: 'By its creator and assignee. ok is false when it was done already; of two calls at once, one gets true.',
+        tags: ['Tasks'],
+        example: { output: { ok: true, status: 'done' } },
+      }),
+    )
+    .input(TaskPath)
+    .output(Marked)
+    .mutation(({ ctx }) => tasks.mark(ctx.scope, ctx.task, 'done')),
+
+  markUndone: taskProcedure('edit')
+    .meta(
+      rest('POST', `${task}/markUndone`, 'Open a task again', {
+        description: 'By its creator and assignee. ok is false when it was open already.',
+        tags: ['Tasks'],
+        example: { output: { ok: true, status: 'open' } },
+      }),
+    )
+    .input(TaskPath)
+    .output(Marked)
+    .mutation(({ ctx }) => tasks.mark(ctx.scope, ctx.task, 'open')),
+
+  subscribe: taskProcedure('read')
+    .meta(
+      rest('POST', `${task}/subscribe`, 'Follow a task', {
+        description: 'Subscribers hear of its comments and of its being done or reopened.',
+        tags: ['Tasks'],
+        example: { output: { ok: true, subscribed: true } },
+        errors: { 409: 'Already subscribed' },
+      }),
+    )
+    .input(Force.extend(TaskPath.shape))
+    .output(Subscribed)
+    .mutation(({ ctx, input }) => subscribers.subscribe(ctx.scope, ctx.task, input)),
+
+  unsubscribe: taskProcedure('read')
+    .meta(
+      rest('POST', `${task}/unsubscribe`, 'Stop following a task', {
+        description: 'Ends the notifications of its comments and of its being done or reopened.',
+        tags: ['Tasks'],
+        example: { output: { ok: true, subscribed: false } },
+        errors: { 409: 'Not subscribed' },
+      }),
+    )
+    .input(Force.extend(TaskPath.shape))
+    .output(Subscribed)
+    .mutation(({ ctx, input }) => subscribers.unsubscribe(ctx.scope, ctx.task, input)),
+
+  list: standaloneProcedure()
+    .meta(
+      rest('POST', '/api/tasks/list', "List the caller's tasks", {
+        description: 'Standalone and on records alike, except in tables that the caller can no longer read.',
+        tags: ['Tasks'],
+        example: { input: { tab: 'my', search: 'call' }, output: { rows: [examples.task], total: 1 } },
+        isList: true,
+      }),
+    )
+    .input(TaskQuery)
+    .output(listOf(Task))
+    .query(({ ctx, input }) => tasks.listMine(ctx.scope, input)),
+
+  create: standaloneProcedure()
+    .meta(
+      rest('POST', '/api/tasks/create', 'Create a standalone task', {
+        description:
+          'On no record; seen by its creator, assignee and subscribers. The assignee is the caller or somebody who shares a space with them.',
+        tags: ['Tasks'],
+        example: { input: examples.newTask, output: { ...examples.task, space_id: null, table_id: null, record_id: null } },
+        isRepeatable: true,
+        sessionOnlyKey: 'attachments',
+      }),
+    )
+    .input(withDueRules(NewTask))
+    .output(Task)
+    .mutation(({ ctx, input }) => tasks.create(ctx.scope, null, input)),
+
+  badgeCount: standaloneProcedure()
+    .meta(
+      rest('POST', '/api/tasks/badgeCount', 'Count what is due', {
+        description: 'Open tasks assigned to the caller that are due today, by their time zone, or overdue; and how many are past due.',
+        tags: ['Tasks'],
+        example: { output: { count: 3, overdue: 1 } },
+      }),
+    )
+    .input(NoInput)
+    .output(BadgeCount)
+    .query(({ ctx }) => tasks.badgeCount(ctx.scope)),
+
+  comments: router({
+    list: taskProcedure('read')
+      .meta(
+        rest('GET', `${task}/comments/get`, 'List the comments of a task', {
+          description: 'Newest first.',
+          tags: ['Tasks'],
+          example: { output: { rows: [examples.comment], total: 1 } },
+          isList: true,
+        }),
+      )
+      .input(CommentQuery.extend(TaskPath.shape))
+      .output(listOf(TaskComment))
+      .query(({ ctx, input }) => comments.list(ctx.scope, ctx.task, input)),
+
+    create: taskProcedure('read')
+      .meta(
+        rest('POST', `${task}/comments/create`, 'Comment on a task', {
+          description: 'By whoever can read it. Who is mentioned is subscribed and told; the other subscribers are told of the comment.',
+          tags: ['Tasks'],
+          example: { input: { content: examples.comment.content }, output: examples.comment },
+          isRepeatable: true,
+          sessionOnlyKey: 'attachments',
+        }),
+      )
+      .input(CommentContent.extend(TaskPath.shape))
+      .output(TaskComment)
+      .mutation(({ ctx, input }) => comments.create(ctx.scope, ctx.task, input)),
+
+    update: taskCommentProcedure('edit')
+      .meta(
+        rest('POST', `${task}/comment/{comment_id}/update`, 'Rewrite a comment', {
+          description: 'By its author, within 15 minutes; what a key wrote, by that key. Only who is newly mentioned is told.',
+          tags: ['Tasks'],
+          example: {
+            input: { content: examples.comment.content },
+            output: { ...examples.comment, updated_at: '2026-03-30 10:05:00' },
+          },
+          errors: { 403: 'Comment can no longer be edited' },
+          sessionOnlyKey: 'attachments',
+        }),
+      )
+      .input(CommentContent.extend(CommentPath.shape))
+      .output(TaskComment)
+      .mutation(({ ctx, input }) => comments.update(ctx.scope, ctx.comment, input)),
+
+    delete: taskCommentProcedure('delete')
+      .meta(
+        rest('POST', `${task}/comment/{comment_id}/delete`, 'Delete a comment', {
+          description: "By its author, the task's creator, and on a record by an admin of the space.",
+          tags: ['Tasks'],
+          example: { output: { ok: true } },
+        }),
+      )
+      .input(CommentPath)
+      .output(Ok)
+      .mutation(async ({ ctx }) => {
+        await comments.remove(ctx.scope, ctx.comment)
+        return { ok: true }
+      }),
+  }),
+})

@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
+import { dueIssues } from './reminder.ts'
+
+const MAX_TITLE = 500
+const MAX_DETAILS = 100_000
+const MAX_COMMENT = 50_000
+/** A year. */
+const MAX_REMINDER_OFFSET_MINS = 525_600
+
+// ── what answers hold ───────────────────────────────────────────────────────
+
+export const Attachment = z
+  .strictObject({ path: z.string(), name: z.string(), size: z.int(), type: z.string(), host: z.string() })
+  .meta({ id: 'Attachment', description: 'A stored file.' })
+
+export const Status = z.enum(['open', 'done'])
+export type Status = z.infer<typeof Status>
+
+const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:00' })
+
+export const Task = z
+  .strictObject({
+    id: Id,
+    creator_user_id: Id.meta({ description: 'Who owns the task: whom it shows as coming from.' }),
+    assignee_user_id: Id,
+    account_id: Id,
+    space_id: Id.nullable().meta({ description: 'Null on a standalone task, like table_id and record_id.' }),
+    table_id: Id.nullable(),
+    record_id: Id.nullable(),
+    title: z.string(),
+    details: z.string().nullable(),
+    due_date: z.string().nullable().meta({ description: 'A calendar date; together with due_time one instant in UTC.', format: 'date' }),
+    due_time: UtcTime.nullable(),
+    reminder_offset_mins: z.int().nullable().meta({ description: 'Minutes before the due instant.' }),
+    reminder_time: UtcTime.nullable().meta({ description: 'On due_date, for a task without due_time.' }),
+    reminder_at: Instant.nullable().meta({ description: 'When the reminder is due, computed.' }),
+    reminder_sent_at: Instant.nullable(),
+    status: Status,
+    completed_at: Instant.nullable(),
+    completed_by_user_id: Id.nullable(),
+    created_at: Instant,
+    updated_at: Instant,
+    attachments: z.array(Attachment),
+  })
+  .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
+export type Task = z.infer<typeof Task>
+
+export const TaskComment = z
+  .strictObject({
+    id: Id,
+    task_id: Id,
+    content: z.string(),
+    user_id: z.int().meta({ description: '0 when written through an API key.' }),
+    user_name: z.string().meta({ description: "'API: <key name>' when written through an API key." }),
+    api_key_id: Id.nullable(),
+    attachments: z.array(Attachment),
+    created_at: Instant,
+    updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
+  })
+  .meta({ id: 'TaskComment', description: 'What somebody wrote on a task.' })
+export type TaskComment = z.infer<typeof TaskComment>
+
+export const TaskDetail = Task.extend({
+  comment_count: z.int(),
+  subscribers: z.array(Id).meta({ description: 'Ids of the users who follow the task, ascending.' }),
+  subscribed: z.boolean().meta({ description: 'Whether the acting user follows the task.' }),
+  table_name: z.string().nullable(),
+  record_title: z.string().nullable(),
+  recent_comments: z.array(TaskComment).meta({ description: 'The latest 20, newest first.' }),
+}).meta({ id: 'TaskDetail', description: 'A task with what belongs to it.' })
+export type TaskDetail = z.infer<typeof TaskDetail>
+
+export const TaskCount = z
+  .strictObject({ open: z.int(), total: z.int() })
+  .meta({ id: 'TaskCount', description: "A record's open tasks, and all of them." })
+export type TaskCount = z.infer<typeof TaskCount>
+
+export const BadgeCount = z
+  .strictObject({ count: z.int(), overdue: z.int() })
+  .meta({ id: 'BadgeCount', description: "The caller's open tasks that are due today or overdue, and how many are past due." })
+export type BadgeCount = z.infer<typeof BadgeCount>
+
+export const Marked = z
+  .strictObject({ ok: z.boolean().meta({ description: 'False when the task was in that state already.' }), status: Status })
+  .meta({ id: 'Marked' })
+export type Marked = z.infer<typeof Marked>
+
+export const Subscribed = z.strictObject({ ok: z.literal(true), subscribed: z.boolean() }).meta({ id: 'TaskSubscribed' })
+export type Subscribed = z.infer<typeof Subscribed>
+
+// ── what requests hold ──────────────────────────────────────────────────────
+
+export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })
+export const TaskPath = z.strictObject({ task_id: Id })
+export const CommentPath = TaskPath.extend({ comment_id: Id })
+
+const Title = z.string().trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
+const Details = z.string().max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
+const ReminderOffset = z
+  .int('must be a whole number')
+  .min(0, 'must be 0 or more')
+  .max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
+
+/** Without the rules between its keys, so that the ids of a path can be added; see `withDueRules`. */
+export const NewTask = z.strictObject({
+  title: Title,
+  details: Details.nullish(),
+  assignee_user_id: Id.nullish().meta({ description: 'Wins over assignee_email. Default: the acting user.' }),
+  assignee_email: EmailAddress.nullish(),
+  assigner_user_id: Id.nullish().meta({ description: 'Whom the task shows as coming from. Wins over assigner_email.' }),
+  assigner_email: EmailAddress.nullish(),
+  notify_assigner: z.boolean().nullish().meta({ description: 'Default true; false leaves the assigner unsubscribed.' }),
+  due_date: CalendarDate.nullish(),
+  due_time: Time.nullish().meta({ description: 'UTC; only together with due_date.' }),
+  reminder_offset_mins: ReminderOffset.nullish().meta({ description: 'Minutes before the due instant; needs due_time.' }),
+  reminder_time: Time.nullish().meta({ description: 'UTC, on due_date; for a task without due_time.' }),
+})
+export type NewTask = z.infer<typeof NewTask>
+
+/** Adds the rules between due date, time and reminder (api.md, Create body). */
+export const withDueRules = <Shape extends z.ZodType<Pick<NewTask, 'due_date' | 'due_time' | 'reminder_offset_mins' | 'reminder_time'>>>(
+  schema: Shape,
+) =>
+  schema.superRefine(({ due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null }, ctx) => {
+    for (const issue of dueIssues({ due_date, due_time, reminder_offset_mins, reminder_time })) ctx.addIssue({ code: 'custom', ...issue })
+  })
+
+/** A key that is absent keeps its value, null clears it; rules between keys need the row. */
+export const TaskUpdate = z.strictObject({
+  title: Title.optional(),
+  details: Details.nullish(),
+  due_date: CalendarDate.nullish().meta({ description: 'Null clears due_time and the reminder too.' }),
+  due_time: Time.nullish(),
+  reminder_offset_mins: ReminderOffset.nullish(),
+  reminder_time: Time.nullish(),
+  assignee_user_id: Id.optional().meta({ description: 'Wins over assignee_email.' }),
+  assignee_email: EmailAddress.optional(),
+})
+export type TaskUpdate = z.infer<typeof TaskUpdate>
+
+export const RecordTaskQuery = z.strictObject({ status: Status.optional(), limit: limit(50, 200), offset: Offset })
+export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
+
+export const TaskQuery = z.strictObject({
+  tab: z
+    .enum(['my', 'delegated', 'all'])
+    .optional()
+    .default('my')
+    .meta({ description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.' }),
+  search: z
+    .string()
+    .max(500, 'must have at most 500 characters')
+    .optional()
+    .meta({ description: 'All words, in title and details, ignoring case.' }),
+  include_done: z.boolean().optional().default(false),
+  limit: limit(50, 200),
+  offset: Offset,
+})
+export type TaskQuery = z.infer<typeof TaskQuery>
+
+export const Force = z.strictObject({
+  force: z.boolean().optional().default(false).meta({ description: 'Succeed without doing anything when it is so already.' }),
+})
+
+export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
+export type CommentQuery = z.infer<typeof CommentQuery>
+
+export const CommentContent = z.strictObject({
+  content: z
+    .string()
+    .refine((text) => text.trim() !== '', 'must not be empty')
+    .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
+    .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' }),
+})
+export type CommentContent = z.infer<typeof CommentContent>

@@ -1,0 +1,52 @@
+/** What people are told of a task, in sentences. */
+import type { Actor } from '../access.ts'
+import { withMentionsAsNames } from '../comments/mentions.ts'
+import { actingName, type Notice } from '../notifications/notify.ts'
+import type { Status } from './schema.ts'
+
+const quoted = (title: string) => `“${title}”`
+
+export interface DueTask {
+  title: string
+  /** `YYYY-MM-DD` */
+  due_date?: string | null | undefined
+  /** `HH:MM` or `HH:MM:SS`, UTC */
+  due_time?: string | null | undefined
+}
+
+function dueSentence({ title, due_date, due_time }: DueTask): string {
+  if (!due_date) return `${quoted(title)} has no due date.`
+  return `${quoted(title)} is due on ${due_date}${due_time ? ` at ${due_time.slice(0, 5)} UTC` : ''}.`
+}
+
+export const assigned = (task: DueTask, actor: Actor): Notice => ({
+  event_type: 'TASK_ASSIGNED',
+  message: `${actingName(actor)} assigned you the task ${quoted(task.title)}.`,
+  summary: dueSentence(task),
+})
+
+export const marked = (title: string, status: Status, actor: Actor): Notice => ({
+  event_type: status === 'done' ? 'TASK_DONE' : 'TASK_UNDONE',
+  message: `${actingName(actor)} ${status === 'done' ? 'completed' : 'reopened'} the task ${quoted(title)}.`,
+  summary: `${quoted(title)} is ${status}.`,
+})
+
+const MAX_EXCERPT = 200
+
+/** The beginning of a comment, on one line, with its mention tokens as names. */
+const excerpt = (content: string) => {
+  const text = withMentionsAsNames(content).replaceAll(/\s+/g, ' ').trim()
+  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT - 1).trimEnd()}…`.toWellFormed() : text
+}
+
+export const commented = (title: string, content: string, actor: Actor): Notice => ({
+  event_type: 'TASK_COMMENT',
+  message: `${actingName(actor)} commented on the task ${quoted(title)}.`,
+  summary: excerpt(content),
+})
+
+export const mentioned = (title: string, content: string, actor: Actor): Notice => ({
+  event_type: 'task.comment.mention',
+  message: `${actingName(actor)} mentioned you on the task ${quoted(title)}.`,
+  summary: excerpt(content),
+})
