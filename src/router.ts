@@ -3,15 +3,19 @@ import type { FastifyInstance } from 'fastify'
 import { authRouter } from './auth/router.ts'
 import { healthOperations } from './health.ts'
 import { keysRouter } from './keys/router.ts'
+import { notificationsRouter } from './notifications/router.ts'
 import { openApiDocument, type PlainOperation } from './openapi.ts'
 import type { Deps } from './scope.ts'
 import { spacesRouter } from './spaces/router.ts'
+import { tasksRouter } from './tasks/router.ts'
 import { router } from './trpc.ts'
 
 export const appRouter = router({
   auth: authRouter,
   keys: keysRouter,
   spaces: spacesRouter,
+  notifications: notificationsRouter,
+  tasks: tasksRouter,
 })
 
 export type AppRouter = typeof appRouter
