@@ -1,0 +1,44 @@
+/** What tests of tasks share. */
+import { sql } from '../../src/db.ts'
+import type { Caller, TestApp } from './app.ts'
+import { makeTable } from './records.ts'
+
+export const NOW = new Date('2026-03-30T09:30:00Z')
+/** So many minutes later. */
+export const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000)
+
+export const sorted = (...ids: number[]) => [...ids].sort((a, b) => a - b)
+
+export interface Told {
+  event_type: string
+  actor_user_id: number | null
+  message: string
+  summary: string
+  url: string
+  task_id: number
+}
+
+export const taskSupport = (app: TestApp) => ({
+  /** An account with a table of two records. */
+  async onRecord() {
+    const account = await app.account()
+    const { table, records } = await makeTable(app, account, { names: ['Analytical Engines', 'Difference Ltd'] })
+    const [record = 0, other = 0] = records
+    const path = `/api/tasks/onRecord/${table}/${record}`
+    const create = (caller: Caller, body: object, headers?: Record<string, string>) => app.as(caller).post(`${path}/create`, body, headers)
+    return { ...account, account, table, record, other, path, create }
+  },
+
+  /** The notifications of a user, oldest first. */
+  told: (userId: number) =>
+    app.db.query<Told>(
+      sql`select event_type, actor_user_id, message, summary, url, task_id from notifications where user_id = ${userId} order by id`,
+    ),
+
+  async subscribersOf(taskId: number): Promise<number[]> {
+    const rows = await app.db.query<{ user_id: number }>(
+      sql`select user_id from task_subscribers where task_id = ${taskId} order by user_id`,
+    )
+    return rows.map((row) => row.user_id)
+  },
+})

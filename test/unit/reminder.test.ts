@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { changeDue, type Due, dueIssues, reminderAt } from '../../src/tasks/reminder.ts'
+
+const none: Due = { due_date: null, due_time: null, reminder_offset_mins: null, reminder_time: null }
+
+describe('the instant of a reminder', () => {
+  it.each<[string, Partial<Due>, string | null]>([
+    ['is none without a due date', {}, null],
+    ['is none without a reminder', { due_date: '2026-03-31', due_time: '14:30' }, null],
+    [
+      'is the due instant for an offset of 0',
+      { due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 0 },
+      '2026-03-31 14:30:00',
+    ],
+    ['lies before the due instant', { due_date: '2026-03-31', due_time: '14:30:15', reminder_offset_mins: 45 }, '2026-03-31 13:45:15'],
+    ['can lie on the day before', { due_date: '2026-03-01', due_time: '00:10', reminder_offset_mins: 20 }, '2026-02-28 23:50:00'],
+    ['can lie a year before', { due_date: '2025-03-01', due_time: '00:00', reminder_offset_mins: 525_600 }, '2024-03-01 00:00:00'],
+    ['is a time of day on the due date', { due_date: '2026-03-31', reminder_time: '08:00' }, '2026-03-31 08:00:00'],
+    // 2026-03-29 02:30 does not exist in Berlin, but these are UTC.
+    ['knows no clock changes', { due_date: '2026-03-29', reminder_time: '02:30' }, '2026-03-29 02:30:00'],
+  ])('%s', (_, due, at) => {
+    expect(reminderAt({ ...none, ...due })).toBe(at)
+  })
+})
+
+describe('due date, time and reminder', () => {
+  it.each<[Partial<Due>, string[]]>([
+    [{}, []],
+    [{ due_date: '2026-03-31' }, []],
+    [{ due_date: '2026-03-31', due_time: '14:30' }, []],
+    [{ due_date: '2026-03-31', reminder_time: '08:00' }, []],
+    [{ due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 5 }, []],
+    [{ due_time: '14:30' }, ['due_time: needs due_date']],
+    [{ reminder_time: '08:00' }, ['reminder_time: needs due_date']],
+    [{ due_date: '2026-03-31', reminder_offset_mins: 5 }, ['reminder_offset_mins: needs due_time']],
+    [{ due_date: '2026-03-31', due_time: '14:30', reminder_time: '08:00' }, ['reminder_time: is for tasks without due_time']],
+    [
+      { due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 5, reminder_time: '08:00' },
+      ['reminder_time: cannot be combined with reminder_offset_mins', 'reminder_time: is for tasks without due_time'],
+    ],
+    [
+      { due_date: '0001-01-01', due_time: '00:04', reminder_offset_mins: 5 },
+      ['reminder_offset_mins: lies before the first day of the calendar'],
+    ],
+  ])('%j: %j', (due, expected) => {
+    expect(dueIssues({ ...none, ...due }).map(({ path, message }) => `${path}: ${message}`)).toEqual(expected)
+  })
+})
+
+describe('a change', () => {
+  const timed: Due = { due_date: '2026-03-31', due_time: '14:30:00', reminder_offset_mins: 30, reminder_time: null }
+  const dateOnly: Due = { due_date: '2026-03-31', due_time: null, reminder_offset_mins: null, reminder_time: '08:00:00' }
+
+  it.each<[string, Due, Partial<Due>, Due]>([
+    ['of nothing keeps all', timed, {}, timed],
+    ['of the date keeps time and reminder', timed, { due_date: '2026-04-01' }, { ...timed, due_date: '2026-04-01' }],
+    ['that clears the date clears all', timed, { due_date: null }, none],
+    ['that clears the time drops the offset', timed, { due_time: null }, { ...none, due_date: '2026-03-31' }],
+    [
+      'that sets a time drops the reminder of a date-only task',
+      dateOnly,
+      { due_time: '09:00' },
+      { ...timed, due_time: '09:00', reminder_offset_mins: null },
+    ],
+    ['can trade one reminder for the other', timed, { due_time: null, reminder_time: '08:00:00' }, dateOnly],
+    ['that clears the reminder keeps the rest', timed, { reminder_offset_mins: null }, { ...timed, reminder_offset_mins: null }],
+  ])('%s', (_, current, change, expected) => {
+    const next = changeDue(current, change)
+    expect(next).toEqual(expected)
+    expect(dueIssues(next)).toEqual([])
+  })
+
+  it.each<[string, Due, Partial<Due>]>([
+    ['a time for no date', none, { due_time: '09:00' }],
+    ['a time while it clears the date', timed, { due_date: null, due_time: '09:00' }],
+    ['an offset for no time', dateOnly, { reminder_offset_mins: 5 }],
+    ['a time of day beside a due time', timed, { reminder_time: '08:00' }],
+  ])('that names %s is refused', (_, current, change) => {
+    expect(dueIssues(changeDue(current, change))).not.toEqual([])
+  })
+
+  const anyDue = fc.record({
+    due_date: fc.option(fc.constantFrom('2026-03-31', '2026-04-01')),
+    due_time: fc.option(fc.constantFrom('09:00:00', '14:30:00')),
+    reminder_offset_mins: fc.option(fc.nat(525_600)),
+    reminder_time: fc.option(fc.constantFrom('08:00:00')),
+  })
+  const possible = anyDue.filter((due) => dueIssues(due).length === 0)
+
+  it('that only clears is always possible', () => {
+    const clearing = fc.record(
+      {
+        due_date: fc.constant(null),
+        due_time: fc.constant(null),
+        reminder_offset_mins: fc.constant(null),
+        reminder_time: fc.constant(null),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(fc.property(possible, clearing, (current, change) => dueIssues(changeDue(current, change)).length === 0))
+  })
+
+  it('keeps what it names, for the rules to judge', () => {
+    const change = fc
+      .tuple(anyDue, fc.subarray(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const))
+      .map(([due, keys]) => Object.fromEntries(keys.map((key) => [key, due[key]])) as Partial<Due>)
+    fc.assert(fc.property(possible, change, (current, named) => expect(changeDue(current, named)).toMatchObject(named)))
+  })
+})
