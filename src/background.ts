@@ -1,9 +1,12 @@
 /** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
+import { authWorks } from './auth/jobs.ts'
 import type { Queue } from './jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
+import { tableWorks } from './tables/jobs.ts'
+import { upkeepWorks } from './upkeep.ts'
 import type { Work } from './work.ts'
 
-export const works: readonly Work[] = [...spaceWorks]
+export const works: readonly Work[] = [...upkeepWorks, ...authWorks, ...spaceWorks, ...tableWorks]
 
 /** What `deploy` makes and a worker works on. */
 export const queues: readonly Queue[] = works.map(({ queue }) => queue)

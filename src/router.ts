@@ -5,8 +5,10 @@ import { healthOperations } from './health.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
 import { openApiDocument, type PlainOperation } from './openapi.ts'
+import { recordsRouter } from './records/router.ts'
 import type { Deps } from './scope.ts'
 import { spacesRouter } from './spaces/router.ts'
+import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { tasksRouter } from './tasks/router.ts'
 import { router } from './trpc.ts'
 
@@ -14,6 +16,9 @@ export const appRouter = router({
   auth: authRouter,
   keys: keysRouter,
   spaces: spacesRouter,
+  tables: tablesRouter,
+  fields: fieldsRouter,
+  records: recordsRouter,
   notifications: notificationsRouter,
   tasks: tasksRouter,
 })

@@ -1,0 +1,39 @@
+/** Numbers as decimal text, so that rounding never meets a binary fraction: 1.005 to two digits is 1.01. */
+
+const NUMERIC = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i
+/** Numbers lie within ±10^15, with at most 8 digits after the point (contract.md §1). */
+const LIMIT = 10n ** 15n
+const MAX_DECIMALS = 8
+
+/**
+ * Rounds half away from zero, as PostgreSQL does.
+ * @param text `12`, `-0.5`, `.5`, `1e3`; what JavaScript prints of a finite number is always of this form
+ * @param decimals digits after the point; null is 8
+ * @returns plain decimal text without needless zeros; 'malformed' or 'out of range' for what is no such number
+ */
+export function roundedDecimal(text: string, decimals: number | null): { text: string } | 'malformed' | 'out of range' {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMERIC.exec(text.trim()) ?? []
+  if (sign === undefined || whole.length + fraction.length === 0) return 'malformed'
+  const places = decimals ?? MAX_DECIMALS
+  const digits = (whole + fraction).replace(/^0+(?=\d)/, '')
+  // The value is digits × 10^shift, counted in units of the last place that is kept.
+  const shift = Number(exponent) - fraction.length + places
+  if (digits !== '0' && digits.length + shift > 16 + places) return 'out of range'
+  const units = shift >= 0 ? BigInt(digits) * 10n ** BigInt(digits === '0' ? 0 : shift) : roundedShift(digits, -shift)
+  if (units > LIMIT * 10n ** BigInt(places)) return 'out of range'
+  return { text: plain(units, places, sign === '-') }
+}
+
+/** digits / 10^drop, rounded: the first digit that goes decides. */
+function roundedShift(digits: string, drop: number): bigint {
+  if (drop > digits.length) return 0n
+  const kept = BigInt(digits.slice(0, digits.length - drop) || '0')
+  return Number(digits[digits.length - drop]) >= 5 ? kept + 1n : kept
+}
+
+function plain(units: bigint, places: number, isNegative: boolean): string {
+  const digits = units.toString().padStart(places + 1, '0')
+  const whole = digits.slice(0, digits.length - places)
+  const fraction = digits.slice(digits.length - places).replace(/0+$/, '')
+  return `${isNegative && units > 0n ? '-' : ''}${whole}${fraction && places ? `.${fraction}` : ''}`
+}

@@ -1,0 +1,150 @@
+/** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
+import { type Role, recordsOf } from '../access.ts'
+import { type Database, sql } from '../db.ts'
+import { badInputs, forbidden, type Issue } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { findFiles } from '../stored-files.ts'
+import { tableDefinitions } from '../tables/definitions.ts'
+import { type FieldDef, isMultiple, ownFields, type TableDef } from '../tables/fields.ts'
+import { type Cell, type Parsed, parseCell, type UserRef } from './cells.ts'
+
+/** The values of one record, and where they stand in the request. */
+export interface Draft {
+  data: Record<string, unknown>
+  path: (string | number)[]
+}
+
+/** Cells by field id; fields that were not given are missing. */
+export type Cells = Map<string, Cell>
+
+/** More than anyone reads; a batch could have hundreds of thousands. */
+const MAX_ISSUES = 1_000
+
+interface Found {
+  users: Map<UserRef, number>
+  /** Ids that exist, by table. */
+  records: Map<number, Set<number>>
+  files: Awaited<ReturnType<typeof findFiles>>
+}
+
+interface Open {
+  field: FieldDef
+  parsed: Exclude<Parsed, { kind: 'cell' | 'wrong' }>
+  path: (string | number)[]
+  cells: Cells
+}
+
+/**
+ * Checks and converts what is given. Members, records and files that cells name are looked for in one statement for each kind
+ * (records: for each table), however many drafts there are.
+ * @param isNew whether required fields that are not given are missing
+ * @throws AppError 400 with every refused cell; 403 for a field that only admins write
+ */
+export async function readDrafts(
+  { db, actor }: Scope,
+  table: TableDef,
+  { role, isNew }: { role: Role; isNew: boolean },
+  drafts: readonly Draft[],
+): Promise<Cells[]> {
+  const fields = new Map(table.fields.map((field) => [field.id, field]))
+  const required = isNew ? ownFields(table).filter((field) => field.required && mayWrite(field, role)) : []
+  const issues: Issue[] = []
+  const open: Open[] = []
+  const read = drafts.map(({ data, path }) => {
+    const cells: Cells = new Map()
+    for (const [id, value] of Object.entries(data)) {
+      const place = [...path, id]
+      const field = fields.get(id)
+      if (!field) issues.push({ path: place, message: 'is no field of this table' })
+      else if (field.key || field.calc) issues.push({ path: place, message: `Unassignable - cannot set calculation field: ${id}` })
+      else if (!mayWrite(field, role)) throw forbidden()
+      else {
+        const parsed = parseCell(field, value, actor.userId)
+        if (parsed.kind === 'wrong') issues.push({ path: place, message: parsed.reason })
+        else if (parsed.kind !== 'cell') open.push({ field, parsed, path: place, cells })
+        else if (parsed.cell === null && field.required) issues.push({ path: place, message: 'is required' })
+        else cells.set(id, parsed.cell)
+      }
+    }
+    for (const { id } of required) if (!Object.hasOwn(data, id)) issues.push({ path: [...path, id], message: 'is required' })
+    return cells
+  })
+  const found = open.length ? await find(db, table, open) : null
+  for (const { field, parsed, path, cells } of found ? open : []) {
+    const resolved = resolve(field, parsed, found as Found)
+    if ('reason' in resolved) issues.push({ path, message: resolved.reason })
+    else cells.set(field.id, resolved.cell)
+  }
+  if (issues.length) throw badInputs(issues.slice(0, MAX_ISSUES))
+  return read
+}
+
+const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'
+
+/** One statement after the other: inside a transaction they share a connection. */
+async function find(db: Database, table: TableDef, open: readonly Open[]): Promise<Found> {
+  const named = { users: new Set<UserRef>(), records: new Map<number, Set<number>>(), paths: new Set<string>() }
+  for (const { field, parsed } of open) {
+    if (parsed.kind === 'users') for (const user of parsed.users) named.users.add(user)
+    else if (parsed.kind === 'files') for (const path of parsed.paths) named.paths.add(path)
+    else {
+      const ids = named.records.get(field.lookup_table_id ?? 0) ?? new Set()
+      for (const id of parsed.ids) ids.add(id)
+      named.records.set(field.lookup_table_id ?? 0, ids)
+    }
+  }
+  return {
+    users: await findMembers(db, table, [...named.users]),
+    records: await findRecords(db, named.records),
+    files: await findFiles(db, { account_id: table.account_id, table_id: table.id }, [...named.paths]),
+  }
+}
+
+/** Members of the table's space, invited ones too; the account's owner counts as one. */
+async function findMembers(db: Database, table: TableDef, refs: UserRef[]): Promise<Map<UserRef, number>> {
+  if (!refs.length) return new Map()
+  const ids = refs.filter((ref) => typeof ref === 'number' && ref > 0 && ref <= 2_147_483_647)
+  const emails = refs.filter((ref) => typeof ref === 'string')
+  const members = await db.query<{ id: number; email: string }>(
+    sql`select u.id, u.email from users u
+      where u.account_id = ${table.account_id} and u.status <> 'deleted' and (u.id = any(${ids}::int[]) or u.email = any(${emails}::text[]))
+        and (exists (select 1 from space_members m where m.space_id = ${table.space_id} and m.user_id = u.id)
+          or exists (select 1 from accounts a where a.id = u.account_id and a.owner_user_id = u.id))`,
+    'members-of-cells',
+  )
+  return new Map<UserRef, number>(members.flatMap(({ id, email }) => [[id, id] as const, [email, id] as const]))
+}
+
+async function findRecords(db: Database, named: ReadonlyMap<number, ReadonlySet<number>>): Promise<Map<number, Set<number>>> {
+  const found = new Map<number, Set<number>>()
+  // A table that is deleted may have lost its schema, too: only those that are there are asked.
+  const tables = await tableDefinitions(db, [...named.keys()])
+  for (const tableId of tables.keys()) {
+    const ids = [...(named.get(tableId) ?? [])].filter((id) => id > 0 && id <= 2_147_483_647)
+    const records = await db.query<{ id: number }>(sql`select id from ${recordsOf(tableId)} where id = any(${ids}::int[])`)
+    found.set(tableId, new Set(records.map(({ id }) => id)))
+  }
+  return found
+}
+
+function resolve(field: FieldDef, parsed: Open['parsed'], found: Found): { cell: Cell } | { reason: string } {
+  if (parsed.kind === 'users') {
+    const stranger = parsed.users.find((user) => !found.users.has(user))
+    if (stranger !== undefined) return { reason: `${shortened(stranger)} is no member of this space` }
+    return { cell: listOrOne(field, [...new Set(parsed.users.flatMap((user) => found.users.get(user) ?? []))]) }
+  }
+  if (parsed.kind === 'records') {
+    const there = found.records.get(field.lookup_table_id ?? 0)
+    const missing = parsed.ids.find((id) => !there?.has(id))
+    if (missing !== undefined) return { reason: `there is no record ${missing} in table ${field.lookup_table_id}` }
+    return { cell: listOrOne(field, parsed.ids) }
+  }
+  const missing = parsed.paths.find((path) => !found.files.has(path))
+  if (missing !== undefined) return { reason: `${shortened(missing)} is not stored for this table` }
+  return { cell: parsed.paths.flatMap((path) => found.files.get(path) ?? []) }
+}
+
+const listOrOne = (field: FieldDef, ids: number[]): Cell => (isMultiple(field.type) ? ids : (ids[0] ?? null))
+
+/** What the caller wrote, as far as a message can hold it. */
+const shortened = (ref: UserRef) => String(ref).slice(0, 200)

@@ -1,0 +1,100 @@
+import { callers } from '../access.ts'
+import { listOf, Ok } from '../schemas.ts'
+import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
+import { DataRecord, Deleted, NewRecord, RecordBatch, RecordIds, RecordPath, RecordUpdate, TablePath } from './schema.ts'
+import * as records from './service.ts'
+
+const record: DataRecord = {
+  id: 12,
+  title: 'Acme',
+  data: { company: 'Acme', stage: 'Lead', amount: 1250.5, owner: { id: 7, email: 'ann@example.com', name: 'Ann' }, tags: [], files: [] },
+  created_at: '2026-03-31 09:30:00',
+  updated_at: '2026-03-31 09:30:00',
+}
+const given = { data: { company: 'Acme', stage: 'Lead', amount: '1250.50', owner: '@me' } }
+
+export const recordsRouter = router({
+  get: recordProcedure('read', callers.any)
+    .meta(
+      rest('GET', '/api/table/{table_id}/record/{record_id}/get', 'Get a record', {
+        description: 'With every field but key and calc fields in `data`. Answers an ETag.',
+        tags: ['Records'],
+        example: { output: record },
+      }),
+    )
+    .input(RecordPath)
+    .output(DataRecord)
+    .query(({ ctx }) => records.get(ctx.scope, ctx.table, ctx.record)),
+
+  create: tableProcedure('write', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/create', 'Make a record', {
+        description: 'Fields that are not given stay empty. Every cell that is refused is in `issues`.',
+        tags: ['Records'],
+        example: { input: given, output: record },
+        isRepeatable: true,
+      }),
+    )
+    .input(NewRecord.extend(TablePath.shape))
+    .output(DataRecord)
+    .mutation(({ ctx, input }) => records.create(ctx.scope, ctx.table, input)),
+
+  update: recordProcedure('write', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/record/{record_id}/update', 'Change a record', {
+        description:
+          'Fields that are not given stay as they are, null empties one. With If-Match only the version that is named is changed.',
+        tags: ['Records'],
+        example: {
+          input: { data: { stage: 'Won', amount: null } },
+          output: { ...record, data: { ...record.data, stage: 'Won', amount: null } },
+        },
+        errors: { 409: 'The record has changed since' },
+      }),
+    )
+    .input(RecordUpdate.extend(RecordPath.shape))
+    .output(DataRecord)
+    .mutation(({ ctx, input }) => records.update(ctx.scope, ctx.table, ctx.record, input)),
+
+  delete: recordProcedure('write', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/record/{record_id}/delete', 'Delete a record', {
+        description: 'With its tasks, comments and files.',
+        tags: ['Records'],
+        example: { output: { ok: true } },
+      }),
+    )
+    .input(RecordPath)
+    .output(Ok)
+    .mutation(async ({ ctx }) => {
+      await records.remove(ctx.scope, ctx.table, ctx.record)
+      return { ok: true }
+    }),
+
+  deleteBatch: tableProcedure('write', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/delete_batch', 'Delete up to 1,000 records', {
+        description: 'With their tasks, comments and files. Ids that name no record of the table are passed over.',
+        tags: ['Records'],
+        example: { input: { record_ids: [12, 13] }, output: { deleted: 2 } },
+      }),
+    )
+    .input(RecordIds.extend(TablePath.shape))
+    .output(Deleted)
+    .mutation(async ({ ctx, input }) => ({ deleted: await records.removeAll(ctx.scope, ctx.table, input.record_ids) })),
+
+  createBatch: tableProcedure('write', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/create_batch', 'Make up to 1,000 records', {
+        description: 'All or none, answered in their order.',
+        tags: ['Records'],
+        example: { input: { records: [given] }, output: { rows: [record] } },
+        isList: true,
+        isRepeatable: true,
+        bodyLimit: BATCH_BODY_LIMIT,
+      }),
+    )
+    .input(RecordBatch.extend(TablePath.shape))
+    .output(listOf(DataRecord))
+    .mutation(({ ctx, input }) => records.createBatch(ctx.scope, ctx.table, input)),
+})

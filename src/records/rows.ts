@@ -1,0 +1,85 @@
+/** The statements that write and read records as they are stored. */
+import { recordsOf } from '../access.ts'
+import { type Database, ident, join, raw, type Sql, sql } from '../db.ts'
+import { COLUMN_TYPES, type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
+import { formatInstant } from '../time.ts'
+import type { Cell } from './cells.ts'
+import type { Cells } from './drafts.ts'
+import type { Row } from './present.ts'
+
+export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
+
+interface Change {
+  now: Date
+  /** Null when nobody does it: a job or a script. */
+  userId: number | null
+}
+
+/** The record as it is stored; undefined when it is gone. */
+export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+  const [row] = await db.query<StoredRow>(
+    sql`select ${returned(table)} from ${recordsOf(table.id)} where id = ${recordId}`,
+    `record:${table.id}:${table.version}`,
+  )
+  return row
+}
+
+/**
+ * Writes records, in their order, in one statement.
+ * @returns none when the table is no longer of this version
+ */
+export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
+  const own = ownFields(table)
+  const columns = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)]
+  const values = own.map(({ id }) => sql`x.${ident(id)}`)
+  const cells = records.map((record, index) => ({ '#': index, ...Object.fromEntries(record) }))
+  const rows = await db.query<StoredRow>(
+    sql`with by as (select ${formatInstant(now)}::timestamp as at, ${userId}::int as id)
+      insert into ${recordsOf(table.id)} (${join(columns.map(ident))})
+      select ${join([sql`by.at, by.id, by.at, by.id`, ...values])}
+      from by, jsonb_to_recordset(${JSON.stringify(cells)}::jsonb) as x (${join([sql`"#" int`, ...own.map(typed)])})
+      where ${isCurrent(table)} order by x."#"
+      returning ${returned(table)}`,
+    `insert:${table.id}:${table.version}`,
+  )
+  return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
+}
+
+/**
+ * Changes the cells of a record, which gets the next version.
+ * @param expected the only version that is changed; undefined is any
+ * @returns undefined when the record is gone or of another version, or the table no longer of this one
+ */
+export async function updateRow(
+  db: Database,
+  table: TableDef,
+  recordId: number,
+  cells: Cells,
+  { now, userId, expected }: Change & { expected: number | undefined },
+): Promise<StoredRow | undefined> {
+  const own = ownFields(table).filter(({ id }) => cells.has(id))
+  const set = own.map((field) => sql`${ident(field.id)} = ${bound(cells.get(field.id) ?? null)}::${typeOf(field)}`)
+  const [row] = await db.query<StoredRow>(sql`
+    update ${recordsOf(table.id)} set ${join([
+      ...set,
+      sql`version = version + 1`,
+      sql`updated_at = ${formatInstant(now)}::timestamp`,
+      sql`updated_by = ${userId}::int`,
+    ])}
+    where id = ${recordId} and (${expected ?? null}::int is null or version = ${expected ?? null}) and ${isCurrent(table)}
+    returning ${returned(table)}`)
+  return row
+}
+
+/** A statement waits for a change of the table that is under way; only then does it see whether its plan still holds. */
+const isCurrent = ({ id, version }: TableDef): Sql =>
+  sql`exists (select 1 from public.tables where id = ${id} and version = ${version} and deleted_at is null)`
+
+const returned = (table: TableDef): Sql =>
+  join(['id', 'version', 'created_at', 'updated_at', ...ownFields(table).map(({ id }) => id)].map(ident))
+
+const typed = (field: FieldDef): Sql => sql`${ident(field.id)} ${typeOf(field)}`
+const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+
+/** Lists of numbers go as arrays, entries of files as JSON. */
+const bound = (cell: Cell) => (Array.isArray(cell) && typeof cell[0] === 'object' ? JSON.stringify(cell) : cell)

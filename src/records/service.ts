@@ -1,0 +1,178 @@
+import { recordsOf } from '../access.ts'
+import { sql } from '../db.ts'
+import { conflict, notFound, sqlState, unavailable } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { dropFiles, type FileEntry, holdFiles } from '../stored-files.ts'
+import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import { recordsDeleted } from '../tables/dependents.ts'
+import { ownFields, type TableDef, titleField } from '../tables/fields.ts'
+import type { RecordRef, TableRef } from '../trpc.ts'
+import { type Cells, type Draft, readDrafts } from './drafts.ts'
+import { lookupsOf, present } from './present.ts'
+import { insertRows, readRow, type StoredRow, updateRow } from './rows.ts'
+import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
+
+/** @throws AppError 404 when it has just been deleted */
+export async function get(scope: Scope, table: TableRef, record: RecordRef): Promise<DataRecord> {
+  return withDefinition(scope, table, async (definition) => {
+    const row = await readRow(scope.db, definition, record.id)
+    if (!row) throw notFound('Record')
+    return presentOne(scope, definition, row)
+  })
+}
+
+/**
+ * Makes a record; without files in it, one statement.
+ * @throws AppError 400 naming each cell that is refused; 403 for a field that only admins write
+ */
+export async function create(scope: Scope, table: TableRef, { data }: NewRecord): Promise<DataRecord> {
+  const [record] = await insert(scope, table, [{ data, path: ['data'] }])
+  scope.tagged(1)
+  return record as DataRecord
+}
+
+/** Makes records, all or none, in one statement; the answer is in their order. */
+export async function createBatch(scope: Scope, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
+  if (!records.length) return { rows: [] }
+  return {
+    rows: await insert(
+      scope,
+      table,
+      records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
+    ),
+  }
+}
+
+function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promise<DataRecord[]> {
+  const { db, transaction } = scope
+  return withDefinition(scope, table, async (definition) => {
+    const cells = await readDrafts(scope, definition, { role: table.role, isNew: true }, drafts)
+    const paths = cells.flatMap((record) => pathsIn(definition, record))
+    const write = async () => {
+      await holdFiles(db, paths)
+      return insertRows(db, definition, cells, changeBy(scope))
+    }
+    const rows = paths.length ? await transaction(write) : await write()
+    return rows.length ? presentAll(scope, definition, rows) : STALE
+  })
+}
+
+/**
+ * Changes the cells that are given.
+ * @throws AppError as `create`; 404 when it has just been deleted; 409 with the present record for a stale If-Match
+ */
+export async function update(scope: Scope, table: TableRef, record: RecordRef, { data }: RecordUpdate): Promise<DataRecord> {
+  const { db, expectedVersion } = scope
+  return withDefinition(scope, table, async (definition) => {
+    const [cells = new Map()] = await readDrafts(scope, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
+    const changed = cells.size ? await change(scope, definition, record.id, cells) : undefined
+    if (changed) return presentOne(scope, definition, changed)
+
+    const present = await readRow(db, definition, record.id)
+    if (!present) throw notFound('Record')
+    if (expectedVersion !== undefined && present.version !== expectedVersion)
+      throw conflict('The record has changed since', { current: await presentOne(scope, definition, present) })
+    return cells.size ? STALE : presentOne(scope, definition, present)
+  })
+}
+
+function change(scope: Scope, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
+  const { db, now, transaction, expectedVersion: expected } = scope
+  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(scope), expected })
+  if (!ownFields(table).some(({ id, type }) => type === 'file' && cells.has(id))) return write()
+  return transaction(async () => {
+    const held = pathsIn(table, cells)
+    await holdFiles(db, held)
+    // Locked, so that of two changes at once the later one sees the files that the earlier one put there.
+    await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
+    const before = await readRow(db, table, recordId)
+    const row = await write()
+    const present = new Set(row && pathsIn(table, new Map(Object.entries(row)) as Cells))
+    if (before && row) {
+      const gone = pathsIn(table, new Map(Object.entries(before)) as Cells).filter((path) => !present.has(path))
+      await dropFiles(db, gone, now)
+    }
+    return row
+  })
+}
+
+const changeBy = ({ now, actor }: Scope) => ({ now, userId: actor.userId || null })
+
+/** The files that the cells hold, each once. */
+function pathsIn(table: TableDef, cells: Cells): string[] {
+  const files = table.fields.flatMap(({ id, type }) => (type === 'file' ? ((cells.get(id) ?? []) as FileEntry[]) : []))
+  return [...new Set(files.map(({ path }) => path))]
+}
+
+/**
+ * Deletes records with their tasks, comments and files; ids that name none are passed over.
+ * @returns how many there were
+ */
+export async function removeAll(scope: Scope, table: { id: number }, recordIds: readonly number[]): Promise<number> {
+  const { db, transaction } = scope
+  return transaction(async () => {
+    const records = recordsOf(table.id)
+    // Locked in the order of their ids: two calls that name the same records wait for each other instead of blocking.
+    const gone = await db.query<{ id: number }>(sql`
+      with named as (select id from ${records} where id = any(${recordIds}::int[]) order by id for update)
+      delete from ${records} where id in (select id from named) returning id`)
+    if (gone.length) {
+      await recordsDeleted(
+        scope,
+        table.id,
+        gone.map(({ id }) => id),
+      )
+    }
+    return gone.length
+  })
+}
+
+/** @throws AppError 404 when another call was first */
+export async function remove(scope: Scope, table: TableRef, record: RecordRef): Promise<void> {
+  if (!(await removeAll(scope, table, [record.id]))) throw notFound('Record')
+}
+
+async function presentOne(scope: Scope, table: TableDef, row: StoredRow): Promise<DataRecord> {
+  scope.tagged(row.version)
+  const [record] = await presentAll(scope, table, [row])
+  return record as DataRecord
+}
+
+async function presentAll({ db }: Scope, table: TableDef, rows: readonly StoredRow[]): Promise<DataRecord[]> {
+  const own = ownFields(table)
+  const lookups = own.filter(({ id, lookup_table_id }) => lookup_table_id !== null && rows.some((row) => row[id] !== null))
+  await present(db, table.account_id, own, rows, await lookupsOf(db, lookups))
+  const title = titleField(table)?.id
+  return rows.map((row) => ({
+    id: row.id,
+    title: title === undefined ? null : (row[title] as string | null),
+    data: Object.fromEntries(own.map(({ id }) => [id, row[id]])),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }))
+}
+
+/** Answered by work that found the table changed since its definition was read. */
+const STALE = Symbol('the definition is stale')
+
+/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table. */
+const CHANGED = new Set(['0A000', '42703', '42P01'])
+const ATTEMPTS = 3
+
+/** Works with the table's definition, and once more with a newer one when the table is changed meanwhile (design.md §3). */
+async function withDefinition<T>(scope: Scope, table: TableRef, work: (definition: TableDef) => Promise<T | typeof STALE>): Promise<T> {
+  const { db } = scope
+  let definition: TableDef | undefined = await tableDefinition(db, table)
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    try {
+      const result = await work(definition)
+      if (result !== STALE) return result as T
+    } catch (error) {
+      // After an error a transaction can only be given up.
+      if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
+    }
+    definition = (await tableDefinitions(db, [table.id])).get(table.id)
+    if (!definition) throw notFound('Table')
+  }
+  throw unavailable('The table is being changed, please try again')
+}
