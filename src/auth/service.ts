@@ -111,6 +111,14 @@ export async function acceptInvite({ db, now, transaction }: Scope, { token, nam
   })
 }
 
+/** Removes sessions, invitations and failed sign-ins that count no more. */
+export async function forgetEnded({ db, now }: Scope): Promise<void> {
+  const at = formatInstant(now)
+  await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
+  await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)
+  await db.execute(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
+}
+
 const meOf = (user: { id: number; name: string; email: string; timezone: string; accountId: number }): Me => ({
   id: user.id,
   name: user.name,

@@ -1,0 +1,8 @@
+import { z } from 'zod'
+import { defineQueue } from '../jobs.ts'
+import { type Work, work } from '../work.ts'
+import { forgetEnded } from './service.ts'
+
+const forget = defineQueue({ name: 'auth.forget', schema: z.object({}) })
+
+export const authWorks: Work[] = [work(forget, forgetEnded, { concurrency: 1, cron: '17 * * * *' })]
