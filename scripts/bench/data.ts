@@ -1,0 +1,104 @@
+/** The table, the view and the tasks that are measured, made through the API like anybody's. */
+
+export interface Filled {
+  tableId: number
+  viewId: number
+  recordIds: number[]
+  taskIds: number[]
+  newRecord: (index: number) => unknown
+  newTask: () => unknown
+}
+
+export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
+
+/** Calls the service with a key or a session; throws what it refuses. */
+export function api(url: string, credentials: Record<string, string>): Api {
+  return async (method, path, body) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { ...credentials, ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const json = await answer.json()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`)
+    return json
+  }
+}
+
+const FIELDS = [
+  { name: 'Name', type: 'text' },
+  { name: 'Email', type: 'email' },
+  { name: 'Phone', type: 'phone' },
+  { name: 'Status', type: 'select', options: ['Open', 'Waiting', 'Done'] },
+  { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+  { name: 'Amount', type: 'number', decimals: 2 },
+  { name: 'Due', type: 'date' },
+  { name: 'Met', type: 'datetime' },
+  { name: 'Active', type: 'checkbox' },
+  { name: 'City', type: 'text' },
+  { name: 'Notes', type: 'long_text' },
+  { name: 'Owner', type: 'user' },
+]
+const CITIES = ['Berlin', 'Bern', 'Lisbon', 'Oslo', 'Quito', 'Rome', 'Vienna']
+const BATCH = 1_000
+const DAY_MS = 86_400_000
+
+/** A third of the records are open, and nearly all of those are due. */
+export async function fill(key: Api, browser: Api, recordCount: number): Promise<Filled> {
+  const { id: spaceId } = (await key('POST', '/api/spaces/create', { name: 'Bench' })) as { id: number }
+  const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, { name: 'Deals', fields: FIELDS })) as { id: number }
+  const recordIds: number[] = []
+  for (let from = 0; from < recordCount; from += BATCH) {
+    const records = Array.from({ length: Math.min(BATCH, recordCount - from) }, (_, index) => ({ data: dataOf(from + index, '@me') }))
+    const made = (await key('POST', `/api/table/${tableId}/records/create_batch`, { records })) as { id: number }[]
+    recordIds.push(...made.map(({ id }) => id))
+  }
+  const { id: viewId } = (await browser('POST', `/api/table/${tableId}/views/create`, {
+    name: 'Open and due',
+    type: 'grid',
+    filters: [
+      { column: 'status', compare: '=', value: 'Open' },
+      { column: 'due', compare: '<=', value: 'today' },
+    ],
+    order_by: 'due',
+    order_dir: 'D',
+  })) as { id: number }
+  const newTask = () => ({
+    title: 'Call back',
+    details: 'About the offer',
+    due_date: '2030-05-17',
+    due_time: '09:30',
+    reminder_offset_mins: 30,
+  })
+  const taskIds: number[] = []
+  for (let index = 0; index < 200; index++) {
+    const path = `/api/tasks/onRecord/${tableId}/${recordIds[index % recordIds.length]}/create`
+    taskIds.push(((await key('POST', path, newTask())) as { id: number }).id)
+  }
+  return {
+    tableId,
+    viewId,
+    recordIds,
+    taskIds,
+    newTask,
+    newRecord: (index) => ({ data: { ...dataOf(3 * index, '@me'), tags: ['Red', 'Green'], status: 'Open' } }),
+  }
+}
+
+function dataOf(index: number, owner: string): Record<string, unknown> {
+  const day = new Date(Date.now() - ((index * 7) % 900) * DAY_MS)
+  return {
+    name: `Deal ${index}`,
+    email: `deal${index}@example.com`,
+    phone: `+49 30 ${100_000 + index}`,
+    status: ['Open', 'Waiting', 'Done'][index % 3],
+    tags: index % 2 ? ['Red'] : ['Green', 'Blue'],
+    amount: index * 1.25,
+    due: day.toISOString().slice(0, 10),
+    met: day.toISOString().slice(0, 19).replace('T', ' '),
+    active: index % 4 === 0,
+    city: CITIES[index % CITIES.length],
+    notes: `Met at the fair. ${'They want to hear from us again in spring. '.repeat(4)}`,
+    owner,
+  }
+}
