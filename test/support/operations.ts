@@ -70,7 +70,23 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     return answer.body as { id: number }
   }
   const key = await made('/api/keys/create', { kind: 'account', name: 'Spare' })
-  const shared: Ids = { space_id: account.space, user_id: account.viewer.id, key_id: key.id }
+  const table = await made(`/api/space/${account.space}/tables/create`, {
+    name: 'Deals',
+    fields: [
+      { name: 'Company', type: 'text' },
+      { name: 'Stage', type: 'select', options: ['Lead', 'Won', 'Lost'] },
+      { name: 'Documents', type: 'file' },
+    ],
+  })
+  const record = await made(`/api/table/${table.id}/records/create`, { data: { company: 'Acme' } })
+  const shared: Ids = {
+    space_id: account.space,
+    user_id: account.viewer.id,
+    key_id: key.id,
+    table_id: table.id,
+    record_id: record.id,
+    field_id: 'stage',
+  }
   return { shared }
 }
 
