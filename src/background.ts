@@ -4,9 +4,10 @@ import type { Queue } from './jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
 import { upkeepWorks } from './upkeep.ts'
+import { viewWorks } from './views/jobs.ts'
 import type { Work } from './work.ts'
 
-export const works: readonly Work[] = [...upkeepWorks, ...authWorks, ...spaceWorks, ...tableWorks]
+export const works: readonly Work[] = [...upkeepWorks, ...authWorks, ...spaceWorks, ...tableWorks, ...viewWorks]
 
 /** What `deploy` makes and a worker works on. */
 export const queues: readonly Queue[] = works.map(({ queue }) => queue)

@@ -8,9 +8,14 @@ import { openApiDocument, type PlainOperation } from './openapi.ts'
 import { recordsRouter } from './records/router.ts'
 import type { Deps } from './scope.ts'
 import { spacesRouter } from './spaces/router.ts'
+import { dependents } from './tables/dependents.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { tasksRouter } from './tasks/router.ts'
 import { router } from './trpc.ts'
+import { viewDependent } from './views/field-use.ts'
+import { viewsRouter } from './views/router.ts'
+
+dependents.push(viewDependent)
 
 export const appRouter = router({
   auth: authRouter,
@@ -18,6 +23,7 @@ export const appRouter = router({
   spaces: spacesRouter,
   tables: tablesRouter,
   fields: fieldsRouter,
+  views: viewsRouter,
   records: recordsRouter,
   notifications: notificationsRouter,
   tasks: tasksRouter,

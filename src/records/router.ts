@@ -1,7 +1,21 @@
 import { callers } from '../access.ts'
 import { listOf, Ok } from '../schemas.ts'
 import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
-import { DataRecord, Deleted, NewRecord, RecordBatch, RecordIds, RecordPath, RecordUpdate, TablePath } from './schema.ts'
+import { count, query } from './query.ts'
+import {
+  Counted,
+  DataRecord,
+  Deleted,
+  NewRecord,
+  RecordBatch,
+  RecordIds,
+  RecordPage,
+  RecordPath,
+  RecordsCount,
+  RecordsQuery,
+  RecordUpdate,
+  TablePath,
+} from './schema.ts'
 import * as records from './service.ts'
 
 const record: DataRecord = {
@@ -10,6 +24,14 @@ const record: DataRecord = {
   data: { company: 'Acme', stage: 'Lead', amount: 1250.5, owner: { id: 7, email: 'ann@example.com', name: 'Ann' }, tags: [], files: [] },
   created_at: '2026-03-31 09:30:00',
   updated_at: '2026-03-31 09:30:00',
+}
+const row = {
+  id: 12,
+  company: 'Acme',
+  stage: 'Won',
+  amount: 1250.5,
+  owner: { id: 8, email: 'max@example.com', name: 'Max Born' },
+  due: '2026-03-31',
 }
 const given = { data: { company: 'Acme', stage: 'Lead', amount: '1250.50', owner: '@me' } }
 
@@ -97,4 +119,39 @@ export const recordsRouter = router({
     .input(RecordBatch.extend(TablePath.shape))
     .output(listOf(DataRecord))
     .mutation(({ ctx, input }) => records.createBatch(ctx.scope, ctx.table, input)),
+
+  query: tableProcedure('read', callers.any, { isSilent: true })
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/query', 'Query records', {
+        description:
+          'A page of records, through a saved view or with filters of the request. Rows are flat: `id`, and a value for each field. ' +
+          'With view_id, the filters and order of the request are ignored unless append_filters is true. ' +
+          'Without an order, by id. An empty value is the smallest; ties go by id.',
+        tags: ['Records'],
+        example: {
+          input: { view_id: 3, search: 'acme', limit: 50 },
+          output: { rows: [row] },
+        },
+        isList: true,
+        errors: { 500: 'View not found' },
+      }),
+    )
+    .input(RecordsQuery)
+    .output(RecordPage)
+    .query(({ ctx, input }) => query(ctx.scope, ctx.table, input)),
+
+  count: tableProcedure('read', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/count', 'Count records', {
+        description: 'How many records match, and how many the table has.',
+        tags: ['Records'],
+        example: {
+          input: { filters: [{ column: 'stage', compare: '=', value: 'Won' }] },
+          output: { count: 7, total: 25, total_approx: false, restricted: true },
+        },
+      }),
+    )
+    .input(RecordsCount)
+    .output(Counted)
+    .query(({ ctx, input }) => count(ctx.scope, ctx.table, input)),
 })

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { Id, Instant } from '../schemas.ts'
+import { Id, Instant, limit, Offset } from '../schemas.ts'
+import { Filters, Group, OrderBy, OrderDir, Where } from '../views/schema.ts'
+import type { Row } from './present.ts'
 
 /** Records that one request may make or delete. */
 export const MAX_BATCH = 1_000
@@ -39,3 +41,66 @@ export const Deleted = z.object({ deleted: z.int().meta({ description: 'How many
 
 export const TablePath = z.strictObject({ table_id: Id })
 export const RecordPath = TablePath.extend({ record_id: Id })
+
+// ── many records ────────────────────────────────────────────────────────────
+
+const MAX_SEARCH = 500
+
+const Search = z.string().max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`).nullish().meta({
+  description: 'Words that must all stand somewhere in the text and select fields, ignoring case. Short words match beginnings of words.',
+})
+
+/** A view_id of a wrong kind has an answer of its own (contract.md §5), so it is not for the schema to refuse. */
+const ViewId = z
+  .custom<number>()
+  .meta({ type: 'integer', minimum: 0, description: 'The view to query through; 0 is none.', example: 3 })
+  .optional()
+
+const narrowing = { filters: Filters, where: Where, filter: Group, search: Search }
+const throughView = {
+  view_id: ViewId,
+  append_filters: z.boolean().nullish().meta({
+    description:
+      "With view_id: the request's filters, too, and its order_by if it has one. Without this they are ignored, and X-Ignored names them.",
+  }),
+}
+
+export const RecordsQuery = TablePath.extend({
+  ...throughView,
+  ...narrowing,
+  order_by: OrderBy,
+  order_dir: OrderDir,
+  fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields that rows shall have beside `id`; none means all.' }),
+  limit: limit(100, 1_000),
+  offset: Offset,
+  count: z.boolean().nullish().meta({ description: 'Whether to count all records that match, in the header X-Total-Count.' }),
+})
+export type RecordsQuery = z.infer<typeof RecordsQuery>
+
+/** Rows have the fields of their table, and come out of the database as the wire has them: they are not judged again one by one. */
+const Rows = z.custom<Row[]>().meta({
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['id'],
+    properties: { id: { type: 'integer' } },
+    additionalProperties: true,
+    description: 'A record: its id, and a value for each field by field id.',
+  },
+})
+
+export const RecordPage = z.object({ rows: Rows, total: z.int().optional() })
+export type RecordPage = z.infer<typeof RecordPage>
+
+export const RecordsCount = TablePath.extend({ ...throughView, ...narrowing })
+export type RecordsCount = z.infer<typeof RecordsCount>
+
+export const Counted = z
+  .object({
+    count: z.int().meta({ description: 'How many records match.' }),
+    total: z.int().meta({ description: 'How many records the table has.' }),
+    total_approx: z.boolean().meta({ description: 'Whether total is an estimate.' }),
+    restricted: z.boolean().meta({ description: 'Whether anything narrowed the count.' }),
+  })
+  .meta({ id: 'RecordsCount' })
+export type Counted = z.infer<typeof Counted>

@@ -1,0 +1,124 @@
+/** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
+import type { Database } from '../db.ts'
+import { sql } from '../db.ts'
+import { AppError, badInput, notFound, sqlState } from '../errors.ts'
+import { MAX_ID } from '../schemas.ts'
+import type { Scope } from '../scope.ts'
+import { tableDefinition } from '../tables/definitions.ts'
+import type { FieldDef, TableDef } from '../tables/fields.ts'
+import type { TableRef } from '../trpc.ts'
+import { leavesOf, parseConditions } from '../views/filter.ts'
+import { fieldsOf, resolveSort, resolveTree, type Sort } from '../views/resolve.ts'
+import { savedQuery } from '../views/saved.ts'
+import type { Context } from './condition.ts'
+import { type Lookups, lookupsOf, present, type Row } from './present.ts'
+import { isRestricted, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
+import type { Counted, RecordPage, RecordsCount, RecordsQuery } from './schema.ts'
+import { wordsOf } from './search.ts'
+
+/**
+ * One page of records, through a view or not. The number of statements does not depend on the rows.
+ * @throws AppError 400 naming what is wrong; 500 `View not found` (api.md, Errors)
+ */
+export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promise<RecordPage> {
+  return withDefinition(scope.db, table, async (definition) => {
+    const { db, actor } = scope
+    const fields = chosenFields(definition, input.fields)
+    const { selection, sort, weekStart } = await planOf(scope, definition, input, viewGone)
+    const lookups = await lookupsOf(db, [...fields, ...namedFields(selection, sort)])
+    const context = contextOf(scope, weekStart, lookups)
+    const page = printPage({ ...selection, fields, sort, limit: input.limit, offset: input.offset }, context)
+    const [rows, counted] = await Promise.all([
+      db.query<Row>(page),
+      input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
+    ])
+    await present(db, actor.accountId, fields, rows, lookups)
+    return { rows, ...(counted && { total: counted[0]?.count ?? 0 }) }
+  })
+}
+
+/**
+ * How many records match, and how many there are.
+ * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
+ */
+export function count(scope: Scope, table: TableRef, input: RecordsCount): Promise<Counted> {
+  return withDefinition(scope.db, table, async (definition) => {
+    const { db } = scope
+    const { selection, weekStart } = await planOf(scope, definition, input, () => notFound('View'))
+    const lookups = await lookupsOf(db, namedFields(selection, null))
+    const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, contextOf(scope, weekStart, lookups)))
+    return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(selection) }
+  })
+}
+
+/** The 500 that api.md fixes for records/query. */
+const viewGone = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
+
+/** What is left unread when a view is queried without append_filters. */
+const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir'] as const
+
+/** The view's part and the request's own: filters are joined by AND, the request's order wins where it counts at all. */
+async function planOf(scope: Scope, table: TableDef, input: RecordsCount & Partial<RecordsQuery>, viewNotFound: () => AppError) {
+  const saved = await viewOf(scope, table, input.view_id, viewNotFound)
+  const words = wordsOf(input.search ?? '')
+  if (saved && !input.append_filters) {
+    scope.ignored(...IGNORED.filter((name) => input[name] !== undefined))
+    return { selection: { table, where: saved.where, words }, sort: saved.sort, weekStart: saved.weekStart }
+  }
+  const own = resolveTree(parseConditions(input), table)
+  const sort = resolveSort(input.order_by, input.order_dir, table)
+  return {
+    selection: { table, where: saved ? { all: [saved.where, own] } : own, words },
+    sort: sort ?? saved?.sort ?? null,
+    weekStart: saved?.weekStart ?? 'monday',
+  } as const
+}
+
+async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError) {
+  if (viewId === undefined || viewId === 0) return undefined
+  const isId = typeof viewId === 'number' && Number.isInteger(viewId) && viewId > 0 && viewId <= MAX_ID
+  const saved = isId ? await savedQuery(db, table, viewId) : undefined
+  if (!saved) throw viewNotFound()
+  return saved
+}
+
+function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
+  if (!ids?.length) return table.fields
+  const fields = fieldsOf(table)
+  return [...new Set(ids)].map((id, index) => {
+    const field = fields.get(id)
+    if (!field) throw badInput(['fields', index], `'${id.slice(0, 60)}' is not a field of this table`)
+    return field
+  })
+}
+
+const namedFields = ({ where }: Selection, sort: Sort | null): FieldDef[] => [
+  ...leavesOf(where).map(({ field }) => field),
+  ...(sort ? [sort.field] : []),
+]
+
+const contextOf = ({ actor, now }: Scope, weekStart: Context['moment']['weekStart'], lookups: Lookups): Context => ({
+  moment: { now, timeZone: actor.timeZone, weekStart },
+  me: { id: actor.userId, email: actor.email },
+  accountId: actor.accountId,
+  lookups,
+})
+
+/** What Postgres says when a table has changed since its definition was read. */
+const CHANGED = new Set(['0A000', '42703', '42P01'])
+
+/** Runs a read with the definition of the table; when that has changed in between, once more with the new one. */
+export async function withDefinition<T>(
+  db: Database,
+  table: { id: number; version: number },
+  read: (definition: TableDef) => Promise<T>,
+): Promise<T> {
+  try {
+    return await read(await tableDefinition(db, table))
+  } catch (error) {
+    if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
+    const [now] = await db.query<{ version: number }>(sql`select version from tables where id = ${table.id} and deleted_at is null`)
+    if (!now) throw notFound('Table')
+    return read(await tableDefinition(db, { id: table.id, version: now.version }))
+  }
+}

@@ -1,0 +1,92 @@
+/** The rows of saved views, and what they mean as a query. */
+import { type Database, sql } from '../db.ts'
+import type { TableDef } from '../tables/fields.ts'
+import type { WeekStart } from '../time.ts'
+import type { ViewConfig, ViewType } from './config.ts'
+import { type Filter, precedence, type Tree } from './filter.ts'
+import { type Checked, resolveSort, resolveTree, type Sort } from './resolve.ts'
+import type { View } from './schema.ts'
+
+export interface ViewRow {
+  id: number
+  account_id: number
+  table_id: number
+  name: string
+  type: ViewType
+  config: ViewConfig
+  filters: Filter[]
+  order_by: string | null
+  order_dir: 'A' | 'D' | null
+  is_table_default: boolean
+  created_by: number
+  created_at: string
+  updated_at: string
+  version: number
+}
+
+const columns = sql`id, account_id, table_id, name, type, config, filters, order_by, order_dir, is_table_default, created_by,
+  created_at, updated_at, version`
+
+/** The saved views of a table, by name ignoring case, then id. */
+export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
+  return db.query<ViewRow>(
+    sql`select ${columns} from views where table_id = ${tableId} order by lower(name collate "pg_c_utf8"), id`,
+    'views-of-table',
+  )
+}
+
+/** One saved view of that table; undefined when the table has none with the id. */
+export async function readView(db: Database, tableId: number, viewId: number): Promise<ViewRow | undefined> {
+  const [row] = await db.query<ViewRow>(sql`select ${columns} from views where table_id = ${tableId} and id = ${viewId}`, 'view')
+  return row
+}
+
+/** A saved view as the wire has it. */
+export const viewOf = ({ version: _, ...row }: ViewRow): View => ({ ...row, config: { ...row.config }, is_default: false })
+
+/** The view that every table has: everything, in the order of ids. */
+export const defaultView = (table: { id: number; account_id: number }): View => ({
+  id: 0,
+  account_id: table.account_id,
+  table_id: table.id,
+  name: 'Default',
+  type: 'grid',
+  config: null,
+  filters: [],
+  order_by: null,
+  order_dir: null,
+  created_by: 0,
+  created_at: '',
+  updated_at: '',
+  is_default: true,
+  is_table_default: false,
+})
+
+/** A view as a part of a query. It holds whatever the time and whoever asks. */
+export interface SavedQuery {
+  where: Tree<Checked>
+  sort: Sort | null
+  weekStart: WeekStart
+}
+
+/** Every change to a view is a new version of its table, and so a new definition: what hangs on that is never out of date. */
+const compiled = new WeakMap<TableDef, Map<number, SavedQuery>>()
+
+/**
+ * What the view means; undefined when the table has none with the id. Compiled once per version of the table.
+ * @throws AppError 400 when it names a field that is gone, which saving and deleting fields rule out
+ */
+export async function savedQuery(db: Database, table: TableDef, viewId: number): Promise<SavedQuery | undefined> {
+  const kept = compiled.get(table)?.get(viewId)
+  if (kept) return kept
+  const view = await readView(db, table.id, viewId)
+  if (!view) return undefined
+  const query: SavedQuery = {
+    where: resolveTree(precedence(view.filters, ['view', 'filters']), table),
+    sort: resolveSort(view.order_by, view.order_dir, table),
+    weekStart: 'weekStart' in view.config ? view.config.weekStart : 'monday',
+  }
+  const ofTable = compiled.get(table) ?? new Map<number, SavedQuery>()
+  compiled.set(table, ofTable.set(viewId, query))
+  return query
+}

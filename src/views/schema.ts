@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { Id, Name } from '../schemas.ts'
+import { TablePath } from '../tables/schema.ts'
+import { COMPARES } from './compares.ts'
+import { VIEW_TYPES } from './config.ts'
+import { MAX_FILTERS } from './filter.ts'
+
+const connector = z.enum(['AND', 'OR'])
+
+export const Filter = z
+  .object({
+    column: z.string().meta({ description: 'The id of a field.' }),
+    compare: z.enum(COMPARES),
+    value: z
+      .unknown()
+      .optional()
+      .meta({ description: 'Absent for is_empty and is_not_empty. Date tokens and @me stay as they were sent.' }),
+    connector: connector.meta({ description: "Joins the filter to the one before it; 'AND' on the first. AND binds tighter than OR." }),
+  })
+  .meta({ id: 'Filter', description: 'One condition of a view, in its normal form.' })
+export type Filter = z.infer<typeof Filter>
+
+/** A condition as it may be sent; `views/filter.ts` accepts more spellings. */
+export interface FilterInput {
+  column?: string
+  /** Another name of column. */
+  field?: string
+  compare: string
+  value?: unknown
+  connector?: string | null
+}
+export type GroupInput = { all: (GroupInput | FilterInput)[] } | { any: (GroupInput | FilterInput)[] }
+export type WhereInput = Record<string, unknown>
+
+/**
+ * An input that its own parser judges, not the schema: which fields and compares there are depends on the table, and where a
+ * view_id is given the filters beside it are not even read (contract.md §5). `Input` is what the typed client lets through.
+ */
+const judgedByParser = <Input>(document: Record<string, unknown>) => z.custom<Input | null>().meta(document).optional()
+
+const filterDocument = {
+  type: 'object',
+  required: ['column', 'compare'],
+  properties: {
+    column: { type: 'string', description: 'The id of a field; `field` is another name.' },
+    compare: { type: 'string', enum: COMPARES, description: 'Also EQ, NE, GT, C, SW, IS_EMPTY and the like, in any case.' },
+    value: {
+      description:
+        'Not needed for is_empty and is_not_empty. Date tokens (`today`, `-7d`, `start_of_month`) and `@me` are resolved for the acting user.',
+    },
+    connector: { type: 'string', enum: connector.options, default: 'AND' },
+  },
+}
+
+export const Filters = judgedByParser<FilterInput[]>({
+  type: 'array',
+  maxItems: MAX_FILTERS,
+  items: filterDocument,
+  description: 'Conditions joined by their connectors; AND binds tighter than OR.',
+  example: [{ column: 'stage', compare: '=', value: 'Won' }],
+})
+export const Where = judgedByParser<WhereInput>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Values by field, all of which must hold: `{"stage": "Won", "amount": [">", 1000]}`. Joined to `filters` by AND.',
+  example: { stage: 'Won', amount: ['>', 1000] },
+})
+export const Group = judgedByParser<GroupInput>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Nested groups of conditions: `{"any": [{"column", "compare", "value"}, {"all": […]}]}`. Joined to `filters` by AND.',
+  example: {
+    any: [
+      { column: 'stage', compare: '=', value: 'Won' },
+      { column: 'amount', compare: '>', value: 1000 },
+    ],
+  },
+})
+export const OrderBy = judgedByParser<string>({ type: 'string', description: 'The id of a field.', example: 'amount' })
+export const OrderDir = judgedByParser<'A' | 'D' | 'a' | 'd'>({ type: 'string', enum: ['A', 'D'], description: 'Ascending or descending.' })
+const Config = judgedByParser<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description:
+    'grid: columns, widths, showHidden. calendar: startField, endField, colorField, secondaryField, mode, weekStart. ' +
+    'gallery: imageField, secondaryField, showHidden. kanban: categoryField, secondaryField, showHidden. What a grid does not understand is dropped.',
+  example: { columns: ['company', 'amount'] },
+})
+
+export const View = z
+  .object({
+    id: z.int().meta({ description: '0 for the Default view, which every table has.' }),
+    account_id: Id,
+    table_id: Id,
+    name: z.string(),
+    type: z.enum(VIEW_TYPES),
+    config: z.record(z.string(), z.unknown()).nullable().meta({ description: 'By type; null for the Default view only.' }),
+    filters: z.array(Filter),
+    order_by: z.string().nullable(),
+    order_dir: z.enum(['A', 'D']).nullable().meta({ description: "'D' means descending." }),
+    created_by: z.int().meta({ description: '0 for the Default view.' }),
+    created_at: z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS; empty for the Default view.', example: '2026-03-31 09:30:00' }),
+    updated_at: z.string().meta({ description: 'The same.', example: '2026-03-31 09:30:00' }),
+    is_default: z.boolean().meta({ description: 'True for the Default view only.' }),
+    is_table_default: z.boolean().meta({ description: 'Opened by a grid when no view is asked for; one view per table at most.' }),
+  })
+  .meta({ id: 'View', description: 'A saved set of filters and an order for one table, with a layout.' })
+export type View = z.infer<typeof View>
+
+export const NewView = z.strictObject({
+  name: Name,
+  type: z.enum(VIEW_TYPES),
+  config: Config,
+  filters: Filters,
+  order_by: OrderBy,
+  order_dir: OrderDir,
+  is_table_default: z.boolean().nullish(),
+})
+export type NewView = z.infer<typeof NewView>
+
+export const ViewUpdate = NewView.omit({ type: true }).partial({ name: true })
+export type ViewUpdate = z.infer<typeof ViewUpdate>
+
+export const ViewCheck = View.pick({
+  name: true,
+  type: true,
+  config: true,
+  filters: true,
+  order_by: true,
+  order_dir: true,
+  is_table_default: true,
+})
+  .extend({
+    dropped: z.array(z.string()).meta({ description: 'Paths of what would be left out in silence.' }),
+    index: z.string().nullable().meta({ description: 'The index that saving would make sure of.' }),
+  })
+  .meta({ id: 'ViewCheck' })
+export type ViewCheck = z.infer<typeof ViewCheck>
+
+export const ViewPath = TablePath.extend({ view_id: z.int() })

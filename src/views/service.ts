@@ -1,0 +1,169 @@
+import { type TableRow, type Target, tableTarget } from '../access.ts'
+import { sql, toTheSecond } from '../db.ts'
+import { conflict, isUniqueViolation, notFound } from '../errors.ts'
+import { MAX_ID } from '../schemas.ts'
+import type { Scope } from '../scope.ts'
+import { changeTable } from '../tables/change.ts'
+import { tableDefinition } from '../tables/definitions.ts'
+import type { TableRef } from '../trpc.ts'
+import { layoutIndex } from './ddl.ts'
+import { draftOf } from './draft.ts'
+import { fitLayoutIndexes, indexedField } from './layout-indexes.ts'
+import { defaultView, readView, readViews, type ViewRow, viewOf } from './saved.ts'
+import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
+
+/** A saved view named in the path. The Default view (0) is none: it cannot be changed. */
+export const viewTarget: Target<TableRow & { view_id: number }> = {
+  label: 'view',
+  ids: [...tableTarget.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
+  select: ({ table_id = 0, view_id }) => sql`
+    select t.*, v.id as view_id from (${tableTarget.select({ table_id })}) t
+    left join views v on v.table_id = t.table_id and v.id = ${view_id}`,
+  check: tableTarget.check,
+}
+
+/** The Default view first, then the saved views by name ignoring case. */
+export async function list({ db }: Scope, table: TableRef): Promise<{ rows: View[]; total: number }> {
+  const rows = [defaultView(table), ...(await readViews(db, table.id)).map(viewOf)]
+  return { rows, total: rows.length }
+}
+
+/** @throws AppError 404, also for a view of another table */
+export async function get({ db, tagged }: Scope, table: TableRef, viewId: number): Promise<View> {
+  if (viewId === 0) return defaultView(table)
+  const view = viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
+  if (!view) throw notFound('View')
+  tagged(view.version)
+  return viewOf(view)
+}
+
+/**
+ * Saves a view, checked against the fields of its table.
+ * @throws AppError 400 naming everything that is wrong; 409 for a name that is taken
+ */
+export function create(scope: Scope, table: TableRef, input: NewView): Promise<View> {
+  return saving(input.name, () =>
+    changeTable(scope, table, async (definition) => {
+      const { db, actor, now, tagged } = scope
+      const { draft } = draftOf(input.type, input, undefined, definition)
+      const isTableDefault = input.is_table_default ?? false
+      if (isTableDefault) await clearTableDefault(scope, table.id)
+      const { id } = await db.prisma.view.create({
+        data: {
+          accountId: definition.account_id,
+          tableId: table.id,
+          name: input.name,
+          type: input.type,
+          ...columnsOf(draft),
+          isTableDefault,
+          createdBy: actor.userId,
+          createdAt: toTheSecond(now),
+          updatedAt: toTheSecond(now),
+        },
+      })
+      const view = (await readView(db, table.id, id)) as ViewRow
+      await fitLayoutIndexes(scope, table.id, [], indexedField(view))
+      tagged(view.version)
+      return viewOf(view)
+    }),
+  )
+}
+
+/**
+ * Changes what is given; null clears. The type of a view stays.
+ * @throws AppError 400 naming everything that is wrong; 404; 409 for a name that is taken, and for a stale If-Match
+ */
+export function update(scope: Scope, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
+  return saving(input.name, () =>
+    changeTable(scope, table, async (definition) => {
+      const { db, now, expectedVersion, tagged } = scope
+      const present = await readView(db, table.id, viewId)
+      if (!present) throw notFound('View')
+      if (expectedVersion !== undefined && expectedVersion !== present.version)
+        throw conflict('The view has been changed since', { current: viewOf(present) })
+      const { draft } = draftOf(present.type, input, present, definition)
+      if (input.is_table_default && !present.is_table_default) await clearTableDefault(scope, table.id)
+      await db.prisma.view.update({
+        where: { id: viewId },
+        data: {
+          ...columnsOf(draft),
+          ...(input.name !== undefined && { name: input.name }),
+          ...(input.is_table_default !== undefined && { isTableDefault: input.is_table_default ?? false }),
+          updatedAt: toTheSecond(now),
+          version: { increment: 1 },
+        },
+      })
+      const view = (await readView(db, table.id, viewId)) as ViewRow
+      if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(scope, table.id, indexesOf([present]), indexedField(view))
+      tagged(view.version)
+      return viewOf(view)
+    }),
+  )
+}
+
+/** @throws AppError 404 */
+export async function remove(scope: Scope, table: TableRef, viewId: number): Promise<void> {
+  await changeTable(scope, table, async () => {
+    const view = await readView(scope.db, table.id, viewId)
+    if (!view) throw notFound('View')
+    await removeViews(scope, table.id, [view])
+  })
+}
+
+/** Deletes the views, and the indexes that only they needed, in the change of the table under way. */
+export async function removeViews(scope: Scope, tableId: number, views: readonly ViewRow[]): Promise<void> {
+  await scope.db.prisma.view.deleteMany({ where: { tableId, id: { in: views.map(({ id }) => id) } } })
+  await fitLayoutIndexes(scope, tableId, indexesOf(views), undefined)
+}
+
+/**
+ * What creating the view would store, without doing it.
+ * @throws AppError as `create`
+ */
+export async function check({ db }: Scope, table: TableRef, input: NewView): Promise<ViewCheck> {
+  const definition = await tableDefinition(db, table)
+  const { draft, dropped } = draftOf(input.type, input, undefined, definition)
+  const taken = await db.query(
+    sql`select from views where table_id = ${table.id} and lower(name collate "pg_c_utf8") = lower(${input.name}::text collate "pg_c_utf8")`,
+  )
+  if (taken.length) throw nameTaken(input.name)
+  const index = indexedField(draft)
+  return {
+    name: input.name,
+    type: input.type,
+    ...draft,
+    config: { ...draft.config },
+    is_table_default: input.is_table_default ?? false,
+    dropped,
+    index: index === undefined ? null : layoutIndex(index),
+  }
+}
+
+/** At most one view of a table has the mark. The lock on the table's row lets one change in at a time; a unique index stands behind. */
+async function clearTableDefault({ db, now }: Scope, tableId: number): Promise<void> {
+  await db.prisma.view.updateMany({
+    where: { tableId, isTableDefault: true },
+    data: { isTableDefault: false, version: { increment: 1 }, updatedAt: toTheSecond(now) },
+  })
+}
+
+const columnsOf = ({ config, filters, order_by, order_dir }: Pick<ViewRow, 'config' | 'filters' | 'order_by' | 'order_dir'>) => ({
+  config: { ...config },
+  // As parsed from JSON, so Prisma can write it back.
+  filters: filters as object[],
+  orderBy: order_by,
+  orderDir: order_dir,
+})
+
+const indexesOf = (views: readonly ViewRow[]): string[] => views.flatMap((view) => indexedField(view) ?? [])
+
+async function saving<T>(name: string | undefined, change: () => Promise<T>): Promise<T> {
+  try {
+    return await change()
+  } catch (error) {
+    if (isUniqueViolation(error)) throw nameTaken(name ?? '')
+    throw error
+  }
+}
+
+const nameTaken = (name: string) => conflict(`The table already has a view named '${name}'`)
