@@ -57,6 +57,14 @@ export function systemScope(deps: Deps): Scope {
   }
 }
 
+/** Somebody in whose name a script acts. */
+export type ActingUser = Pick<Actor, 'accountId' | 'userId' | 'email' | 'name' | 'timeZone' | 'isOwner'>
+
+/** For scripts and the first start, which act in the name of a user, as if signed in. */
+export function userScope(deps: Deps, user: ActingUser): Scope {
+  return { ...systemScope(deps), actor: { ...systemActor, ...user, kind: 'session' } }
+}
+
 export const scopeParts = ({ db, settings, jobs, storage, mailer, publicUrl }: Deps) => ({
   db,
   settings,
