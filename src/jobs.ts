@@ -8,7 +8,7 @@ import type { Database, Sql } from './db.ts'
 export interface Queue<Data extends object = object> {
   name: string
   schema: z.ZodType<Data>
-  options?: Pick<QueueOptions, 'retryLimit' | 'retryDelay' | 'retryBackoff' | 'retryDelayMax' | 'expireInSeconds'>
+  options?: Pick<QueueOptions, 'retryLimit' | 'retryDelay' | 'retryBackoff' | 'retryDelayMax' | 'expireInSeconds' | 'heartbeatSeconds'>
 }
 
 export const defineQueue = <Data extends object>(queue: Queue<Data>): Queue<Data> => queue

@@ -1,6 +1,8 @@
 /** The whole API on one page: procedures, served as RPC and as REST, and the plain routes for bytes and streams. */
 import type { FastifyInstance } from 'fastify'
 import { authRouter } from './auth/router.ts'
+import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
+import { emailOperations, mountEmail } from './email/routes.ts'
 import { healthOperations } from './health.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
@@ -27,14 +29,19 @@ export const appRouter = router({
   records: recordsRouter,
   notifications: notificationsRouter,
   tasks: tasksRouter,
+  email: emailRouter,
+  signatures: signaturesRouter,
+  smtp: smtpRouter,
 })
 
 export type AppRouter = typeof appRouter
 
 /** Plain Fastify routes of the features. */
-export function mountRoutes(_app: FastifyInstance, _deps: Deps): void {}
+export function mountRoutes(app: FastifyInstance, deps: Deps): void {
+  mountEmail(app, deps)
+}
 
-export const plainOperations: PlainOperation[] = [...healthOperations]
+export const plainOperations: PlainOperation[] = [...healthOperations, ...emailOperations]
 
 /** The document that is served, committed and checked. */
 export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)

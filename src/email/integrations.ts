@@ -1,0 +1,181 @@
+/** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
+import { checkSpace, type Role, type Target } from '../access.ts'
+import { type Database, type Sql, sql } from '../db.ts'
+import { badInput, conflict } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { decrypt, encrypt } from '../secrets.ts'
+import { formatInstant } from '../time.ts'
+import type { NewSmtpIntegration, SmtpIntegration, SmtpIntegrationUpdate, SmtpOption, SmtpTest } from './schema.ts'
+import { allowedAddresses, DeliveryError, probe, type Server } from './transport.ts'
+
+export interface IntegrationRow {
+  integration_id: number
+  space_id: number
+  account_id: number
+  member_role: Role | null
+}
+
+export const integrationTarget: Target<IntegrationRow> = {
+  label: 'smtp',
+  ids: [{ name: 'id', thing: 'SMTP integration', found: 'integration_id' }],
+  select: ({ id }) => sql`
+    select i.id as integration_id, i.space_id, i.account_id, m.role as member_role
+    from smtp_integrations i
+    join spaces s on s.id = i.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
+    where i.id = ${id} and i.account_id = p.p_account_id`,
+  check: checkSpace,
+}
+
+const columns = sql`id, space_id, label, host, port, tls, username, from_domains, from_identities, disable_pixel, reply_as_envelope,
+  case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
+
+/** By label. */
+export async function list({ db }: Scope, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
+  const rows = await db.query<SmtpIntegration>(
+    sql`select ${columns} from smtp_integrations where space_id = ${space.id} order by lower(label collate "pg_c_utf8"), id`,
+  )
+  return { rows, total: rows.length }
+}
+
+/** @throws AppError 400 for a host at a private address, or a table of another space */
+export async function create(scope: Scope, space: { id: number; account_id: number }, input: NewSmtpIntegration): Promise<SmtpIntegration> {
+  await checkHost(scope, input.host)
+  await checkTables(scope, space.id, input.table_ids)
+  const at = formatInstant(scope.now)
+  return scope.transaction(async () => {
+    const [row] = await scope.db.query<SmtpIntegration>(sql`
+      insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
+        disable_pixel, reply_as_envelope, all_tables, table_ids, created_at, updated_at)
+      values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls}, ${input.username ?? null},
+        ${input.from_domains ?? []}, ${JSON.stringify(input.from_identities ?? [])}::jsonb, ${input.disable_pixel ?? false},
+        ${input.reply_as_envelope ?? true}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
+      returning ${columns}`)
+    const created = row as SmtpIntegration
+    if (input.password == null) return created
+    // The password is bound to the row, so the row comes first.
+    await scope.db.execute(setPassword(scope, created.id, input.password))
+    return { ...created, has_password: true }
+  })
+}
+
+/**
+ * A key that is absent keeps its value, null clears it.
+ * @throws AppError 400 as for `create`; 409 when another change came first
+ */
+export async function update(
+  scope: Scope,
+  { integration_id, space_id }: IntegrationRow,
+  input: SmtpIntegrationUpdate,
+): Promise<SmtpIntegration> {
+  const { db, now } = scope
+  if (input.host !== undefined) await checkHost(scope, input.host)
+  await checkTables(scope, space_id, input.table_ids)
+  const { password, table_ids, from_identities, ...plain } = input
+  return scope.transaction(async (tx) => {
+    const { count } = await tx.smtpIntegration.updateMany({
+      where: { id: integration_id },
+      data: {
+        ...defined({
+          label: plain.label,
+          host: plain.host,
+          port: plain.port,
+          tls: plain.tls,
+          username: plain.username,
+          fromDomains: plain.from_domains,
+          disablePixel: plain.disable_pixel,
+          replyAsEnvelope: plain.reply_as_envelope,
+          fromIdentities: from_identities,
+          ...(table_ids !== undefined && { allTables: table_ids === null, tableIds: table_ids ?? [] }),
+          ...(password === null && { passwordEncrypted: null }),
+        }),
+        version: { increment: 1 },
+        updatedAt: now,
+      },
+    })
+    if (!count) throw conflict('The SMTP integration was deleted meanwhile')
+    if (typeof password === 'string') await db.execute(setPassword(scope, integration_id, password))
+    const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
+    return row as SmtpIntegration
+  })
+}
+
+/** Mails that still wait for it are dropped when their turn comes. */
+export async function remove(scope: Scope, { integration_id }: IntegrationRow): Promise<void> {
+  await scope.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
+}
+
+/** Connects and signs in for real, and sends nothing. */
+export async function test(scope: Scope, { integration_id }: IntegrationRow): Promise<SmtpTest> {
+  const [row] = await serverRows(scope.db, integration_id)
+  if (!row) throw conflict('The SMTP integration was deleted meanwhile')
+  try {
+    await probe(serverOf(scope, row), { allowPrivate: scope.settings.smtpAllowPrivate })
+    return { ok: true, error: null }
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    const { code, enhanced, message } = error.failure
+    return { ok: false, error: { code, enhanced, message } }
+  }
+}
+
+/** What a composer on this table may choose from: integrations that have a domain to send from, and that the table may use. */
+export async function options({ db }: Scope, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
+  const rows = await db.query<SmtpOption>(sql`
+    select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel"
+    from smtp_integrations
+    where space_id = ${table.space_id} and cardinality(from_domains) > 0 and ${usableOn(table.id)}
+    order by lower(label collate "pg_c_utf8"), id`)
+  return { rows, total: rows.length }
+}
+
+/** Whether the integration of the row may be used on the table. */
+export const usableOn = (tableId: number): Sql => sql`(all_tables or ${tableId} = any(table_ids))`
+
+export interface ServerRow {
+  id: number
+  host: string
+  port: number
+  tls: Server['tls']
+  username: string | null
+  password_encrypted: Buffer | null
+}
+
+const serverRows = (db: Database, id: number) =>
+  db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
+
+/** How to connect. @throws Error when the password was encrypted with another SECRET_KEY */
+export function serverOf({ settings }: Scope, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
+  const password = password_encrypted && decrypt(settings.secretKey, password_encrypted, secretContext(id))
+  return { host, port, tls, username, password }
+}
+
+const setPassword = ({ settings }: Scope, id: number, password: string): Sql =>
+  sql`update smtp_integrations set password_encrypted = ${encrypt(settings.secretKey, password, secretContext(id))} where id = ${id}`
+
+const secretContext = (id: number) => `smtp:${id}`
+
+/** A host that is not found now may be later; one that is found at a private address is refused at once. */
+async function checkHost({ settings }: Scope, host: string): Promise<void> {
+  try {
+    await allowedAddresses(host, settings.smtpAllowPrivate)
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    if (error.failure.code === 'PRIVATE_ADDRESS') throw badInput('host', 'must not be at a private, loopback or link-local address')
+  }
+}
+
+async function checkTables({ db }: Scope, spaceId: number, tableIds: number[] | null | undefined): Promise<void> {
+  if (!tableIds?.length) return
+  const rows = await db.query<{ id: number }>(
+    sql`select id from tables where space_id = ${spaceId} and deleted_at is null and id = any(${tableIds}::int[])`,
+  )
+  const found = new Set(rows.map(({ id }) => id))
+  const index = tableIds.findIndex((id) => !found.has(id))
+  if (index >= 0) throw badInput(['table_ids', index], 'is no table of this space')
+}
+
+/** Without the keys that are undefined, which Prisma's types tell from absent ones. */
+function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
+}

@@ -1,0 +1,124 @@
+/** Hand-written reads of the email feature; some of tables that other features own. */
+import { recordsOf } from '../access.ts'
+import { type Database, ident, join, type Sql, sql } from '../db.ts'
+import { lookupsOf, present, type Row } from '../records/present.ts'
+import type { TableDef } from '../tables/fields.ts'
+import { type ServerRow, usableOn } from './integrations.ts'
+import type { OutgoingRequest } from './message.ts'
+import type { OutgoingMetadata } from './schema.ts'
+
+/** Every field of one record, as callers read it; undefined when it is gone. */
+export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
+  const columns = table.fields.map(({ id }) => ident(id))
+  const rows = await db.query<Row>(sql`select ${join(columns)} from ${recordsOf(table.id)} where id = ${recordId}`)
+  await present(db, table.account_id, table.fields, rows, await lookupsOf(db, table.fields))
+  return rows[0]
+}
+
+export interface SendingIntegration {
+  id: number
+  from_domains: string[]
+}
+
+/** The integration, if mails from records of this table may go through it. */
+export async function sendingIntegration(
+  db: Database,
+  table: { id: number; space_id: number },
+  integrationId: number,
+): Promise<SendingIntegration | undefined> {
+  const [row] = await db.query<SendingIntegration>(sql`
+    select id, from_domains from smtp_integrations where id = ${integrationId} and space_id = ${table.space_id} and ${usableOn(table.id)}`)
+  return row
+}
+
+export interface StoredFile {
+  name: string
+  path: string
+  size: number
+  type: string
+  host: string
+}
+
+/** Files of the table among the paths, as they were stored. */
+export async function storedFiles(db: Database, table: { id: number; account_id: number }, paths: string[]): Promise<StoredFile[]> {
+  return db.query<StoredFile>(sql`
+    select name, path, size, type, host from stored_files
+    where path = any(${paths}) and account_id = ${table.account_id} and table_id = ${table.id} and dropped_at is null`)
+}
+
+/** A mail on its way, with what it needs to leave. */
+export interface OutboundMail {
+  comment_id: number
+  account_id: number
+  space_id: number
+  table_id: number
+  record_id: number
+  table_version: number | null
+  request: OutgoingRequest
+  tokens_encrypted: Buffer
+  attempted_at: string | null
+  attempts: number
+  metadata: OutgoingMetadata
+  content: string
+  attachments: StoredFile[]
+  disable_pixel: boolean | null
+  reply_as_envelope: boolean | null
+  /** Null when the integration was deleted, or closed to the table. */
+  server: ServerRow | null
+}
+
+/** The mail of a comment; undefined when the comment is gone. A table or space that is deleted shows as no table version. */
+export async function outboundMail(db: Database, commentId: number, forUpdate = false): Promise<OutboundMail | undefined> {
+  const [row] = await db.query<OutboundMail & ServerColumns>(sql`
+    select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
+      o.attempted_at, o.attempts, c.metadata, c.content, c.attachments, i.disable_pixel, i.reply_as_envelope,
+      i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted
+    from outbound_emails o
+    join record_comments c on c.id = o.comment_id
+    left join (tables t join spaces s on s.id = t.space_id and s.deleted_at is null) on t.id = o.table_id and t.deleted_at is null
+    left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
+    where o.comment_id = ${commentId} ${forUpdate ? sql`for update of o, c` : sql``}`)
+  if (!row) return undefined
+  const { server_id, host, port, tls, username, password_encrypted, ...mail } = row
+  return { ...mail, server: server_id === null ? null : { id: server_id, host, port, tls, username, password_encrypted } }
+}
+
+type ServerColumns = Omit<ServerRow, 'id'> & { server_id: number | null }
+
+/** The Message-IDs of the mails that went from the record and came to it, oldest first. */
+export async function threadOf(db: Database, tableId: number, recordId: number, before: number): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(sql`
+    select c.metadata->>'messageId' as id from record_comments c
+    where c.table_id = ${tableId} and c.record_id = ${recordId} and c.id < ${before} and c.metadata->>'messageId' is not null
+      and (c.type = 'email_in' or c.type = 'email_out' and c.metadata->>'status' in ('sent', 'read'))
+    order by c.id desc limit 20`)
+  return rows.map(({ id }) => id).reverse()
+}
+
+/** Where a reply address leads. */
+export interface Thread {
+  token_hash: Buffer
+  account_id: number
+  space_id: number
+  table_id: number
+  record_id: number
+  /** The mail that is answered. */
+  comment_id: number
+}
+
+/**
+ * The thread of a reply address, and the lock of it: what comes in for one thread is handled one after the other. Undefined when the
+ * record's table or space is deleted, or the mail that was answered.
+ */
+export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
+  const [row] = await db.query<Thread>(sql`
+    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id
+    from reply_tokens r
+    join tables t on t.id = r.table_id and t.deleted_at is null
+    join spaces s on s.id = t.space_id and s.deleted_at is null
+    join record_comments c on c.id = r.comment_id
+    where r.token_hash = ${hash} for update of r`)
+  return row
+}
+
+export const hashesIn = (hashes: readonly Uint8Array[]): Sql => sql`(${join(hashes.map((hash) => sql`${hash}`))})`

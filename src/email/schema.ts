@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { EmailAddress, Id } from '../schemas.ts'
+import { normalDomain, parseMailbox } from './address.ts'
+
+// ── SMTP integrations ───────────────────────────────────────────────────────
+
+const Label = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
+/** What ends up in a header line. */
+const HeaderText = z.string().refine((text) => !/[\r\n]/.test(text), 'must not contain line breaks')
+
+const Domain = z
+  .string()
+  .max(253, 'must have at most 253 characters')
+  .refine((text) => normalDomain(text) !== undefined, 'must be a domain, such as example.com')
+  .transform((text) => normalDomain(text) ?? '')
+
+const Identity = z.strictObject({ name: HeaderText.max(200, 'must have at most 200 characters'), email: EmailAddress })
+
+/** The zod shapes of an integration's settings; those that a create may leave out have a default. */
+const integration = {
+  label: Label,
+  host: z
+    .string()
+    .trim()
+    .min(1, 'must not be empty')
+    .max(253, 'must have at most 253 characters')
+    .regex(/^[\w.:[\]-]+$/, 'must be a host name or an address'),
+  port: z.int('must be a whole number').min(1, 'must be 1 or more').max(65_535, 'must be at most 65535'),
+  tls: z.enum(['none', 'starttls', 'tls']).meta({ description: 'tls from the start, starttls required, or none.' }),
+  username: z.string().max(320, 'must have at most 320 characters').nullable().meta({ description: 'null: no sign-in.' }),
+  from_domains: z.array(Domain).max(50, 'must have at most 50 domains').meta({ description: 'What may stand after the @ of a sender.' }),
+  from_identities: z.array(Identity).max(50, 'must have at most 50 senders').meta({ description: 'Senders that a composer offers.' }),
+  disable_pixel: z.boolean().meta({ description: 'Whether mails go without the image that tells of the first opening.' }),
+  reply_as_envelope: z
+    .boolean()
+    .meta({ description: 'Whether the reply address is the envelope sender, so that failure reports come back.' }),
+  table_ids: z.array(Id).max(1000, 'must have at most 1000 tables').nullable().meta({ description: 'null: all tables of the space.' }),
+}
+const Password = z
+  .string()
+  .max(1000, 'must have at most 1000 characters')
+  .nullable()
+  .meta({ description: 'Kept encrypted, never returned.' })
+
+export const SmtpIntegration = z
+  .object({ id: Id, space_id: Id, ...integration, has_password: z.boolean(), created_at: z.string(), updated_at: z.string() })
+  .meta({ id: 'SmtpIntegration', description: 'An SMTP server that a space sends through.' })
+export type SmtpIntegration = z.infer<typeof SmtpIntegration>
+
+export const NewSmtpIntegration = z.strictObject({
+  ...integration,
+  username: integration.username.optional(),
+  password: Password.optional(),
+  from_domains: integration.from_domains.nullish(),
+  from_identities: integration.from_identities.nullish(),
+  disable_pixel: integration.disable_pixel.nullish(),
+  reply_as_envelope: integration.reply_as_envelope.nullish(),
+  table_ids: integration.table_ids.optional(),
+})
+export type NewSmtpIntegration = z.infer<typeof NewSmtpIntegration>
+
+export const SmtpIntegrationUpdate = z.strictObject({ ...integration, password: Password }).partial()
+export type SmtpIntegrationUpdate = z.infer<typeof SmtpIntegrationUpdate>
+
+export const SpacePath = z.strictObject({ space_id: Id })
+export const IdPath = z.strictObject({ id: Id })
+
+export const SmtpTest = z
+  .object({
+    ok: z.boolean(),
+    error: z.object({ code: z.string(), enhanced: z.string().nullable(), message: z.string() }).nullable(),
+  })
+  .meta({ description: 'Whether the server was reached and signed in to; if not, why.' })
+export type SmtpTest = z.infer<typeof SmtpTest>
+
+export const TableChoice = z.strictObject({ tableId: Id })
+
+export const SmtpOption = z
+  .object({
+    id: Id,
+    label: z.string(),
+    fromDomains: z.array(z.string()),
+    fromIdentities: z.array(z.object({ name: z.string(), email: z.string() })),
+    disablePixel: z.boolean(),
+  })
+  .meta({ id: 'SmtpOption', description: 'An integration as a composer offers it.' })
+export type SmtpOption = z.infer<typeof SmtpOption>
+
+// ── signatures ──────────────────────────────────────────────────────────────
+
+const MAX_SIGNATURE_BYTES = 200 * 1024
+
+const Html = z
+  .string()
+  .refine((html) => Buffer.byteLength(html) <= MAX_SIGNATURE_BYTES, 'must have at most 200 KB')
+  .meta({ description: 'At most 200 KB of UTF-8; sanitised when it is saved.' })
+
+export const Signature = z
+  .object({ id: Id, name: z.string(), html: z.string(), is_default: z.boolean(), created_at: z.string(), updated_at: z.string() })
+  .meta({
+    id: 'EmailSignature',
+    description: "A user's signature. The default is for the composer: sending adds only the one that is named.",
+  })
+export type Signature = z.infer<typeof Signature>
+
+export const NewSignature = z.strictObject({ name: Label, html: Html, is_default: z.boolean().nullish() })
+export type NewSignature = z.infer<typeof NewSignature>
+export const SignatureUpdate = z.strictObject({ name: Label, html: Html, is_default: z.boolean() }).partial()
+export type SignatureUpdate = z.infer<typeof SignatureUpdate>
+
+// ── sending ─────────────────────────────────────────────────────────────────
+
+export const MAX_RECIPIENTS = 50
+const MAX_SUBJECT = 998
+
+/** `ann@example.org` or `Ann <ann@example.org>`. It stays text on the way in; the service reads it with `parseMailbox`. */
+const Recipient = z
+  .string()
+  .max(600, 'must have at most 600 characters')
+  .refine((text) => parseMailbox(text) !== undefined, 'must be an email address')
+const Recipients = z.array(Recipient).max(MAX_RECIPIENTS, `must have at most ${MAX_RECIPIENTS} recipients`)
+
+const Attachment = z
+  .strictObject({
+    name: z.string(),
+    path: z.string().max(1000, 'must have at most 1000 characters'),
+    type: z.string().nullish(),
+    size: z.number().nullish(),
+    host: z.string().nullish(),
+  })
+  .meta({ description: 'As the upload answered it.' })
+
+export const RecordChoice = TableChoice.extend({ recordId: Id })
+
+export const NewEmail = RecordChoice.extend({
+  smtpIntegrationId: Id,
+  fromIdentity: z.strictObject({
+    name: HeaderText.max(200, 'must have at most 200 characters').nullish(),
+    email: z.string().refine((text) => parseMailbox(text)?.name === '', 'must be an email address'),
+  }),
+  to: Recipients.min(1, 'must have at least one recipient'),
+  cc: Recipients.nullish(),
+  bcc: Recipients.nullish(),
+  subject: HeaderText.max(MAX_SUBJECT, `must have at most ${MAX_SUBJECT} characters`).nullish(),
+  body: z.string().nullish().meta({ description: 'HTML; sanitised. May contain {{field:slug}}.' }),
+  signatureId: Id.nullish(),
+  attachments: z.array(Attachment).max(50, 'must have at most 50 files').nullish(),
+})
+export type NewEmail = z.infer<typeof NewEmail>
+
+const Failure = z.object({ code: z.string(), enhanced: z.string().nullable(), message: z.string() })
+
+export const RecipientState = z.object({
+  email: z.string(),
+  kind: z.enum(['to', 'cc', 'bcc']),
+  status: z
+    .enum(['queued', 'sent', 'bounced', 'dropped', 'unknown'])
+    .meta({ description: 'unknown: handed over, but the server never answered.' }),
+  error: Failure.nullable(),
+})
+export type RecipientState = z.infer<typeof RecipientState>
+
+export const EmailStatus = z.enum(['queued', 'sent', 'read', 'bounced', 'dropped'])
+
+/** `metadata` of an email_out comment (contract.md §6). */
+export const OutgoingMetadata = z
+  .object({
+    status: EmailStatus,
+    from: z.object({ name: z.string(), email: z.string() }),
+    to: z.array(z.string()),
+    cc: z.array(z.string()),
+    bcc: z.array(z.string()),
+    subject: z.string(),
+    messageId: z.string(),
+    smtpIntegrationId: Id,
+    signatureId: Id.nullable(),
+    queuedAt: z.string(),
+    sentAt: z.string().nullable(),
+    readAt: z.string().nullable(),
+    bouncedAt: z.string().nullable(),
+    droppedAt: z.string().nullable(),
+    error: Failure.nullable(),
+    recipients: z.array(RecipientState),
+    unresolved: z.array(z.string()).meta({ description: 'Tokens that name no field; they became empty.' }),
+  })
+  .meta({ id: 'OutgoingEmail' })
+export type OutgoingMetadata = z.infer<typeof OutgoingMetadata>
+
+export const QueuedEmail = z.object({
+  id: Id,
+  status: z.literal('queued'),
+  comment: z.object({ id: Id, type: z.literal('email_out'), metadata: OutgoingMetadata }),
+})
+export type QueuedEmail = z.infer<typeof QueuedEmail>
+
+export const RecordContext = z.object({
+  emails: z.array(z.string()).meta({ description: "The values of the record's email fields, each once." }),
+  fields: z.array(z.object({ id: z.string(), name: z.string() })).meta({ description: 'What {{field:slug}} can name.' }),
+})
+export type RecordContext = z.infer<typeof RecordContext>
+
+export const Preview = z.object({
+  subject: z.string(),
+  html: z.string(),
+  text: z.string(),
+  unresolved: z.array(z.string()),
+  problems: z.array(z.string()).meta({ description: 'What a person should look at before sending.' }),
+})
+export type Preview = z.infer<typeof Preview>
+
+export const CommentPath = z.strictObject({ comment_id: Id })
+
+export const Open = z
+  .object({ opened_at: z.string(), class: z.enum(['human', 'image_proxy', 'prefetch', 'scanner']), user_agent: z.string().nullable() })
+  .meta({ id: 'EmailOpen', description: 'One request for the image in a mail, without the address that it came from.' })
+export type Open = z.infer<typeof Open>
+
+// ── receiving ───────────────────────────────────────────────────────────────
+
+/** `metadata` of an email_in comment (contract.md §6, Inbound). */
+export interface IncomingMetadata {
+  parentCommentId: number
+  from: { name: string; email: string }
+  to: string[]
+  cc: string[]
+  subject: string
+  messageId: string | null
+  inReplyTo: string | null
+  date: string | null
+  text: string
+  visibleText: string
+  html: string | null
+  autoReply: boolean
+  authentication: { spf: string | null; dkim: string | null; dmarc: string | null } | null
+  senderWasRecipient: boolean
+}

@@ -1,0 +1,187 @@
+/** Mail from a record: what is accepted, shown, and queued. delivery.ts sends it, inbound.ts takes the replies. */
+import { checkSpace, type Role, type Target } from '../access.ts'
+import { insertEmail } from '../comments/emails.ts'
+import { sql } from '../db.ts'
+import { AppError, badInput, badInputs, notFound } from '../errors.ts'
+import { sanitizeHtml, textOfHtml } from '../html.ts'
+import type { Scope } from '../scope.ts'
+import { encrypt, newHexToken, newToken, tokenHash } from '../secrets.ts'
+import { tableDefinition } from '../tables/definitions.ts'
+import { ownFields } from '../tables/fields.ts'
+import { formatInstant } from '../time.ts'
+import type { RecordRef, TableRef } from '../trpc.ts'
+import { domainOf, parseMailbox } from './address.ts'
+import { sendEmail } from './delivery.ts'
+import { type MailTokens, type OutgoingRequest, resolved, tokensContext, withSignature } from './message.ts'
+import { readRecord, type StoredFile, sendingIntegration, storedFiles } from './queries.ts'
+import {
+  MAX_RECIPIENTS,
+  type NewEmail,
+  type Open,
+  type OutgoingMetadata,
+  type Preview,
+  type QueuedEmail,
+  type RecipientState,
+  type RecordContext,
+} from './schema.ts'
+import { fieldTexts } from './values.ts'
+
+/** Files of a mail, together. Servers seldom take more than 25 MB, and base64 adds a third. */
+const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
+
+/** What a composer needs of the record: addresses to offer, and fields that a token can name. */
+export async function recordContext({ db }: Scope, table: TableRef, record: RecordRef): Promise<RecordContext> {
+  const definition = await tableDefinition(db, table)
+  const row = await readRecord(db, definition, record.id)
+  if (!row) throw notFound('Record')
+  const emails = definition.fields.filter(({ type }) => type === 'email').flatMap(({ id }) => (row[id] ? [String(row[id])] : []))
+  return { emails: [...new Set(emails)], fields: ownFields(definition).map(({ id, name }) => ({ id, name })) }
+}
+
+/**
+ * Queues a mail and shows it as an email_out comment.
+ * @throws AppError 404 for an integration or signature that is not there for the caller; 400 for a From domain that the integration
+ * does not have, an attachment that is not a stored file of the table, more than 50 recipients
+ */
+export async function send(scope: Scope, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
+  const { db, actor, now, settings, jobs } = scope
+  const { request, attachments } = await accept(scope, table, input)
+  const metadata = newMetadata(request, input, now)
+  const tokens: MailTokens = { reply: newHexToken(8), pixel: newToken() }
+  const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
+
+  return scope.transaction(async () => {
+    const content = withSignature(request.body, request.signature)
+    const id = await insertEmail(db, { ...place, type: 'email_out', content, attachments, metadata }, actor, now)
+    await db.execute(sql`
+      with token as (
+        insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id, created_at)
+        values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id}, ${formatInstant(now)}::timestamp)
+      )
+      insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
+        pixel_token_hash, tokens_encrypted, created_at)
+      values (${id}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${input.smtpIntegrationId},
+        ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
+        ${encrypt(settings.secretKey, JSON.stringify(tokens), tokensContext(metadata.messageId))}, ${formatInstant(now)}::timestamp)`)
+    await jobs.send(sendEmail, { comment_id: id })
+    return { id, status: 'queued', comment: { id, type: 'email_out', metadata } }
+  })
+}
+
+/** Shows what `send` would send now, and what is wrong with it, without sending. Throws what `send` throws. */
+export async function preview(scope: Scope, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
+  const { request } = await accept(scope, table, input)
+  const definition = await tableDefinition(scope.db, table)
+  const row = await readRecord(scope.db, definition, record.id)
+  if (!row) throw notFound('Record')
+  const { subject, html, unresolved } = resolved(request, fieldTexts(definition.fields, row))
+  const problems = unresolved.map((slug) => `{{field:${slug}}} names no field of this table`)
+  if (!subject.trim()) problems.push('The subject is empty')
+  if (!textOfHtml(html)) problems.push('The body is empty')
+  return { subject, html, text: textOfHtml(html), unresolved, problems }
+}
+
+/** The rules that need the database. */
+async function accept(scope: Scope, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: StoredFile[] }> {
+  const recipients = recipientsOf(input)
+  const integration = await sendingIntegration(scope.db, table, input.smtpIntegrationId)
+  if (!integration) throw notFound('SMTP integration')
+  const from = { name: input.fromIdentity.name ?? '', email: parseMailbox(input.fromIdentity.email)?.email ?? '' }
+  const domain = domainOf(from.email)
+  if (!integration.from_domains.includes(domain)) {
+    const message = `From domain not allowed: ${domain}`
+    throw new AppError('BAD_REQUEST', message, { issues: [{ path: ['fromIdentity', 'email'], message }] })
+  }
+  const signature = input.signatureId == null ? null : await signatureOf(scope, input.signatureId)
+  const attachments = await attachmentsOf(scope, table, input.attachments ?? [])
+  return { request: { from, recipients, subject: input.subject ?? '', body: sanitizeHtml(input.body ?? ''), signature }, attachments }
+}
+
+/** Each address once, where it stands first. */
+function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
+  const given = (['to', 'cc', 'bcc'] as const).flatMap((kind) =>
+    (input[kind] ?? []).flatMap((text) => {
+      const mailbox = parseMailbox(text)
+      return mailbox ? [{ ...mailbox, kind }] : []
+    }),
+  )
+  if (given.length > MAX_RECIPIENTS) throw badInput('to', `to, cc and bcc must have at most ${MAX_RECIPIENTS} recipients in all`)
+  return [...new Map(given.toReversed().map((recipient) => [recipient.email, recipient])).values()].toReversed()
+}
+
+async function signatureOf({ db, actor }: Scope, id: number): Promise<string> {
+  const [row] = await db.query<{ html: string }>(sql`select html from email_signatures where id = ${id} and user_id = ${actor.userId}`)
+  if (!row) throw notFound('Signature')
+  return row.html
+}
+
+/** What was stored counts, not what the caller says of it. */
+async function attachmentsOf({ db }: Scope, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<StoredFile[]> {
+  if (!given.length) return []
+  const prefix = `${table.space_id}-${table.id}-`
+  const files = new Map(
+    (
+      await storedFiles(
+        db,
+        table,
+        given.map(({ path }) => path),
+      )
+    ).map((file) => [file.path, file]),
+  )
+  const issues = given.flatMap(({ path }, index) =>
+    !path.startsWith(prefix)
+      ? [{ path: ['attachments', index, 'path'], message: `must begin with ${prefix}` }]
+      : !files.has(path)
+        ? [{ path: ['attachments', index, 'path'], message: 'is no stored file of this table' }]
+        : [],
+  )
+  if (issues.length) throw badInputs(issues)
+  const total = [...files.values()].reduce((sum, { size }) => sum + size, 0)
+  if (total > MAX_ATTACHMENT_BYTES) throw badInput('attachments', 'must have at most 25 MB in all')
+  return given.flatMap(({ path }) => files.get(path) ?? [])
+}
+
+function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {
+  const addressesOf = (kind: RecipientState['kind']) => recipients.filter((recipient) => recipient.kind === kind).map(({ email }) => email)
+  return {
+    status: 'queued',
+    from,
+    to: addressesOf('to'),
+    cc: addressesOf('cc'),
+    bcc: addressesOf('bcc'),
+    subject,
+    messageId: `<${newHexToken(16)}@${domainOf(from.email)}>`,
+    smtpIntegrationId: input.smtpIntegrationId,
+    signatureId: input.signatureId ?? null,
+    queuedAt: formatInstant(now),
+    sentAt: null,
+    readAt: null,
+    bouncedAt: null,
+    droppedAt: null,
+    error: null,
+    recipients: recipients.map(({ email, kind }) => ({ email, kind, status: 'queued', error: null })),
+    unresolved: [],
+  }
+}
+
+// ── openings ────────────────────────────────────────────────────────────────
+
+/** An email_out comment, for those who may write where it stands. */
+export const emailTarget: Target<{ comment_id: number; space_id: number; member_role: Role | null }> = {
+  label: 'email',
+  ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
+  select: ({ comment_id }) => sql`
+    select c.id as comment_id, c.space_id, m.role as member_role
+    from record_comments c
+    join tables t on t.id = c.table_id and t.deleted_at is null
+    join spaces s on s.id = t.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
+    where c.id = ${comment_id} and c.type = 'email_out' and c.account_id = p.p_account_id`,
+  check: checkSpace,
+}
+
+/** Every request for the mail's image, oldest first. */
+export async function opens({ db }: Scope, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
+  const rows = await db.query<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
+  return { rows, total: rows.length }
+}
