@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+import { later, NOW, taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord } = taskSupport(app)
+beforeEach(() => app.setClock(NOW))
+
+/** A viewer who was assigned three tasks. */
+async function assigned() {
+  const account = await onRecord()
+  for (const title of ['One', 'Two', 'Three']) await account.create(account.member, { title, assignee_user_id: account.viewer.id })
+  const { body } = await app.as(account.viewer).post('/api/notifications/list')
+  const [three, two, one] = body.map(({ id }: { id: number }) => id) as [number, number, number]
+  return { ...account, one, two, three, rows: body }
+}
+
+const post = (caller: Parameters<typeof app.as>[0], path: string, body?: object) => app.as(caller).post(`/api/notifications/${path}`, body)
+
+describe('notifications', () => {
+  it('are listed newest first, the same on RPC', async () => {
+    const { viewer, member, keys, id, space, table, record, rows, one } = await assigned()
+    expect(rows.at(-1)).toEqual({
+      id: one,
+      user_id: viewer.id,
+      actor_user_id: member.id,
+      account_id: id,
+      space_id: space,
+      table_id: table,
+      record_id: record,
+      task_id: expect.any(Number),
+      event_type: 'TASK_ASSIGNED',
+      message: 'Max Member assigned you the task “One”.',
+      url: expect.stringMatching(/^\/task\/\d+$/),
+      summary: '“One” has no due date.',
+      seen_at: null,
+      read_at: null,
+      created_at: '2026-03-30 09:30:00',
+    })
+    expect(await app.as(keys.personalViewer).rpc.notifications.list.query({})).toEqual({ rows, total: 3 })
+    const page = await post(viewer, 'list', { limit: 1, offset: 1 })
+    expect([page.headers.get('x-total-count'), page.body]).toEqual(['3', [rows[1]]])
+    expect((await post(viewer, 'list', { offset: 9 })).headers.get('x-total-count')).toBe('3')
+    expect((await post(member, 'list')).body).toEqual([])
+  })
+
+  it('are marked read and unread', async () => {
+    const { viewer, one, two, three } = await assigned()
+    const unread = async () => (await post(viewer, 'list', { filter: 'unread' })).body.map(({ id }: { id: number }) => id)
+    expect((await post(viewer, `${two}/markRead`)).body).toEqual({ id: two, read: true })
+    app.setClock(later(1))
+    expect((await post(viewer, `${two}/markRead`)).body).toEqual({ id: two, read: true })
+    expect((await post(viewer, 'list')).body[1]).toMatchObject({ read_at: '2026-03-30 09:30:00', seen_at: '2026-03-30 09:30:00' })
+    expect(await unread()).toEqual([three, one])
+    expect((await post(viewer, 'unreadCount')).body).toEqual({ unread: 2, tasksDue: 0 })
+    expect(await app.as(viewer).rpc.notifications.markUnread.mutate({ id: two })).toEqual({ id: two, read: false })
+    expect((await post(viewer, 'list')).body[1]).toMatchObject({ read_at: null, seen_at: '2026-03-30 09:30:00' })
+    expect((await post(viewer, 'markAllRead')).body).toEqual({ ok: true })
+    expect(await unread()).toEqual([])
+    expect((await post(viewer, 'list')).body[1].read_at).toBe('2026-03-30 09:31:00')
+  })
+
+  it('are nobody else’s', async () => {
+    const { keys, member, outsider, owner, one } = await assigned()
+    for (const caller of [member, outsider, owner, keys.personal]) {
+      const { status, body } = await post(caller, `${one}/markRead`)
+      expect([status, body.message]).toEqual([404, 'Notification not found'])
+    }
+    for (const path of ['list', 'unreadCount', `${one}/markRead`, `${one}/markUnread`, 'markAllRead']) {
+      expect((await post(null, path)).status).toBe(401)
+      const { status, body } = await post(keys.account, path)
+      expect([status, body.message]).toEqual([403, 'API endpoint not available to API keys'])
+    }
+  })
+
+  it('are only read by a read-only key', async () => {
+    const { id, viewer, keyOf, one } = await assigned()
+    const key = await keyOf({ accountId: id, userId: viewer.id }, { kind: 'personal', read_only: true })
+    expect((await post(key, 'list')).body).toHaveLength(3)
+    expect((await post(key, 'unreadCount')).body.unread).toBe(3)
+    for (const path of [`${one}/markRead`, 'markAllRead']) expect((await post(key, path)).body.message).toBe('API key is read-only')
+  })
+
+  it.each([
+    [{ filter: 'read' }, 'filter'],
+    [{ limit: '5' }, 'limit'],
+    [{ page: 1 }, 'page'],
+  ])('refuse %j', async (body, key) => {
+    const answer = await post(shared.member, 'list', body)
+    expect([answer.status, answer.body.issues[0].path]).toEqual([400, [key]])
+  })
+})
+
+const shared = await app.account()

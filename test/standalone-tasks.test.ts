@@ -1,0 +1,236 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { sql } from '../src/db.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { NOW, sorted, taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord, told, subscribersOf } = taskSupport(app)
+beforeEach(() => app.setClock(NOW))
+
+const create = (caller: Caller, body: object) => app.as(caller).post('/api/tasks/create', body)
+
+describe('a standalone task', () => {
+  it('is on nothing, and by default the caller’s', async () => {
+    const { member, keys } = await app.account()
+    const { status, body } = await create(keys.personal, { title: 'Breathe' })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      space_id: null,
+      table_id: null,
+      record_id: null,
+      creator_user_id: member.id,
+      assignee_user_id: member.id,
+    })
+    expect((await app.as(member).get(`/api/task/${body.id}/get`)).body).toMatchObject({
+      table_name: null,
+      record_title: null,
+      subscribers: [member.id],
+      subscribed: true,
+    })
+    expect(await app.as(member).rpc.tasks.create.mutate({ title: 'Breathe' })).toMatchObject({ ...body, id: expect.any(Number) })
+  })
+
+  it('is out of reach for account keys', async () => {
+    const { member, keys, owner } = await app.account()
+    const { body: task } = await create(member, { title: 'Breathe', assignee_user_id: owner.id })
+    const as = app.as(keys.account)
+    const answers = [
+      await as.post('/api/tasks/create', { title: '' }),
+      await as.post('/api/tasks/list'),
+      await as.post('/api/tasks/badgeCount'),
+      await as.get(`/api/task/${task.id}/get`),
+      await as.post(`/api/task/${task.id}/markDone`),
+      await as.post(`/api/task/${task.id}/comments/create`, { content: 'x' }),
+    ]
+    for (const { status, body } of answers) expect([status, body.message]).toEqual([403, 'Task is not on a record'])
+    expect((await app.as(keys.accountReadOnly).post('/api/tasks/create', {})).body.message).toBe('API key is read-only')
+    expect((await app.as(keys.accountOtherSpace).get(`/api/task/${task.id}/get`)).body.message).toBe('Task is not on a record')
+    expect((await app.as(null).post('/api/tasks/list')).status).toBe(401)
+  })
+
+  it('is seen by creator, assignee and subscribers, and a mention makes a subscriber', async () => {
+    const { member, viewer, admin, owner, outsider } = await app.account()
+    const { body: task } = await create(member, { title: 'Breathe', assignee_email: viewer.email })
+    const see = async (caller: Caller) => (await app.as(caller).get(`/api/task/${task.id}/get`)).status
+    for (const person of [member, viewer]) expect(await see(person)).toBe(200)
+    for (const person of [admin, owner, outsider]) expect(await see(person)).toBe(403)
+    await app.as(viewer).post(`/api/task/${task.id}/comments/create`, { content: `@{${admin.id}:Ada} @{${outsider.id}:Sam}` })
+    expect(await see(admin)).toBe(200)
+    expect(await see(outsider)).toBe(403)
+    expect((await told(admin.id)).map(({ event_type }) => event_type)).toEqual(['task.comment.mention'])
+    // Who only follows may comment, but not change it.
+    expect((await app.as(admin).post(`/api/task/${task.id}/comments/create`, { content: 'x' })).status).toBe(200)
+    for (const verb of ['markDone', 'delete']) expect((await app.as(admin).post(`/api/task/${task.id}/${verb}`)).status).toBe(403)
+    expect((await app.as(viewer).post(`/api/task/${task.id}/markDone`)).body.ok).toBe(true)
+    expect((await app.as(viewer).post(`/api/task/${task.id}/delete`)).body).toEqual({ ok: true })
+  })
+
+  it('is assigned to people who share a space with the caller', async () => {
+    const account = await app.account()
+    const { id, owner, member, viewer, outsider } = account
+    const apart = await app.person(id, 'Paul Apart')
+    await app.makeSpace(id, owner.id, { [apart.id]: 'member' })
+    const assign = async (caller: Caller, assignee: { id: number }) => {
+      const { status, body } = await create(caller, { title: 'Breathe', assignee_user_id: assignee.id })
+      return status === 200 ? body.assignee_user_id : [status, body.message]
+    }
+    expect(await assign(member, viewer)).toBe(viewer.id)
+    expect(await assign(member, owner)).toBe(owner.id)
+    expect(await assign(owner, apart)).toBe(apart.id)
+    expect(await assign(apart, owner)).toBe(owner.id)
+    for (const stranger of [apart, outsider])
+      expect(await assign(member, stranger)).toEqual([400, 'assignee_user_id: shares no space with you'])
+    const alone = await app.person(id, 'Lone Wolf')
+    expect(await assign(alone, alone)).toBe(alone.id)
+  })
+
+  it('has the caller or the assignee as its assigner', async () => {
+    const { member, viewer, admin } = await app.account()
+    const body = { title: 'Breathe', assignee_user_id: viewer.id }
+    const given = await create(member, { ...body, assigner_user_id: viewer.id })
+    expect(given.body).toMatchObject({ creator_user_id: viewer.id, assignee_user_id: viewer.id })
+    expect(await subscribersOf(given.body.id)).toEqual([viewer.id])
+    expect(await subscribersOf((await create(member, body)).body.id)).toEqual(sorted(member.id, viewer.id))
+    expect((await create(member, { ...body, assigner_user_id: admin.id })).body.message).toBe(
+      'assigner_user_id: must be the caller or the assignee',
+    )
+  })
+
+  it('is given away only to people who share a space with whoever does it', async () => {
+    const { member, viewer, outsider } = await app.account()
+    const { body: task } = await create(member, { title: 'Breathe' })
+    const update = (body: object) => app.as(member).post(`/api/task/${task.id}/update`, body)
+    expect((await update({ assignee_user_id: outsider.id })).body.message).toBe('assignee_user_id: shares no space with you')
+    expect((await update({ assignee_user_id: viewer.id })).body.assignee_user_id).toBe(viewer.id)
+    expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
+  })
+
+  it.each<[object, string]>([
+    [{}, 'title: is required'],
+    [{ title: 'x', due_time: '10:00' }, 'due_time: needs due_date'],
+    [{ title: 'x', table_id: 1 }, 'table_id: is not a known key'],
+  ])('refuses %j', async (body, message) => {
+    const answer = await create(shared.member, body)
+    expect([answer.status, answer.body.message]).toEqual([400, message])
+  })
+})
+
+describe('the caller’s tasks', () => {
+  it('come in three tabs, on records or not', async () => {
+    const account = await onRecord()
+    const { member, viewer, admin } = account
+    await create(member, { title: 'Own' })
+    await create(member, { title: 'Given away', assignee_user_id: viewer.id })
+    await create(viewer, { title: 'Received', assignee_user_id: member.id })
+    await create(viewer, { title: 'Of another' })
+    await account.create(member, { title: 'On a record', due_date: '2026-04-01' })
+    const { body: followed } = await account.create(admin, { title: 'Followed' })
+    await app.as(member).post(`/api/task/${followed.id}/subscribe`)
+    const titles = async (body?: object) => {
+      const answer = await app.as(member).post('/api/tasks/list', body)
+      return [answer.headers.get('x-total-count'), ...answer.body.map(({ title }: { title: string }) => title)]
+    }
+    expect(await titles()).toEqual(['3', 'On a record', 'Own', 'Received'])
+    expect(await titles({ tab: 'my' })).toEqual(['3', 'On a record', 'Own', 'Received'])
+    expect(await titles({ tab: 'delegated' })).toEqual(['1', 'Given away'])
+    expect(await titles({ tab: 'all' })).toEqual(['5', 'On a record', 'Own', 'Given away', 'Received', 'Followed'])
+    expect(await titles({ tab: 'all', limit: 2, offset: 3 })).toEqual(['5', 'Received', 'Followed'])
+    const { rows, total } = await app.as(account.keys.personal).rpc.tasks.list.query({ tab: 'delegated' })
+    expect([total, rows.map(({ title }) => title)]).toEqual([1, ['Given away']])
+  })
+
+  it('leave out done ones, unless asked for', async () => {
+    const { member, keys } = await app.account()
+    const { body: task } = await create(member, { title: 'Own' })
+    await app.as(member).post(`/api/task/${task.id}/markDone`)
+    expect((await app.as(keys.personal).post('/api/tasks/list', {})).body).toEqual([])
+    expect((await app.as(keys.personal).post('/api/tasks/list', { include_done: true })).body).toHaveLength(1)
+  })
+
+  it('are searched by all words, in title and details, ignoring case', async () => {
+    const { member } = await app.account()
+    await create(member, { title: 'Ruf ÄRZTE an', details: 'wegen 100% der Daten' })
+    await create(member, { title: 'Call doctors' })
+    const found = async (search: string) =>
+      (await app.as(member).post('/api/tasks/list', { search })).body.map(({ title }: { title: string }) => title)
+    expect(await found('ärzte DATEN')).toEqual(['Ruf ÄRZTE an'])
+    expect(await found('ärzte doctors')).toEqual([])
+    expect(await found('100%')).toEqual(['Ruf ÄRZTE an'])
+    expect(await found('c%l')).toEqual([])
+    expect(await found(' _ ')).toEqual([])
+    expect(await found('  ')).toHaveLength(2)
+  })
+
+  it('leave out tables that the caller can no longer read', async () => {
+    const account = await onRecord()
+    const { member, space } = account
+    await account.create(member, { title: 'On a record', due_date: '2026-03-30' })
+    await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
+    expect((await app.as(member).post('/api/tasks/list', { tab: 'all' })).body).toEqual([])
+    expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
+  })
+
+  it.each([
+    [{ tab: 'theirs' }, 'tab'],
+    [{ search: 5 }, 'search'],
+    [{ include_done: 'yes' }, 'include_done'],
+    [{ limit: 'ten' }, 'limit'],
+    [{ status: 'open' }, 'status'],
+  ])('refuse %j', async (body, key) => {
+    const answer = await app.as(shared.member).post('/api/tasks/list', body)
+    expect([answer.status, answer.body.issues[0].path]).toEqual([400, [key]])
+  })
+})
+
+describe('the badge', () => {
+  it('counts by the local day of the caller, and timed tasks as instants', async () => {
+    // In Apia it is 31 March, 22:30; the day ends at 11:00 UTC.
+    const { member, viewer } = await app.account({ timezone: 'Pacific/Apia' })
+    app.setClock(new Date('2026-03-31T09:30:00Z'))
+    const badge = async () => (await app.as(member).post('/api/tasks/badgeCount')).body
+    const add = async (due: object, expected: { count: number; overdue: number }) => {
+      await create(member, { title: 'x', ...due })
+      expect(await badge(), JSON.stringify(due)).toEqual(expected)
+    }
+    expect(await badge()).toEqual({ count: 0, overdue: 0 })
+    await add({}, { count: 0, overdue: 0 })
+    await add({ due_date: '2026-03-31' }, { count: 1, overdue: 0 })
+    await add({ due_date: '2026-03-30' }, { count: 2, overdue: 1 })
+    await add({ due_date: '2026-04-01' }, { count: 2, overdue: 1 })
+    await add({ due_date: '2026-03-31', due_time: '09:29:59' }, { count: 3, overdue: 2 })
+    await add({ due_date: '2026-03-31', due_time: '09:30' }, { count: 4, overdue: 2 })
+    await add({ due_date: '2026-03-31', due_time: '10:59:59' }, { count: 5, overdue: 2 })
+    await add({ due_date: '2026-03-31', due_time: '11:00' }, { count: 5, overdue: 2 })
+    await add({ due_date: '2026-03-30', assignee_user_id: viewer.id }, { count: 5, overdue: 2 })
+    expect(await app.as(member).rpc.tasks.badgeCount.query()).toEqual({ count: 5, overdue: 2 })
+    expect((await app.as(member).post('/api/notifications/unreadCount')).body).toEqual({ unread: 0, tasksDue: 5 })
+    const { body } = await app.as(member).post('/api/tasks/list', {})
+    await app.as(member).post(`/api/task/${body[0].id}/markDone`)
+    expect((await badge()).count).toBe(4)
+  })
+
+  it('takes a day of 23 hours for what it is', async () => {
+    const { member } = await app.account({ timezone: 'Europe/Berlin' })
+    app.setClock(new Date('2026-03-29T10:00:00Z'))
+    await create(member, { title: 'x', due_date: '2026-03-29', due_time: '21:59:59' })
+    await create(member, { title: 'x', due_date: '2026-03-29', due_time: '22:00' })
+    expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 1, overdue: 0 })
+  })
+})
+
+describe('with personal keys shut out', async () => {
+  const closed = await testApp({ PERSONAL_KEYS_ON_STANDALONE_TASKS: 'false' })
+  const { keys, member } = await closed.account()
+
+  it('every key is refused, and a session is not', async () => {
+    for (const key of [keys.personal, keys.account])
+      for (const path of ['list', 'create', 'badgeCount']) {
+        const { status, body } = await closed.as(key).post(`/api/tasks/${path}`, { title: 'x' })
+        expect([status, path, body.code]).toEqual([403, path, 'FORBIDDEN'])
+      }
+    expect((await closed.as(keys.personal).post('/api/tasks/list')).body.message).toBe('API endpoint not available to API keys')
+    expect((await closed.as(member).post('/api/tasks/create', { title: 'x' })).status).toBe(200)
+  })
+})
+
+const shared = await app.account()
