@@ -33,6 +33,8 @@ export const pathOf = ({ path }: Operation, ids: Ids) =>
 /** A caller of this account that the operation admits, of the strongest kind. */
 export function callerFor({ meta }: Operation, account: TestAccount): Caller {
   const callers = meta.access.callers as readonly string[]
+  // Off a record, account keys are refused by the target: `Task is not on a record`.
+  if (meta.access.target?.label === 'standalone-tasks') return account.owner
   if (callers.includes('account')) return account.keys.account
   if (callers.includes('session')) return account.owner
   return callers.includes('personal') ? account.keys.personal : null
@@ -64,8 +66,8 @@ export async function callRpc(as: As, operation: Operation, ids: Ids, input: Rec
 /** Real ids in the account for everything that a path can name. Grows with the API: a name that is missing fails the tests. */
 export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<string, Ids>> {
   const as = app.as(account.owner)
-  const made = async (path: string, body: unknown) => {
-    const answer = await as.post(path, body)
+  const made = async (path: string, body: unknown, caller: Caller = account.owner) => {
+    const answer = await app.as(caller).post(path, body)
     if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
     return answer.body as { id: number }
   }
@@ -87,7 +89,15 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     record_id: record.id,
     field_id: 'stage',
   }
-  return { shared }
+  // By the callers that `callerFor` gives: a comment is edited by its author, a notification read by whom it tells.
+  const task = await made(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Call' }, account.keys.personal)
+  const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
+  const notifications = await as.post('/api/notifications/list')
+  return {
+    shared,
+    tasks: { task_id: task.id, comment_id: comment.id },
+    notifications: { id: notifications.body[0].id },
+  }
 }
 
 /** The ids that this operation takes. */
