@@ -19,7 +19,7 @@ export type Parsed =
   | { kind: 'wrong'; reason: string }
 
 /** Values that a list may hold (contract.md §1). */
-const MAX_VALUES = 1_000
+export const MAX_VALUES = 1_000
 
 const EMPTY: Parsed = { kind: 'cell', cell: null }
 const cell = (value: Cell): Parsed => ({ kind: 'cell', cell: value })

@@ -1,6 +1,7 @@
 /** The statements that write and read records as they are stored. */
 import { recordsOf } from '../access.ts'
 import { type Database, ident, join, raw, type Sql, sql } from '../db.ts'
+import type { Scope } from '../scope.ts'
 import { COLUMN_TYPES, type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
 import { formatInstant } from '../time.ts'
 import type { Cell } from './cells.ts'
@@ -14,6 +15,8 @@ interface Change {
   /** Null when nobody does it: a job or a script. */
   userId: number | null
 }
+
+export const changeBy = ({ now, actor }: Scope): Change => ({ now, userId: actor.userId || null })
 
 /** The record as it is stored; undefined when it is gone. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {

@@ -1,16 +1,17 @@
 import { recordsOf } from '../access.ts'
 import { sql } from '../db.ts'
-import { conflict, notFound, sqlState, unavailable } from '../errors.ts'
+import { conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import { dropFiles, type FileEntry, holdFiles } from '../stored-files.ts'
-import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import { holdFiles } from '../stored-files.ts'
 import { recordsDeleted } from '../tables/dependents.ts'
 import { ownFields, type TableDef, titleField } from '../tables/fields.ts'
 import type { RecordRef, TableRef } from '../trpc.ts'
-import { type Cells, type Draft, readDrafts } from './drafts.ts'
+import { type Draft, readDrafts } from './drafts.ts'
+import { pathsIn, updateCells } from './file-cells.ts'
 import { lookupsOf, present } from './present.ts'
-import { insertRows, readRow, type StoredRow, updateRow } from './rows.ts'
+import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
+import { STALE, withDefinition } from './with-definition.ts'
 
 /** @throws AppError 404 when it has just been deleted */
 export async function get(scope: Scope, table: TableRef, record: RecordRef): Promise<DataRecord> {
@@ -65,7 +66,7 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
   const { db, expectedVersion } = scope
   return withDefinition(scope, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(scope, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
-    const changed = cells.size ? await change(scope, definition, record.id, cells) : undefined
+    const changed = cells.size ? await updateCells(scope, definition, record.id, cells) : undefined
     if (changed) return presentOne(scope, definition, changed)
 
     const present = await readRow(db, definition, record.id)
@@ -74,34 +75,6 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
       throw conflict('The record has changed since', { current: await presentOne(scope, definition, present) })
     return cells.size ? STALE : presentOne(scope, definition, present)
   })
-}
-
-function change(scope: Scope, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
-  const { db, now, transaction, expectedVersion: expected } = scope
-  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(scope), expected })
-  if (!ownFields(table).some(({ id, type }) => type === 'file' && cells.has(id))) return write()
-  return transaction(async () => {
-    const held = pathsIn(table, cells)
-    await holdFiles(db, held)
-    // Locked, so that of two changes at once the later one sees the files that the earlier one put there.
-    await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
-    const before = await readRow(db, table, recordId)
-    const row = await write()
-    const present = new Set(row && pathsIn(table, new Map(Object.entries(row)) as Cells))
-    if (before && row) {
-      const gone = pathsIn(table, new Map(Object.entries(before)) as Cells).filter((path) => !present.has(path))
-      await dropFiles(db, gone, now)
-    }
-    return row
-  })
-}
-
-const changeBy = ({ now, actor }: Scope) => ({ now, userId: actor.userId || null })
-
-/** The files that the cells hold, each once. */
-function pathsIn(table: TableDef, cells: Cells): string[] {
-  const files = table.fields.flatMap(({ id, type }) => (type === 'file' ? ((cells.get(id) ?? []) as FileEntry[]) : []))
-  return [...new Set(files.map(({ path }) => path))]
 }
 
 /**
@@ -150,29 +123,4 @@ async function presentAll({ db }: Scope, table: TableDef, rows: readonly StoredR
     created_at: row.created_at,
     updated_at: row.updated_at,
   }))
-}
-
-/** Answered by work that found the table changed since its definition was read. */
-const STALE = Symbol('the definition is stale')
-
-/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table. */
-const CHANGED = new Set(['0A000', '42703', '42P01'])
-const ATTEMPTS = 3
-
-/** Works with the table's definition, and once more with a newer one when the table is changed meanwhile (design.md §3). */
-async function withDefinition<T>(scope: Scope, table: TableRef, work: (definition: TableDef) => Promise<T | typeof STALE>): Promise<T> {
-  const { db } = scope
-  let definition: TableDef | undefined = await tableDefinition(db, table)
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    try {
-      const result = await work(definition)
-      if (result !== STALE) return result as T
-    } catch (error) {
-      // After an error a transaction can only be given up.
-      if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
-    }
-    definition = (await tableDefinitions(db, [table.id])).get(table.id)
-    if (!definition) throw notFound('Table')
-  }
-  throw unavailable('The table is being changed, please try again')
 }

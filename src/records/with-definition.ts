@@ -1,0 +1,32 @@
+import { notFound, sqlState, unavailable } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import type { TableDef } from '../tables/fields.ts'
+
+/** Answered by work that found the table changed since its definition was read. */
+export const STALE = Symbol('the definition is stale')
+
+/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table. */
+const CHANGED = new Set(['0A000', '42703', '42P01'])
+const ATTEMPTS = 3
+
+/** Works with the table's definition, and once more with a newer one when the table is changed meanwhile (design.md §3). */
+export async function withDefinition<T>(
+  { db }: Scope,
+  table: { id: number; version: number },
+  work: (definition: TableDef) => Promise<T | typeof STALE>,
+): Promise<T> {
+  let definition: TableDef | undefined = await tableDefinition(db, table)
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    try {
+      const result = await work(definition)
+      if (result !== STALE) return result as T
+    } catch (error) {
+      // After an error a transaction can only be given up.
+      if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
+    }
+    definition = (await tableDefinitions(db, [table.id])).get(table.id)
+    if (!definition) throw notFound('Table')
+  }
+  throw unavailable('The table is being changed, please try again')
+}
