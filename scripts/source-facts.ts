@@ -1,0 +1,132 @@
+/** What the house rules want to know of a source file, read off the compiler's own syntax tree: no guessing by regular expressions. */
+import { dirname, posix } from 'node:path'
+// Exactly pinned, because TypeScript 7 calls this door to its parser unstable; test/unit/house.test.ts tells when it changes.
+import {
+  isArrowFunction,
+  isCallExpression,
+  isElementAccessExpression,
+  isExportDeclaration,
+  isFunctionDeclaration,
+  isFunctionExpression,
+  isIfStatement,
+  isImportDeclaration,
+  isImportTypeNode,
+  isLiteralTypeNode,
+  isMethodDeclaration,
+  isNoSubstitutionTemplateLiteral,
+  isPropertyAccessExpression,
+  isStringLiteral,
+  isTaggedTemplateExpression,
+  isTemplateExpression,
+  type Node,
+  type SourceFile,
+  SyntaxKind,
+} from 'typescript/unstable/ast'
+import { createVirtualFileSystem } from 'typescript/unstable/fs'
+import { API } from 'typescript/unstable/sync'
+
+/** Something on a line, counted from 1. */
+interface At {
+  line: number
+}
+
+export interface SourceFacts {
+  /** From the root of the tree, such as src/tasks/router.ts. */
+  path: string
+  lines: number
+  /** `to` is a path from the root for a file of ours, else the package. Imports of types count. */
+  imports: (At & { to: string })[]
+  /** `tx.task.update` of `tx.task.update({…})`. */
+  calls: (At & { callee: string })[]
+  /** Strings and templates, `?` for what is put in. */
+  texts: (At & { text: string })[]
+  /** Tags of tagged templates. */
+  tags: (At & { tag: string })[]
+  ifs: At[]
+  /** Functions that stand in the file itself, and their length in lines. */
+  functions: (At & { name: string; lines: number })[]
+}
+
+const ROOT = '/house'
+/** Only syntax is wanted: nothing is resolved, so no library is read. */
+const CONFIG = { compilerOptions: { noLib: true, noResolve: true, noEmit: true, allowImportingTsExtensions: true, types: [] } }
+
+/** Reads the facts. @param files texts by path from the root of the tree @throws Error when a file cannot be parsed */
+export function readFacts(files: Record<string, string>): SourceFacts[] {
+  const inMemory = Object.fromEntries(Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]))
+  const config = `${ROOT}/tsconfig.json`
+  const api = new API({
+    cwd: ROOT,
+    fs: createVirtualFileSystem({ ...inMemory, [config]: JSON.stringify({ ...CONFIG, files: Object.keys(inMemory) }) }),
+  })
+  try {
+    const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)
+    return Object.keys(files).map((path) => {
+      const file = project?.program.getSourceFile(`${ROOT}/${path}`)
+      if (!file) throw new Error(`${path} could not be parsed`)
+      return factsOf(path, file)
+    })
+  } finally {
+    api.close()
+  }
+}
+
+function factsOf(path: string, file: SourceFile): SourceFacts {
+  const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1
+  const at = (node: Node) => lineOf(node.getStart(file))
+  const facts: SourceFacts = { path, lines: lineCount(file.text), imports: [], calls: [], texts: [], tags: [], ifs: [], functions: [] }
+
+  function visit(node: Node): void {
+    const imported = importedBy(node)
+    if (imported) facts.imports.push({ line: at(node), to: resolved(path, imported) })
+    const callee = isCallExpression(node) ? nameOf(node.expression) : undefined
+    if (callee) facts.calls.push({ line: at(node), callee })
+    const text = textOf(node)
+    if (text !== undefined) facts.texts.push({ line: at(node), text })
+    if (isTaggedTemplateExpression(node)) facts.tags.push({ line: at(node), tag: nameOf(node.tag) ?? '' })
+    if (isIfStatement(node)) facts.ifs.push({ line: at(node) })
+    node.forEachChild(visit)
+  }
+  visit(file)
+
+  for (const statement of file.statements) noteFunctions(statement)
+  function noteFunctions(node: Node): void {
+    if (isFunction(node)) {
+      const name = (node as { name?: Node }).name ?? (node.parent as { name?: Node } | undefined)?.name
+      facts.functions.push({ name: name?.getText(file) ?? 'a function', line: at(node), lines: lineOf(node.end) - at(node) + 1 })
+    } else node.forEachChild(noteFunctions)
+  }
+  return facts
+}
+
+const isFunction = (node: Node) =>
+  isFunctionDeclaration(node) || isArrowFunction(node) || isFunctionExpression(node) || isMethodDeclaration(node)
+
+const lineCount = (text: string) => text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+
+/** The module of an import in any form: a statement, a re-export, `import('…')`, a type `import('…').Name`. */
+function importedBy(node: Node): string | undefined {
+  if (isImportDeclaration(node) || isExportDeclaration(node)) return literal(node.moduleSpecifier)
+  if (isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword) return literal(node.arguments[0])
+  if (isImportTypeNode(node) && isLiteralTypeNode(node.argument)) return literal(node.argument.literal)
+  return undefined
+}
+
+const literal = (node: Node | undefined) => (node && isStringLiteral(node) ? node.text : undefined)
+
+function resolved(from: string, specifier: string): string {
+  return specifier.startsWith('.') ? posix.join(dirname(from), specifier) : specifier
+}
+
+/** `a.b.c` and `a['b'].c` as text; undefined for what has no such name. */
+function nameOf(node: Node): string | undefined {
+  if (isPropertyAccessExpression(node)) return `${nameOf(node.expression) ?? ''}.${node.name.text}`
+  if (isElementAccessExpression(node)) return `${nameOf(node.expression) ?? ''}.${literal(node.argumentExpression) ?? ''}`
+  return node.kind === SyntaxKind.Identifier ? (node as Node & { text: string }).text : undefined
+}
+
+function textOf(node: Node): string | undefined {
+  if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text
+  if (isTemplateExpression(node)) return [node.head.text, ...node.templateSpans.map((span) => span.literal.text)].join(' ? ')
+  return undefined
+}

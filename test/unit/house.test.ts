@@ -1,0 +1,140 @@
+/** The law of the tree, tried on small trees. */
+import { globSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { findings } from '../../scripts/house-rules.ts'
+import { readFacts } from '../../scripts/source-facts.ts'
+
+const SCHEMA = `model Task {
+  id Int @id
+  @@map("tasks")
+}
+model ApiKey {
+  id Int @id
+  @@map("api_keys")
+}
+`
+
+/** What is found in a tree, as `path:line what`. */
+function found(files: Record<string, string>, schema = SCHEMA): string[] {
+  return findings(readFacts(files), schema).map(({ path, line, what }) => `${path}${line ? `:${line}` : ''} ${what}`)
+}
+
+describe('the law of the tree', () => {
+  it('finds nothing in a feature that keeps it', () => {
+    const tree = {
+      'src/db.ts': 'export const sql = String.raw',
+      'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
+      'src/tasks/service.ts':
+        "import { sql } from '../db.ts'\nexport const mark = (scope, id) => { if (id) return scope.db.query(sql`update tasks set status = 'done'`) }",
+      'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
+      'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
+      'src/main.ts': 'process.exit(0)',
+      'src/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
+    }
+    expect(found(tree)).toEqual([])
+  })
+
+  it.each([
+    ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts a barrel'],
+    ['a folder that is no feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is no feature'],
+    ['a folder within a feature', { 'src/tasks/parts/a.ts': '' }, 'src/tasks/parts/a.ts a folder within a feature'],
+    ['a name that says nothing', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
+    ['a name in another form', { 'src/tasks/savedView.ts': '' }, 'src/tasks/savedView.ts the name savedView.ts'],
+    ['an if in a router', { 'src/tasks/router.ts': '\nif (1) {}' }, 'src/tasks/router.ts:2 an `if` in a router'],
+    ['a query in a router', { 'src/tasks/router.ts': 'const a = sql`select 1`' }, 'src/tasks/router.ts:1 a query in a router'],
+    ['the database in a router', { 'src/tasks/router.ts': "import '../db.ts'" }, 'src/tasks/router.ts:1 a query in a router'],
+    [
+      'Prisma in a schema',
+      { 'src/tasks/schema.ts': "import type { Task } from '../../generated/prisma/client.ts'" },
+      'src/tasks/schema.ts:1 rows in a schema',
+    ],
+    ['a query in a policy', { 'src/tasks/policy.ts': 'sql`select 1`' }, 'src/tasks/policy.ts:1 a query in a policy'],
+    ['HTTP in a service', { 'src/tasks/service.ts': "import 'fastify'" }, 'src/tasks/service.ts:1 fastify in a service'],
+    ['a write among reads', { 'src/tasks/queries.ts': 'sql`delete from tasks`' }, 'src/tasks/queries.ts:1 a write among the reads'],
+    ['a long job', { 'src/tasks/jobs.ts': `function sweep() {${'\n'.repeat(12)}}` }, 'src/tasks/jobs.ts:1 sweep has 13 lines'],
+    ['date-fns elsewhere', { 'src/tasks/due.ts': "import 'date-fns-tz'" }, 'src/tasks/due.ts:1 imports date-fns-tz'],
+    ['another exit', { 'src/app.ts': 'process.exit(1)' }, 'src/app.ts:1 ends the process'],
+    ['the console', { 'src/tasks/due.ts': "console.warn('x')" }, 'src/tasks/due.ts:1 writes to the console'],
+    ['a file of more than 300 lines', { 'src/html.ts': '\n'.repeat(301) }, 'src/html.ts 301 lines'],
+  ])('finds %s', (_, tree, expected) => {
+    expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
+  })
+
+  it.each([
+    ['a statement', "import { a } from '../email/b.ts'"],
+    ['a type', "import type { a } from '../email/b.ts'"],
+    ['a type in braces', "import { type a } from '../email/b.ts'"],
+    ['an effect', "import '../email/b.ts'"],
+    ['a re-export', "export * from '../email/b.ts'"],
+    ['a dynamic import', "const b = await import('../email/b.ts')"],
+    ['a type query', "type B = import('../email/b.ts').B"],
+  ])('sees an upward import written as %s', (_, line) => {
+    expect(found({ 'src/tasks/a.ts': line, 'src/email/b.ts': '' })).toEqual(['src/tasks/a.ts:1 tasks imports src/email/b.ts'])
+  })
+
+  it('takes no import from a comment, a string or a template', () => {
+    const text =
+      "// import '../email/b.ts'\nconst a = \"import '../email/b.ts'\"\nconst b = `import '../email/b.ts'`\nconst c = /import '..\\/email'/"
+    expect(found({ 'src/tasks/a.ts': text })).toEqual([])
+  })
+
+  it('keeps plumbing free of features, and everything free of the top pages', () => {
+    const tree = {
+      'src/rest.ts': "import './tasks/service.ts'",
+      'src/tasks/service.ts': "import '../router.ts'",
+      'src/router.ts': '',
+      'src/app.ts': "import './router.ts'\nimport './tasks/service.ts'",
+    }
+    expect(found(tree)).toEqual(['src/rest.ts:1 plumbing imports the feature tasks', 'src/tasks/service.ts:1 imports src/router.ts'])
+  })
+
+  it('names a cycle once, with its way', () => {
+    const tree = {
+      'src/tasks/a.ts': "import './b.ts'",
+      'src/tasks/b.ts': "import './c.ts'",
+      'src/tasks/c.ts': "import type { A } from './a.ts'",
+      'src/tasks/d.ts': "import './a.ts'",
+    }
+    expect(found(tree)).toEqual(['src/tasks/a.ts a cycle: tasks/a.ts → tasks/b.ts → tasks/c.ts → tasks/a.ts'])
+  })
+
+  it.each([
+    'tx.task.update({ where: { id } })',
+    'scope.db.prisma.task.deleteMany()',
+    'sql`insert into tasks (title) values (1)`',
+    'sql`with gone as (DELETE FROM "tasks" where id = 1 returning id) select id from gone`',
+    'sql`update tasks t set version = 2`',
+    "const text = 'update tasks set version = 1'",
+  ])('lets only the owner write: %s', (statement) => {
+    expect(found({ 'src/tasks/due.ts': statement })).toEqual([])
+    expect(found({ 'src/email/due.ts': statement })).toEqual(['src/email/due.ts:1 writes tasks'])
+  })
+
+  it.each(['sql`select id from tasks for update of tasks`', 'tx.task.findMany()', 'sql`insert into notes select * from tasks`'])(
+    'lets everybody read: %s',
+    (statement) => {
+      expect(found({ 'src/email/due.ts': statement })).toEqual([])
+    },
+  )
+
+  it('wants an owner for each table', () => {
+    expect(found({}, 'model Stamp {\n  id Int @id\n  @@map("stamps")\n}\n')).toEqual(['prisma/schema.prisma nobody owns the table stamps'])
+  })
+
+  it('only warns of a file between 300 and 350 lines', () => {
+    const isWarning = (lines: number) => findings(readFacts({ 'src/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
+    expect([isWarning(300), isWarning(301), isWarning(350), isWarning(351)]).toEqual([undefined, true, true, false])
+  })
+
+  it('teaches: each finding has a reason and a way out', () => {
+    for (const { why, instead } of findings(readFacts({ 'src/lib/index.ts': 'console.log(1)', 'src/app.ts': 'process.exit(1)' }), SCHEMA)) {
+      expect(why).toMatch(/\.$/)
+      expect(instead).toMatch(/\.$/)
+    }
+  })
+
+  it('can read every file that there is', () => {
+    const files = Object.fromEntries(globSync('{src,scripts,test}/**/*.ts').map((path) => [path, readFileSync(path, 'utf8')]))
+    expect(readFacts(files).flatMap(({ imports }) => imports).length).toBeGreaterThan(300)
+  })
+})
