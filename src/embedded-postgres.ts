@@ -26,6 +26,9 @@ const START_TIMEOUT_MS = 120_000
 /** Advisory locks in the database `postgres`: held shared by everybody who uses the server, exclusively by who stops it. */
 const PRESENCE_LOCK = 7_405_001
 const CREATE_LOCK = 7_405_002
+const PRESENCE_NAME = 'gridpost presence '
+/** Postgres may take a moment to notice that a process has been killed. */
+const GHOST_TIMEOUT_MS = 2_000
 
 export interface EmbeddedPostgresOptions {
   /** DATA_DIR; Postgres lives in `postgres` below it. */
@@ -174,7 +177,11 @@ class Presence {
 
   /** False while the server does not answer, or is being stopped by the last one that left. */
   async #connect(socketDir: string): Promise<boolean> {
-    const client = new Client({ ...connectionTo(socketDir, 'postgres'), keepAlive: true, application_name: 'gridpost presence' })
+    const client = new Client({
+      ...connectionTo(socketDir, 'postgres'),
+      keepAlive: true,
+      application_name: `${PRESENCE_NAME}${process.pid}`,
+    })
     client.on('error', () => {})
     try {
       await client.connect()
@@ -221,13 +228,27 @@ class Presence {
     if (!client) return
     try {
       await client.query('SELECT pg_advisory_unlock_shared($1)', [PRESENCE_LOCK])
-      // Whoever gets it exclusively was the last, and newcomers wait until the server is gone.
-      const { rows } = await client.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1) AS ok', [PRESENCE_LOCK])
-      if (rows[0]?.ok) await stopServer(this.#cluster)
+      if (await this.#isLast(client)) await stopServer(this.#cluster)
     } catch (error) {
       this.#cluster.log(`PostgreSQL could not be stopped: ${(error as Error).message}`)
     }
     await client.end().catch(() => {})
+  }
+
+  /** Whoever gets the lock exclusively was the last, and newcomers wait until the server is gone. */
+  async #isLast(client: Client): Promise<boolean> {
+    const deadline = Date.now() + GHOST_TIMEOUT_MS
+    while (Date.now() < deadline) {
+      const { rows } = await client.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1) AS ok', [PRESENCE_LOCK])
+      if (rows[0]?.ok) return true
+      const others = await client.query<{ name: string }>(
+        'SELECT application_name AS name FROM pg_stat_activity WHERE starts_with(application_name, $1) AND pid <> pg_backend_pid()',
+        [PRESENCE_NAME],
+      )
+      if (others.rows.some(({ name }) => isAlive(Number(name.slice(PRESENCE_NAME.length))))) return false
+      await sleep(POLL_MS)
+    }
+    return false
   }
 }
 

@@ -61,7 +61,7 @@ export function startServer(cluster: Cluster): StartingServer {
 
   const starting: StartingServer = { failure: undefined, mayRetry: false }
   const fail = (fallback: string) => {
-    const said = readFileSync(logFile).subarray(logOffset).toString()
+    const said = Buffer.from(readOrEmpty(logFile)).subarray(logOffset).toString()
     const [, fatal] = /(?:FATAL|PANIC):\s+(.*)/.exec(said) ?? []
     const reason =
       fatal ??

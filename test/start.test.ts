@@ -2,9 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
@@ -13,16 +14,21 @@ import { emptyDatabase } from './support/database.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
-const started: ChildProcess[] = []
+const started: Run[] = []
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'gridpost-start-'))
 })
 
 afterEach(async () => {
-  for (const npm of started.splice(0)) {
-    // Each has a process group of its own.
-    if (npm.exitCode === null && npm.signalCode === null && npm.pid) process.kill(-npm.pid, 'SIGKILL')
+  for (const { npm, ended } of started.splice(0)) {
+    try {
+      // It leads a process group of its own.
+      if (npm.pid) process.kill(-npm.pid, 'SIGKILL')
+    } catch {
+      // It has ended, as it should.
+    }
+    await ended
   }
   if (existsSync(postmasterPid())) await (await openEmbeddedPostgres({ dataDir }).catch(() => undefined))?.leave()
   rmSync(dataDir, { recursive: true, force: true })
@@ -41,14 +47,15 @@ function npmStart(environment: Record<string, string> = {}): Run {
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', ...environment }
   const npm = spawn('npm', ['start', '--silent'], { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-  started.push(npm)
   let output = ''
   for (const stream of [npm.stdout, npm.stderr]) {
     stream.on('data', (chunk) => {
       output += chunk
     })
   }
-  return { npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) }
+  const run = { npm, output: () => output, ended: once(npm, 'close').then(([code]) => code as number | null) }
+  started.push(run)
+  return run
 }
 
 /** Starts it and waits until it listens. */
@@ -144,17 +151,22 @@ test('a second service beside the first shares the database, and it stops with t
 
 test('a request under way is answered before the end', async () => {
   const service = await startService()
-  const logins = Array.from({ length: 5 }, () =>
-    fetch(`${service.url}/api/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ email: 'nobody@example.com', password: 'wrong' }),
-    }),
-  )
-  await new Promise((resolve) => setTimeout(resolve, 30))
+  const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong' })
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  const head = `POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  socket.write(head + body.slice(0, 10))
+  await sleep(500)
   service.npm.kill('SIGTERM')
-  expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401])
+  await sleep(500)
+  socket.write(body.slice(10))
+  await once(socket, 'end')
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /)
   await service.ended
+  await expectNothingLeft(service)
 })
 
 test('ROLE=worker works without listening', async () => {
