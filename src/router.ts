@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { authRouter } from './auth/router.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { emailOperations, mountEmail } from './email/routes.ts'
+import { mailDependent } from './email/service.ts'
 import { healthOperations } from './health.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
@@ -17,7 +18,7 @@ import { router } from './trpc.ts'
 import { viewDependent } from './views/field-use.ts'
 import { viewsRouter } from './views/router.ts'
 
-dependents.push(viewDependent)
+dependents.push(viewDependent, mailDependent)
 
 export const appRouter = router({
   auth: authRouter,

@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { insertEmail, patchEmail } from '../comments/emails.ts'
 import { sql } from '../db.ts'
-import { forgetFiles, keepFile } from '../files/mail.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
-import { tokenHash } from '../secrets.ts'
+import { newToken, tokenHash } from '../secrets.ts'
+import { type FileEntry, type FilePlace, holdFiles, insertFile } from '../stored-files.ts'
 import { formatInstant } from '../time.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { readHeaders, replyTokens, tokenOf } from './headers.ts'
 import type { ParsedMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
-import { hashesIn, lockThread, outboundMail, type StoredFile, type Thread } from './queries.ts'
+import { hashesIn, lockThread, outboundMail, type Thread } from './queries.ts'
 import type { IncomingMetadata, OutgoingMetadata, RecipientState } from './schema.ts'
 
 const Received = z.object({ id: z.int() })
@@ -72,18 +72,13 @@ export async function receive(scope: Scope, { id }: z.infer<typeof Received>): P
 async function deliverTo(scope: Scope, hash: Buffer, mail: ParsedMail): Promise<void> {
   const isAutomatic = mail.isAutomatic && !mail.report
   const files = await keepAttachments(scope, hash, mail)
-  const isKept = await scope.transaction(async () => {
+  await scope.transaction(async () => {
     const thread = await lockThread(scope.db, hash)
-    if (!thread || !(await isFirst(scope, thread, mail, isAutomatic))) return false
-    if (mail.report) {
-      await report(scope, thread, mail.report)
-      return false
-    }
-    if (isAutomatic && (await isLoop(scope, thread))) return false
+    if (!thread || !(await isFirst(scope, thread, mail, isAutomatic))) return
+    if (mail.report) return report(scope, thread, mail.report)
+    if (isAutomatic && (await isLoop(scope, thread))) return
     await comment(scope, thread, mail, files)
-    return true
   })
-  if (!isKept) await forgetFiles(scope, files)
 }
 
 /** Of the same message, posted twice at once, one gets the row (contract.md §6: the same message again is dropped). */
@@ -104,7 +99,7 @@ async function isLoop({ db, now }: Scope, { token_hash }: Thread): Promise<boole
 }
 
 /** The reply as a comment on the record of the mail that it answers. */
-async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachments: StoredFile[]): Promise<void> {
+async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachments: FileEntry[]): Promise<void> {
   const { db, now, settings } = scope
   const parent = await outboundMail(db, thread.comment_id)
   const recipients = parent?.metadata.recipients.map(({ email }) => email.toLowerCase()) ?? []
@@ -126,6 +121,10 @@ async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachmen
     authentication: mail.authentication,
     senderWasRecipient: recipients.includes(mail.from.email),
   }
+  await holdFiles(
+    db,
+    attachments.map(({ path }) => path),
+  )
   const id = await insertEmail(
     db,
     { ...thread, type: 'email_in', content: mail.visibleText, attachments, metadata },
@@ -137,15 +136,21 @@ async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachmen
   )
 }
 
-/** Bytes first, rows with the comment: bytes that no row names do no harm, a row without bytes would. */
-async function keepAttachments(scope: Scope, hash: Buffer, mail: ParsedMail): Promise<StoredFile[]> {
+/** Stores what is attached, held by nothing: a file that no comment comes to hold goes again (stored-files.ts). */
+async function keepAttachments({ db, storage, now }: Scope, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
   if (mail.report || !mail.attachments.length) return []
-  const [place] = await scope.db.query<{ account_id: number; space_id: number; table_id: number; record_id: number }>(
+  const [place] = await db.query<Required<Omit<FilePlace, 'task_id'>>>(
     sql`select account_id, space_id, table_id, record_id from reply_tokens where token_hash = ${hash}`,
   )
   if (!place) return []
-  const files: StoredFile[] = []
-  for (const attachment of mail.attachments) files.push(await keepFile(scope, place, attachment))
+  const files: FileEntry[] = []
+  for (const { name, type, content } of mail.attachments) {
+    const path = `${place.space_id}-${place.table_id}-${newToken(12)}-${name.replace(/[^\p{L}\p{N}._-]+/gu, '_').slice(-80)}`
+    const file = { name, path, size: content.byteLength, type, host: storage.host }
+    await storage.write(path, content)
+    await insertFile(db, place, file, { createdBy: null, now, isHeld: false })
+    files.push(file)
+  }
   return files
 }
 

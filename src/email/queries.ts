@@ -2,6 +2,7 @@
 import { recordsOf } from '../access.ts'
 import { type Database, ident, join, type Sql, sql } from '../db.ts'
 import { lookupsOf, present, type Row } from '../records/present.ts'
+import type { FileEntry } from '../stored-files.ts'
 import type { TableDef } from '../tables/fields.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingRequest } from './message.ts'
@@ -31,21 +32,6 @@ export async function sendingIntegration(
   return row
 }
 
-export interface StoredFile {
-  name: string
-  path: string
-  size: number
-  type: string
-  host: string
-}
-
-/** Files of the table among the paths, as they were stored. */
-export async function storedFiles(db: Database, table: { id: number; account_id: number }, paths: string[]): Promise<StoredFile[]> {
-  return db.query<StoredFile>(sql`
-    select name, path, size, type, host from stored_files
-    where path = any(${paths}) and account_id = ${table.account_id} and table_id = ${table.id} and dropped_at is null`)
-}
-
 /** A mail on its way, with what it needs to leave. */
 export interface OutboundMail {
   comment_id: number
@@ -60,7 +46,7 @@ export interface OutboundMail {
   attempts: number
   metadata: OutgoingMetadata
   content: string
-  attachments: StoredFile[]
+  attachments: FileEntry[]
   disable_pixel: boolean | null
   reply_as_envelope: boolean | null
   /** Null when the integration was deleted, or closed to the table. */

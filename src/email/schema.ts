@@ -12,7 +12,7 @@ const Domain = z
   .string()
   .max(253, 'must have at most 253 characters')
   .refine((text) => normalDomain(text) !== undefined, 'must be a domain, such as example.com')
-  .transform((text) => normalDomain(text) ?? '')
+  .overwrite((text) => normalDomain(text) ?? text)
 
 const Identity = z.strictObject({ name: HeaderText.max(200, 'must have at most 200 characters'), email: EmailAddress })
 

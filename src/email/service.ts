@@ -6,14 +6,16 @@ import { AppError, badInput, badInputs, notFound } from '../errors.ts'
 import { sanitizeHtml, textOfHtml } from '../html.ts'
 import type { Scope } from '../scope.ts'
 import { encrypt, newHexToken, newToken, tokenHash } from '../secrets.ts'
+import { type FileEntry, findFiles, holdFiles } from '../stored-files.ts'
 import { tableDefinition } from '../tables/definitions.ts'
+import type { Dependent } from '../tables/dependents.ts'
 import { ownFields } from '../tables/fields.ts'
 import { formatInstant } from '../time.ts'
 import type { RecordRef, TableRef } from '../trpc.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { sendEmail } from './delivery.ts'
 import { type MailTokens, type OutgoingRequest, resolved, tokensContext, withSignature } from './message.ts'
-import { readRecord, type StoredFile, sendingIntegration, storedFiles } from './queries.ts'
+import { readRecord, sendingIntegration } from './queries.ts'
 import {
   MAX_RECIPIENTS,
   type NewEmail,
@@ -52,6 +54,10 @@ export async function send(scope: Scope, table: TableRef, record: RecordRef, inp
 
   return scope.transaction(async () => {
     const content = withSignature(request.body, request.signature)
+    await holdFiles(
+      db,
+      attachments.map(({ path }) => path),
+    )
     const id = await insertEmail(db, { ...place, type: 'email_out', content, attachments, metadata }, actor, now)
     await db.execute(sql`
       with token as (
@@ -82,7 +88,7 @@ export async function preview(scope: Scope, table: TableRef, record: RecordRef, 
 }
 
 /** The rules that need the database. */
-async function accept(scope: Scope, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: StoredFile[] }> {
+async function accept(scope: Scope, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: FileEntry[] }> {
   const recipients = recipientsOf(input)
   const integration = await sendingIntegration(scope.db, table, input.smtpIntegrationId)
   if (!integration) throw notFound('SMTP integration')
@@ -116,29 +122,22 @@ async function signatureOf({ db, actor }: Scope, id: number): Promise<string> {
 }
 
 /** What was stored counts, not what the caller says of it. */
-async function attachmentsOf({ db }: Scope, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<StoredFile[]> {
-  if (!given.length) return []
+async function attachmentsOf({ db }: Scope, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
+  const paths = given.map(({ path }) => path)
   const prefix = `${table.space_id}-${table.id}-`
-  const files = new Map(
-    (
-      await storedFiles(
-        db,
-        table,
-        given.map(({ path }) => path),
-      )
-    ).map((file) => [file.path, file]),
-  )
-  const issues = given.flatMap(({ path }, index) =>
-    !path.startsWith(prefix)
-      ? [{ path: ['attachments', index, 'path'], message: `must begin with ${prefix}` }]
+  const files = await findFiles(db, { account_id: table.account_id, table_id: table.id }, paths)
+  const issues = paths.flatMap((path, index) => {
+    const problem = !path.startsWith(prefix)
+      ? `must begin with ${prefix}`
       : !files.has(path)
-        ? [{ path: ['attachments', index, 'path'], message: 'is no stored file of this table' }]
-        : [],
-  )
+        ? 'is no stored file of this table'
+        : undefined
+    return problem ? [{ path: ['attachments', index, 'path'], message: problem }] : []
+  })
   if (issues.length) throw badInputs(issues)
   const total = [...files.values()].reduce((sum, { size }) => sum + size, 0)
   if (total > MAX_ATTACHMENT_BYTES) throw badInput('attachments', 'must have at most 25 MB in all')
-  return given.flatMap(({ path }) => files.get(path) ?? [])
+  return [...files.values()]
 }
 
 function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {
@@ -184,4 +183,18 @@ export const emailTarget: Target<{ comment_id: number; space_id: number; member_
 export async function opens({ db }: Scope, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
   const rows = await db.query<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
   return { rows, total: rows.length }
+}
+
+// ── deleting ────────────────────────────────────────────────────────────────
+
+/** What mail has left beside the comments goes with its records; replies to them lead nowhere from now on. */
+export const mailDependent: Dependent = {
+  async onRecordsDeleted({ db }, tableId, recordIds) {
+    const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
+    await db.execute(sql`
+      with mails as (delete from outbound_emails where ${ofRecords} returning comment_id),
+        tokens as (delete from reply_tokens where ${ofRecords} returning token_hash),
+        openings as (delete from email_opens o using mails m where o.comment_id = m.comment_id)
+      delete from inbound_deliveries d using tokens t where d.token_hash = t.token_hash`)
+  },
 }
