@@ -8,7 +8,7 @@ import { type Opened, openDeps } from './deps.ts'
 import { type Catcher, mountCatcher, startCatcher } from './email/catcher.ts'
 import { EmbeddedPostgresError } from './embedded-postgres.ts'
 import { MigrationError } from './migrations.ts'
-import { noteRunning, readRunning } from './running.ts'
+import { noteRunning, readRunning, urlOf } from './running.ts'
 import type { Deps } from './scope.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 import { startWork } from './work.ts'
@@ -97,12 +97,6 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings
 async function openCatcher(dataDir: string): Promise<Catcher> {
   const port = readRunning(dataDir)?.catcher.port ?? 0
   return startCatcher({ port }).catch(() => startCatcher())
-}
-
-/** An address that listens everywhere is reached on this machine as localhost. */
-function urlOf({ host }: Settings, port: number): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
-  return `http://${name}:${port}`
 }
 
 async function closeApp(app: FastifyInstance): Promise<void> {

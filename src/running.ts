@@ -3,9 +3,11 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { isAlive } from './postgres-server.ts'
+import type { Settings } from './settings.ts'
 
 const Running = z.object({
-  pid: z.int(),
+  /** Null when no service has run yet, and a script has set the catcher's port aside for the first one. */
+  pid: z.int().nullable(),
   url: z.string(),
   catchDomain: z.string(),
   catcher: z.object({ host: z.string(), port: z.int() }),
@@ -25,8 +27,14 @@ export function noteRunning(dataDir: string, running: Running): void {
 export function readRunning(dataDir: string): (Running & { isAlive: boolean }) | null {
   try {
     const running = Running.parse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')))
-    return { ...running, isAlive: isAlive(running.pid) }
+    return { ...running, isAlive: running.pid !== null && isAlive(running.pid) }
   } catch {
     return null
   }
+}
+
+/** Where a service with these settings is reached on this machine: one that listens everywhere, as localhost. */
+export function urlOf({ host }: Pick<Settings, 'host'>, port: number): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `http://${name}:${port}`
 }

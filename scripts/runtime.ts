@@ -1,0 +1,78 @@
+/** What the scripts share: the database that the settings name, the service that runs on it, and how a script ends. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import pino from 'pino'
+import { openDeps } from '../src/deps.ts'
+import { EmbeddedPostgresError } from '../src/embedded-postgres.ts'
+import { AppError } from '../src/errors.ts'
+import { MigrationError } from '../src/migrations.ts'
+import { noteRunning, readRunning, urlOf } from '../src/running.ts'
+import type { Deps } from '../src/scope.ts'
+import { type Settings, SettingsError } from '../src/settings.ts'
+
+/** Why a script cannot do what it was asked, in one line. */
+export class ScriptError extends Error {}
+
+/**
+ * Runs a script to its end. Whatever is expected to go wrong is told in one line, with exit code 1.
+ * Standard output belongs to the script alone: logs go to standard error.
+ */
+export async function runScript(script: () => Promise<void>): Promise<void> {
+  try {
+    await script()
+  } catch (error) {
+    const isExpected = [ScriptError, AppError, EmbeddedPostgresError, MigrationError, SettingsError].some((kind) => error instanceof kind)
+    process.stderr.write(`${isExpected ? (error as Error).message : ((error as Error).stack ?? error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+/** For arguments that node's parser refuses: what is wrong, and how it is done. */
+export function usageError(error: unknown, usage: string): ScriptError {
+  return new ScriptError(`${(error as Error).message.split('. ')[0]}\n\n${usage}`)
+}
+
+/** Opens what a service is made of, without listening: beside a running one, or alone. */
+export async function withDeps<T>(settings: Settings, use: (deps: Deps) => Promise<T>): Promise<T> {
+  const log = pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })) as unknown as Deps['log']
+  const { baseUrl } = findService(settings)
+  const opened = await openDeps(settings, { log, publicUrl: () => baseUrl, isWorker: false })
+  try {
+    return await use(opened.deps)
+  } finally {
+    await opened.close()
+  }
+}
+
+export interface ServiceAddress {
+  /** Without a trailing slash. */
+  baseUrl: string
+  catchDomain: string
+  /** Of the mail catcher; undefined where there is none. */
+  catcher: { host: string; port: number } | undefined
+  isRunning: boolean
+}
+
+/** The service that runs on this DATA_DIR, or else the one that would, by its settings. A DATABASE_URL tells nothing about services. */
+export function findService(settings: Settings): ServiceAddress {
+  const running = settings.databaseUrl ? null : readRunning(settings.dataDir)
+  if (running?.isAlive) return { baseUrl: running.url, catchDomain: running.catchDomain, catcher: running.catcher, isRunning: true }
+  return {
+    baseUrl: settings.publicUrl ?? urlOf(settings, settings.port),
+    catchDomain: settings.catchDomain,
+    catcher: running?.catcher,
+    isRunning: false,
+  }
+}
+
+/** The catcher of the embedded default; before the first start, a free port is set aside for it, which the service then takes. */
+export async function catcherOf(settings: Settings): Promise<{ host: string; port: number }> {
+  const { catcher, baseUrl, catchDomain } = findService(settings)
+  if (catcher) return catcher
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const reserved = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  await new Promise((resolve) => server.close(resolve))
+  noteRunning(settings.dataDir, { pid: null, url: baseUrl, catchDomain, catcher: reserved })
+  return reserved
+}

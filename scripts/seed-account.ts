@@ -1,0 +1,117 @@
+/** A fresh account to try things on: people of every role, keys of every kind, a table with every type of field. */
+import { createAccount, createUser } from '../src/accounts/service.ts'
+import { create as createIntegration } from '../src/email/integrations.ts'
+import { insertKey } from '../src/keys/service.ts'
+import { createBatch } from '../src/records/service.ts'
+import { type Deps, type Scope, userScope } from '../src/scope.ts'
+import { newHexToken, newToken } from '../src/secrets.ts'
+import { addMember, create as createSpace } from '../src/spaces/service.ts'
+import type { NewTable } from '../src/tables/schema.ts'
+import { create as createTable } from '../src/tables/service.ts'
+import type { SpaceRef, TableRef } from '../src/trpc.ts'
+import { everyTypeRecords, everyTypeTable, otherRecords, otherTable } from './every-type.ts'
+
+/** What everybody in the account sends mail from. */
+const MAIL_DOMAIN = 'example.com'
+
+export interface Person {
+  id: number
+  email: string
+  password: string
+  name: string
+  timezone: string
+}
+
+export type Seeded = Awaited<ReturnType<typeof seedAccount>>
+
+/**
+ * Makes all of it, or nothing, in one transaction.
+ * @param server the SMTP server of the account's integration
+ */
+export async function seedAccount(deps: Deps, server: { host: string; port: number }) {
+  const { db } = deps
+  return db.transaction(async () => {
+    const suffix = newHexToken(4)
+    const now = deps.clock()
+    const ownerUser = newPerson('Olga Owner', 'Europe/Berlin', suffix)
+    const { accountId, ownerId } = await createAccount(db, `Seed ${suffix}`, ownerUser, now)
+    const owner: Person = { id: ownerId, ...ownerUser }
+    const addPerson = async (name: string, timezone: string): Promise<Person> => {
+      const person = newPerson(name, timezone, suffix)
+      return { id: await createUser(db, accountId, person, now), ...person }
+    }
+    const admin = await addPerson('Ada Admin', 'America/New_York')
+    const member = await addPerson('Max Member', 'Asia/Kolkata')
+    const viewer = await addPerson('Vera Viewer', 'Pacific/Auckland')
+    const outsiderUser = newPerson('Otto Outsider', 'UTC', suffix)
+    const elsewhere = await createAccount(db, `Seed ${suffix}, elsewhere`, outsiderUser, now)
+    const outsider: Person = { id: elsewhere.ownerId, ...outsiderUser }
+
+    const scope = ownerScope(deps, accountId, owner)
+    const space = await createSpace(scope, { name: 'Main' })
+    const otherSpace = await createSpace(scope, { name: 'Other' })
+    await addMember(scope, space, { email: admin.email, role: 'admin' })
+    await addMember(scope, space, { email: member.email, role: 'member' })
+    await addMember(scope, space, { email: viewer.email, role: 'viewer' })
+
+    const other = await makeTable(scope, space, otherTable, otherRecords)
+    const users = [owner, admin, member, viewer].map(({ id }) => id)
+    const records = everyTypeRecords(now, { users, others: other.recordIds })
+    const table = await makeTable(scope, space, everyTypeTable(other.ref.id), records)
+    const smtp = await createIntegration(scope, space, {
+      label: 'Seed',
+      ...server,
+      tls: 'none',
+      from_domains: [MAIL_DOMAIN],
+      from_identities: [{ name: 'Seed', email: `hello@${MAIL_DOMAIN}` }],
+    })
+
+    const ofAccount = { accountId, userId: ownerId }
+    const keys = {
+      account: await insertKey(db, ofAccount, { kind: 'account', name: 'Account' }, now),
+      account_read_only: await insertKey(db, ofAccount, { kind: 'account', name: 'Read-only', read_only: true }, now),
+      account_other_space: await insertKey(db, ofAccount, { kind: 'account', name: 'Other space', space_ids: [otherSpace.id] }, now),
+      personal: await insertKey(db, { accountId, userId: member.id }, { kind: 'personal', name: 'Member' }, now),
+      personal_viewer: await insertKey(db, { accountId, userId: viewer.id }, { kind: 'personal', name: 'Viewer' }, now),
+      personal_outsider: await insertKey(
+        db,
+        { accountId: elsewhere.accountId, userId: outsider.id },
+        { kind: 'personal', name: 'Outsider' },
+        now,
+      ),
+    }
+    return {
+      account_id: accountId,
+      ...{ owner, admin, member, viewer, outsider },
+      space_id: space.id,
+      other_space_id: otherSpace.id,
+      table_id: table.ref.id,
+      other_table_id: other.ref.id,
+      record_ids: table.recordIds,
+      keys: secretsOf(keys),
+      smtp: { id: smtp.id, from_domain: MAIL_DOMAIN, ...server },
+    }
+  })
+}
+
+function newPerson(name: string, timezone: string, suffix: string): Omit<Person, 'id'> {
+  const [first = ''] = name.toLowerCase().split(' ')
+  return { email: `${first}.${suffix}@example.com`, password: newToken(12), name, timezone }
+}
+
+/** The operator runs the script, and may let the account send through an address of their own network. */
+function ownerScope(deps: Deps, accountId: number, { id, email, name, timezone }: Person): Scope {
+  const scope = userScope(deps, { accountId, userId: id, email, name, timeZone: timezone, isOwner: true })
+  return { ...scope, settings: { ...scope.settings, smtpAllowPrivate: true } }
+}
+
+async function makeTable(scope: Scope, space: SpaceRef, definition: NewTable, rows: Record<string, unknown>[]) {
+  const { id, name } = await createTable(scope, space, definition)
+  const ref: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
+  const records = await createBatch(scope, ref, { records: rows.map((data) => ({ data })) })
+  return { ref, recordIds: records.rows.map((record) => record.id) }
+}
+
+function secretsOf<Name extends string>(keys: Record<Name, { secret: string }>): Record<Name, string> {
+  return Object.fromEntries(Object.entries<{ secret: string }>(keys).map(([name, { secret }]) => [name, secret])) as Record<Name, string>
+}
