@@ -1,0 +1,208 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AppError } from '../../src/errors.ts'
+import { type Condition, leavesOf, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filter.ts'
+
+/** The tree as a reader would write it: `(a and b) or c`. */
+function spell(tree: Tree<Condition>): string {
+  if ('all' in tree) return tree.all.length === 1 ? spell(tree.all[0] as Tree<Condition>) : `(${tree.all.map(spell).join(' and ')})`
+  if ('any' in tree) return `(${tree.any.map(spell).join(' or ')})`
+  return tree.column
+}
+
+function refusal(run: () => unknown): { message: string; paths: string[] } {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof AppError) return { message: error.message, paths: (error.issues ?? []).map(({ path }) => path.join('.')) }
+    throw error
+  }
+  throw new Error('It was accepted')
+}
+
+const filter = (column: string, connector?: string) => ({ column, compare: '=', value: 1, ...(connector && { connector }) })
+
+describe('the normal form', () => {
+  test('the first connector is AND, whatever was sent; others default to AND', () => {
+    const sent = [filter('a', 'OR'), filter('b'), filter('c', 'or'), { ...filter('d'), connector: null }]
+    expect(parseFilters(sent).map(({ connector }) => connector)).toEqual(['AND', 'AND', 'OR', 'AND'])
+  })
+
+  test('field is another name of column', () => {
+    expect(parseFilters([{ field: 'a', compare: '=', value: 1 }])).toEqual([{ column: 'a', compare: '=', value: 1, connector: 'AND' }])
+  })
+
+  test('is_empty and is_not_empty have no value, even when one was sent', () => {
+    expect(parseFilters([{ column: 'a', compare: 'EMPTY', value: 'x' }])).toEqual([{ column: 'a', compare: 'is_empty', connector: 'AND' }])
+  })
+
+  test.each([
+    ...[
+      ['eq', '='],
+      ['NE', '!='],
+      ['neq', '!='],
+      ['GT', '>'],
+      ['gte', '>='],
+      ['LT', '<'],
+      ['lte', '<='],
+      ['C', 'contains'],
+    ],
+    ...[
+      ['Contains', 'contains'],
+      ['sw', 'starts_with'],
+      ['STARTS_WITH', 'starts_with'],
+      ['EW', 'ends_with'],
+      ['ends_with', 'ends_with'],
+    ],
+    ...[
+      ['EMPTY', 'is_empty'],
+      ['Is_Empty', 'is_empty'],
+      ['NEMPTY', 'is_not_empty'],
+      ['is_not_empty', 'is_not_empty'],
+      ['<=', '<='],
+    ],
+  ])('%s is %s', (spelling, compare) => {
+    expect(parseFilters([{ column: 'a', compare: spelling, value: 1 }])[0]?.compare).toBe(compare)
+  })
+
+  test('it is stable: read again, it stays as it is', () => {
+    const once = parseFilters([filter('a', 'OR'), { field: 'b', compare: 'nempty' }, filter('c', 'or')])
+    expect(parseFilters(once)).toEqual(once)
+  })
+
+  test('nothing is no filter', () => {
+    expect(parseFilters(undefined)).toEqual([])
+    expect(parseFilters(null)).toEqual([])
+  })
+})
+
+describe('AND binds tighter than OR', () => {
+  test.each([
+    [['a'], 'a'],
+    [['a', 'AND b'], '(a and b)'],
+    [['a', 'OR b'], '(a or b)'],
+    [['a', 'OR b', 'AND c'], '(a or (b and c))'],
+    [['a', 'AND b', 'OR c'], '((a and b) or c)'],
+    [['OR a', 'OR b'], '(a or b)'],
+    [['a', 'AND b', 'OR c', 'AND d', 'OR e'], '((a and b) or (c and d) or e)'],
+  ])('%j is %s', (parts, expected) => {
+    const sent = parts.map((part) => (part.includes(' ') ? filter(part.split(' ')[1] as string, part.split(' ')[0]) : filter(part)))
+    expect(spell(precedence(parseFilters(sent), ['filters']))).toBe(expected)
+  })
+
+  test('as evaluating left to right with sums of products', () => {
+    const terms = fc.array(fc.tuple(fc.boolean(), fc.constantFrom('AND', 'OR')), { minLength: 1, maxLength: 12 })
+    fc.assert(
+      fc.property(terms, (list) => {
+        const filters = list.map(([, connector], index) => ({
+          column: String(index),
+          compare: '=' as const,
+          value: 1,
+          connector: connector as 'AND' | 'OR',
+        }))
+        filters[0] = { ...(filters[0] as (typeof filters)[0]), connector: 'AND' }
+        const holds = (tree: Tree<Condition>): boolean =>
+          'all' in tree ? tree.all.every(holds) : 'any' in tree ? tree.any.some(holds) : (list[Number(tree.column)]?.[0] ?? false)
+        const script = list
+          .map(([value], index) => `${index === 0 ? '' : filters[index]?.connector === 'OR' ? ' || ' : ' && '}${value}`)
+          .join('')
+        // biome-ignore lint/security/noGlobalEval: JavaScript has SQL's precedence of && and ||.
+        expect(holds(precedence(filters, []))).toBe(eval(script))
+      }),
+      { seed: 20261120 },
+    )
+  })
+})
+
+describe('where', () => {
+  test('a value means =, a pair is compare and value, one word asks for emptiness', () => {
+    const tree = parseConditions({ where: { status: 'Active', age: ['>', 21], note: ['is_empty'] } })
+    expect(leavesOf(tree).map(({ column, compare, value }) => [column, compare, value])).toEqual([
+      ['status', '=', 'Active'],
+      ['age', '>', 21],
+      ['note', 'is_empty', undefined],
+    ])
+  })
+
+  test('it is joined to filters and filter by AND', () => {
+    const tree = parseConditions({
+      filters: [filter('a'), filter('b', 'OR')],
+      where: { c: 1 },
+      filter: { any: [filter('d'), filter('e')] },
+    })
+    expect(spell(tree)).toBe('((a or b) and c and (d or e))')
+  })
+})
+
+describe('groups', () => {
+  test('nest five deep', () => {
+    const nested = (depth: number): object => (depth === 0 ? filter('a') : { all: [nested(depth - 1)] })
+    expect(spell(parseConditions({ filter: nested(5 - 1) }))).toBe('a')
+    expect(refusal(() => parseConditions({ filter: nested(5) })).message).toContain('must not be nested deeper than 5')
+  })
+
+  test('may be empty', () => {
+    expect(parseConditions({ filter: { any: [] } })).toEqual({ all: [{ any: [] }] })
+  })
+})
+
+describe('what cannot be read is refused, naming it', () => {
+  test.each<[string, unknown, string[]]>([
+    ['no array', { column: 'a' }, ['filters']],
+    ['a text', 'a = 1', ['filters']],
+    ['an element that is no object', [1, null, 'a', ['a', '=', 1]], ['filters.0', 'filters.1', 'filters.2', 'filters.3']],
+    ['a missing column', [{ compare: '=', value: 1 }], ['filters.0.column']],
+    ['a column that is no text', [{ column: 1, compare: '=', value: 1 }], ['filters.0.column']],
+    ['column and field', [{ column: 'a', field: 'a', compare: '=', value: 1 }], ['filters.0.field']],
+    ['a missing compare', [{ column: 'a', value: 1 }], ['filters.0.compare']],
+    ['an unknown compare', [filter('a'), { column: 'a', compare: 'like', value: 1 }], ['filters.1.compare']],
+    ['a compare of the prototype', [{ column: 'a', compare: 'constructor', value: 1 }], ['filters.0.compare']],
+    ['a missing value', [{ column: 'a', compare: '=' }], ['filters.0.value']],
+    ['null as value', [{ column: 'a', compare: '=', value: null }], ['filters.0.value']],
+    ['an unknown connector', [filter('a'), filter('b', 'XOR')], ['filters.1.connector']],
+    ['an unknown key', [{ ...filter('a'), id: 3 }], ['filters.0.id']],
+    ['too many', Array.from({ length: 201 }, () => filter('a')), ['filters']],
+    ['ten thousand', Array.from({ length: 10_000 }, () => filter('a')), ['filters']],
+  ])('%s', (_, filters, paths) => {
+    expect(refusal(() => parseFilters(filters)).paths).toEqual(paths)
+  })
+
+  test.each<[string, object, string[]]>([
+    ['where that is an array', { where: [] }, ['where']],
+    ['where with an unknown compare', { where: { a: ['like', 'x'] } }, ['where.a.0']],
+    ['where with three elements', { where: { a: ['>', 1, 2] } }, ['where.a']],
+    ['where with null', { where: { a: null } }, ['where.a.value']],
+    ['where with an empty pair', { where: { a: [] } }, ['where.a.0']],
+    ['a group that is an array', { filter: [] }, ['filter']],
+    ['a group that is a condition', { filter: filter('a') }, ['filter']],
+    ['a group with two keys', { filter: { all: [], any: [] } }, ['filter']],
+    ['a group whose list is none', { filter: { all: {} } }, ['filter.all']],
+    [
+      'a bad condition deep in a group',
+      { filter: { all: [{ any: [{ column: 'a', compare: '~', value: 1 }] }] } },
+      ['filter.all.0.any.0.compare'],
+    ],
+    [
+      'more than 200 in all forms together',
+      { filters: Array.from({ length: 150 }, () => filter('a')), filter: { all: Array.from({ length: 51 }, () => filter('a')) } },
+      [''],
+    ],
+  ])('%s', (_, input, paths) => {
+    expect(refusal(() => parseConditions(input)).paths).toEqual(paths)
+  })
+
+  test('anything at all is either read or refused with a reason', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (input) => {
+        for (const key of ['filters', 'where', 'filter']) {
+          try {
+            parseConditions({ [key]: input })
+          } catch (error) {
+            expect(error).toBeInstanceOf(AppError)
+          }
+        }
+      }),
+      { seed: 20261120, numRuns: 500 },
+    )
+  })
+})
