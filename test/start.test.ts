@@ -16,6 +16,9 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
 const started: Run[] = []
 
+// A start through npm takes a second or two, on a busy machine ten.
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'gridpost-start-'))
 })
@@ -62,7 +65,7 @@ function npmStart(environment: Record<string, string> = {}): Run {
 async function startService(environment: Record<string, string> = {}): Promise<Run & { url: string }> {
   const run = npmStart(environment)
   const url = await Promise.race([
-    vi.waitFor(() => /listens on (http:\S+?);?\s/.exec(run.output())?.[1] ?? Promise.reject(new Error(run.output())), { timeout: 20_000 }),
+    vi.waitFor(() => /listens on (http:\S+?);?\s/.exec(run.output())?.[1] ?? Promise.reject(new Error(run.output())), { timeout: 40_000 }),
     run.ended.then((code) => Promise.reject(new Error(`npm start ended with ${code}: ${run.output()}`))),
   ])
   return { ...run, url }
@@ -171,7 +174,7 @@ test('a request under way is answered before the end', async () => {
 
 test('ROLE=worker works without listening', async () => {
   const run = npmStart({ ROLE: 'worker' })
-  await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 20_000 })
+  await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 40_000 })
   run.npm.kill('SIGTERM')
   await run.ended
   expect(existsSync(postmasterPid())).toBe(false)
