@@ -93,8 +93,26 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   const task = await made(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Call' }, account.keys.personal)
   const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
   const notifications = await as.post('/api/notifications/list')
+  const smtp = await made(`/api/space/${account.space}/smtp/create`, {
+    label: 'Mail',
+    host: '127.0.0.1',
+    port: 1,
+    tls: 'none',
+    from_domains: ['example.com'],
+  })
+  const signature = await made('/api/email/signatures/create', { name: 'Short', html: '<p>Olga</p>' }, account.keys.account)
+  const mail = await app.as(account.keys.account).post('/api/email/send', {
+    tableId: table.id,
+    recordId: record.id,
+    smtpIntegrationId: smtp.id,
+    fromIdentity: { email: 'desk@example.com' },
+    to: ['ann@customer.example'],
+  })
   return {
-    shared,
+    shared: { ...shared, tableId: table.id, recordId: record.id },
+    email: { comment_id: mail.body.id },
+    signatures: { id: signature.id },
+    smtp: { id: smtp.id },
     tasks: { task_id: task.id, comment_id: comment.id },
     notifications: { id: notifications.body[0].id },
   }
