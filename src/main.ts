@@ -36,6 +36,8 @@ async function start(): Promise<Service> {
   let url = urlOf(settings, settings.port)
   const publicUrl = () => settings.publicUrl ?? url
   const catcher = settings.databaseUrl || !isWeb ? undefined : await openCatcher(settings.dataDir)
+  // A worker beside a service shares its catcher.
+  const mailHost = catcher ?? (settings.databaseUrl ? undefined : readRunning(settings.dataDir)?.catcher)
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
   const stop = async () => {
@@ -48,7 +50,7 @@ async function start(): Promise<Service> {
       log,
       publicUrl,
       isWorker,
-      ...(catcher && { fallbackSmtpUrl: `smtp://${catcher.host}:${catcher.port}` }),
+      ...(mailHost && { fallbackSmtpUrl: `smtp://${mailHost.host}:${mailHost.port}` }),
     })
     if (isWeb) {
       app = await buildApp(opened.deps)
