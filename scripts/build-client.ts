@@ -1,0 +1,103 @@
+/** Makes dist/client, an installable package of src/client.ts: JavaScript, and declarations without the server behind them. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SourceFile } from 'typescript/unstable/ast'
+import { API } from 'typescript/unstable/sync'
+import { flatTypes } from './client-types.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const target = join(root, 'dist/client')
+
+const README = `# The client of Gridpost
+
+\`\`\`ts
+import { createClient } from 'gridpost-client'
+
+const client = createClient({ baseUrl: 'https://gridpost.example.com', apiKey: process.env.GRIDPOST_KEY })
+const { rows } = await client.spaces.list.query()
+\`\`\`
+
+In a browser leave \`apiKey\` out: the cookie of the session is sent. Errors are \`TRPCClientError\`, with the body of the REST error
+(\`message\`, \`code\`, \`issues\`, \`request_id\`) in \`error.data\`. Types need TypeScript 5.7 or newer, with \`strict\`.
+`
+
+const emitted = mkdtempSync(join(tmpdir(), 'gridpost-client-'))
+try {
+  emit()
+  const types = flattened()
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target, { recursive: true })
+  cpSync(join(emitted, 'src/client.js'), join(target, 'client.js'))
+  // The compiler rewrites the endings of imports in JavaScript only.
+  write('client.d.ts', readFileSync(join(emitted, 'src/client.d.ts'), 'utf8').replaceAll("'./router.ts'", "'./router.js'"))
+  write('router.d.ts', types)
+  write('package.json', `${JSON.stringify(manifest(), null, 2)}\n`)
+  write('README.md', README)
+  console.log('Wrote dist/client: npm pack it, or install it from there.')
+} finally {
+  rmSync(emitted, { recursive: true, force: true })
+}
+
+function write(name: string, text: string): void {
+  writeFileSync(join(target, name), text)
+}
+
+/** Everything that the client's types reach, the server included; it stays in the scratch folder. */
+function emit(): void {
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: root,
+      outDir: emitted,
+      typeRoots: [join(root, 'node_modules/@types')],
+    },
+    files: [join(root, 'src/client.ts')],
+    include: [],
+  }
+  const path = join(emitted, 'tsconfig.json')
+  writeFileSync(path, JSON.stringify(config))
+  const { status } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', path], { stdio: 'inherit' })
+  if (status !== 0) throw new Error('The sources do not compile')
+}
+
+function flattened(): string {
+  const config = join(emitted, 'declarations.json')
+  writeFileSync(
+    config,
+    JSON.stringify({ compilerOptions: { noLib: true, noResolve: true, noEmit: true, types: [] }, include: ['src/**/*.d.ts'] }),
+  )
+  const api = new API({ cwd: emitted })
+  try {
+    const project = api.updateSnapshot({ openProjects: [config] }).getProject(config)
+    const parse = (path: string): SourceFile => {
+      const file = project?.program.getSourceFile(join(emitted, path.replace(/\.ts$/, '.d.ts')))
+      if (!file) throw new Error(`${path} has no declarations`)
+      return file
+    }
+    return flatTypes(parse, { path: 'src/router.ts', variable: 'appRouter' })
+  } finally {
+    api.close()
+  }
+}
+
+function manifest(): object {
+  const { version, license, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  return {
+    name: 'gridpost-client',
+    version,
+    description: 'The typed client of a Gridpost service.',
+    license,
+    type: 'module',
+    exports: { '.': { types: './client.d.ts', default: './client.js' } },
+    sideEffects: false,
+    files: ['client.js', 'client.d.ts', 'router.d.ts'],
+    // tRPC wants both of one version. Of the server's, only types are used.
+    dependencies: { '@trpc/client': dependencies['@trpc/client'], '@trpc/server': dependencies['@trpc/server'] },
+  }
+}

@@ -1,0 +1,111 @@
+/** The client as others get it: packed, installed in an empty folder, compiled against, and run. */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const run = promisify(execFile)
+const app = await testApp()
+let folder: string
+let packed: string[]
+
+const CALLER = `import { TRPCClientError } from '@trpc/client'
+import { type AppRouter, type Client, createClient } from 'gridpost-client'
+
+declare const process: { argv: string[] }
+const [baseUrl = '', apiKey = ''] = process.argv.slice(2)
+const client: Client = createClient({ baseUrl, apiKey })
+const space = await client.spaces.create.mutate({ name: 'Made by the package' })
+const table = await client.tables.create.mutate({ space_id: space.id, name: 'Deals', fields: [{ name: 'Name', type: 'text' }] })
+const record = await client.records.create.mutate({ table_id: table.id, data: { name: 'Harbour' } })
+const task = await client.tasks.createOnRecord.mutate(
+  { table_id: table.id, record_id: record.id, title: 'Call them' },
+  { context: { idempotencyKey: 'once' } },
+)
+const title: string = task.title
+const { rows } = await client.records.query.query({ table_id: table.id, filters: [{ column: 'name', compare: '=', value: 'Harbour' }] })
+const error = await client.tasks.get.query({ task_id: 987_654 }).catch((thrown: TRPCClientError<AppRouter>) => thrown.data)
+console.log(JSON.stringify({ space: space.name, title, rows: rows.map(({ name }) => name), error }))
+`
+
+const HEAD = "import { createClient } from 'gridpost-client'\nconst client = createClient({ baseUrl: 'http://localhost' })\n"
+const MISTAKES: Record<string, string> = {
+  'an input of the wrong type': "await client.tasks.get.query({ task_id: 'one' })",
+  'an input that lacks a key': 'await client.tasks.createOnRecord.mutate({ table_id: 1, record_id: 1 })',
+  'an input with an unknown key': "await client.spaces.create.mutate({ name: 'a', nam: 'b' })",
+  'an output taken for another type': 'const id: string = (await client.tasks.get.query({ task_id: 1 })).id',
+  'an output key that there is not': 'const { titel } = await client.tasks.get.query({ task_id: 1 })',
+  'a procedure that there is not': 'await client.tasks.nothing.query()',
+  'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gridpost-caller-'))
+  await run(process.execPath, [join(root, 'scripts/build-client.ts')], { cwd: root })
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder, join(root, 'dist/client')], { cwd: folder })
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }]
+  packed = files.map(({ path }) => path).sort()
+  await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}')
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--omit=peer', join(folder, filename)], { cwd: folder })
+}, 120_000)
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Compiles files in the caller's folder, as strictly as can be, and tells the errors, one a line. */
+async function compile(sources: Record<string, string>): Promise<string[]> {
+  for (const [name, text] of Object.entries(sources)) await writeFile(join(folder, name), text)
+  const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--lib', 'ESNext,DOM', '--types', '', '--ignoreConfig']
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  return run(process.execPath, [tsc, ...options, ...Object.keys(sources)], { cwd: folder }).then(
+    () => [],
+    (error: { stdout: string }) => error.stdout.split('\n').filter((line) => line.includes('error TS')),
+  )
+}
+
+describe('the client package', () => {
+  it('holds the client, its types and nothing of the server', async () => {
+    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'package.json', 'router.d.ts'])
+    const inside = join(folder, 'node_modules/gridpost-client')
+    const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
+    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['@trpc/client'])
+    const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
+    expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc'])
+    expect(types).not.toMatch(/import\(|typeof |[Pp]risma|fastify|\bzod\b/)
+    expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')).sort()).toEqual([
+      '@trpc',
+      'gridpost-client',
+    ])
+  })
+
+  it('has a real type for every input and output', async () => {
+    expect(await readFile(join(folder, 'node_modules/gridpost-client/router.d.ts'), 'utf8')).not.toMatch(/(input|output): (any|unknown)\b/)
+  })
+
+  it('refuses to compile what the service would refuse, at the line', async () => {
+    const fileOf = (name: string) => `${name.replaceAll(' ', '-')}.ts`
+    const errors = await compile(Object.fromEntries(Object.entries(MISTAKES).map(([name, line]) => [fileOf(name), `${HEAD}${line}\n`])))
+    for (const name of Object.keys(MISTAKES))
+      expect(
+        errors.filter((error) => error.startsWith(`${fileOf(name)}(3,`)),
+        name,
+      ).toHaveLength(1)
+    expect(errors.filter((error) => !error.includes('.ts(3,'))).toEqual([])
+  })
+
+  it('compiles a caller that is right, and calls the running service', async () => {
+    expect(await compile({ 'caller.ts': CALLER })).toEqual([])
+    const { keys } = await app.account()
+    const { stdout } = await run(process.execPath, [join(folder, 'caller.js'), app.url, keys.account], { cwd: folder })
+    expect(JSON.parse(stdout)).toEqual({
+      space: 'Made by the package',
+      title: 'Call them',
+      rows: ['Harbour'],
+      error: { message: 'Task not found', code: 'NOT_FOUND', httpStatus: 404, request_id: expect.stringMatching(/^req-/) },
+    })
+  })
+})
