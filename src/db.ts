@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
@@ -17,9 +18,10 @@ export function ident(name: string): Sql {
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
-   * the wire, int8 and numeric as numbers. `name` makes it a named statement; use it for a bounded set of texts only.
+   * the wire, int8 and numeric as numbers.
+   * @param label says that the same text comes often: it is then planned once a connection, not each time
    */
-  query<Row>(statement: Sql, name?: string): Promise<Row[]>
+  query<Row>(statement: Sql, label?: string): Promise<Row[]>
   /** Like `query`, answering how many rows were changed. */
   execute(statement: Sql): Promise<number>
   /** All or nothing. What runs inside, `query` included, uses its one connection; a transaction inside joins it. */
@@ -60,13 +62,16 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   pool.on('error', () => {})
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
-  async function run(statement: Sql, name?: string): Promise<pg.QueryResult> {
+  const prepared = new PreparedNames()
+
+  async function run({ text, values }: Sql, label?: string): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client ?? pool
-    return client.query({ text: statement.text, values: statement.values, ...(name && { name }) })
+    const name = label === undefined ? undefined : prepared.nameOf(text)
+    return client.query({ text, values, ...(name && { name }) })
   }
 
   return {
-    query: async <Row>(statement: Sql, name?: string) => (await run(statement, name)).rows as Row[],
+    query: async <Row>(statement: Sql, label?: string) => (await run(statement, label)).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = underway.getStore()?.tx
@@ -116,6 +121,27 @@ class TransactionPool extends pg.Pool {
       if (store) store.client = client
       return client
     })
+  }
+}
+
+/** Connections never drop a prepared statement by themselves, so only this many texts, the latest, are prepared … */
+const MAX_PREPARED = 200
+/** … and only once they have come this often: a walk over 2,000 tables prepares nothing. */
+const PREPARED_FROM_USE = 3
+
+class PreparedNames {
+  readonly #uses = new Map<string, { name: string; count: number }>()
+
+  /** The name to prepare the text under; undefined while it is rare. */
+  nameOf(text: string): string | undefined {
+    const use = this.#uses.get(text) ?? { name: createHash('sha1').update(text).digest('base64url'), count: 0 }
+    use.count++
+    // The map keeps the order of insertion: what was used last stands last, and goes last.
+    this.#uses.delete(text)
+    this.#uses.set(text, use)
+    const [oldest] = this.#uses.size > MAX_PREPARED ? this.#uses.keys() : []
+    if (oldest !== undefined) this.#uses.delete(oldest)
+    return use.count >= PREPARED_FROM_USE ? use.name : undefined
   }
 }
 

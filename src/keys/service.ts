@@ -8,7 +8,6 @@ import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 
 /** One of the caller's personal keys, or, for the account's owner, one of its account keys. Another's does not exist. */
 export const keyTarget: Target<{ found_key_id: number; kind: 'account' | 'personal' }> = {
-  label: 'key',
   ids: [{ name: 'key_id', thing: 'Key', found: 'found_key_id' }],
   select: ({ key_id }) => sql`
     select k.id as found_key_id, k.kind from api_keys k

@@ -7,7 +7,6 @@ import type { Notification, NotificationQuery, ReadState, UnreadCount } from './
 
 /** The caller's own notification named in the path; another's is not found. */
 export const notificationTarget: Target<{ notification_id: number }> = {
-  label: 'notification',
   ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
   select: ({ id }) => sql`select n.id as notification_id from notifications n where n.id = ${id} and n.user_id = p.p_user_id`,
   check: () => {},

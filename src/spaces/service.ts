@@ -78,7 +78,6 @@ interface MemberRow extends SpaceRow {
 
 /** A member of the space named in the path. */
 export const memberTarget: Target<MemberRow> = {
-  label: 'member',
   ids: [...spaceTarget.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
   select: ({ space_id = 0, user_id }) => sql`
     select s.*, other.user_id as found_user_id, owned.id is not null as found_is_owner
