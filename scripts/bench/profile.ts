@@ -1,0 +1,36 @@
+/** Where the service's CPU time goes: self time of a V8 profile, by package, our own files one by one. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface CpuProfile {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]
+  samples: number[]
+  timeDeltas: number[]
+}
+
+/** Prints a table of the largest shares. @param dir holds what --cpu-prof has written */
+export function printProfile(dir: string, most = 40): void {
+  for (const name of readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'))) {
+    const profile = JSON.parse(readFileSync(join(dir, name), 'utf8')) as CpuProfile
+    const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]))
+    const byPlace = new Map<string, number>()
+    let busy = 0
+    profile.samples.forEach((id, index) => {
+      const place = places.get(id) ?? '?'
+      if (place === '(idle)' || place === '(program)') return
+      const micros = profile.timeDeltas[index] ?? 0
+      busy += micros
+      byPlace.set(place, (byPlace.get(place) ?? 0) + micros)
+    })
+    const rows = [...byPlace].sort(([, a], [, b]) => b - a).slice(0, most)
+    console.log(`\n| where | share of busy CPU (${Math.round(busy / 1000)} ms) |\n|---|---|`)
+    for (const [place, micros] of rows) console.log(`| ${place} | ${((100 * micros) / busy).toFixed(1)} % |`)
+  }
+}
+
+function placeOf({ functionName, url }: { functionName: string; url: string }): string {
+  if (!url) return functionName || '(native)'
+  if (url.startsWith('node:')) return `node: ${url.slice(5).split('/').slice(0, 2).join('/')}`
+  const [, dependency] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? []
+  return dependency ?? url.replace(/^.*\/(src|generated)\//, '$1/')
+}
