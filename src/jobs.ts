@@ -71,13 +71,21 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
       return boss.isInstalled()
     },
     async work(queue, concurrency, work) {
-      await boss.work(
-        queue.name,
-        { localConcurrency: concurrency, batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10 },
-        async (jobs) => {
-          for (const job of jobs) await work(queue.schema.parse(job.data ?? {}))
-        },
-      )
+      for (let slot = 0; slot < concurrency; slot++) {
+        let worker = ''
+        worker = await boss.work(
+          queue.name,
+          { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10 },
+          async (jobs) => {
+            try {
+              for (const job of jobs) await work(queue.schema.parse(job.data ?? {}))
+            } finally {
+              // pg-boss 12.35 takes one job and then sleeps until the next poll or NOTIFY, however many wait: one a second.
+              boss.notifyWorker(worker)
+            }
+          },
+        )
+      }
     },
     async schedule(queue, cron) {
       await boss.schedule(queue.name, cron, {}, { tz: 'UTC' })
