@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { insertEmail, patchEmail } from '../comments/emails.ts'
 import { sql } from '../db.ts'
+import { stage } from '../files/service.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
-import { newToken, tokenHash } from '../secrets.ts'
-import { type FileEntry, type FilePlace, holdFiles, insertFile } from '../stored-files.ts'
+import { tokenHash } from '../secrets.ts'
+import { type FileEntry, type FilePlace, holdFiles } from '../stored-files.ts'
 import { formatInstant } from '../time.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { readHeaders, replyTokens, tokenOf } from './headers.ts'
@@ -137,20 +138,14 @@ async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachmen
 }
 
 /** Stores what is attached, held by nothing: a file that no comment comes to hold goes again (stored-files.ts). */
-async function keepAttachments({ db, storage, now }: Scope, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
+async function keepAttachments(scope: Scope, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
   if (mail.report || !mail.attachments.length) return []
-  const [place] = await db.query<Required<Omit<FilePlace, 'task_id'>>>(
+  const [place] = await scope.db.query<Required<Omit<FilePlace, 'task_id'>>>(
     sql`select account_id, space_id, table_id, record_id from reply_tokens where token_hash = ${hash}`,
   )
   if (!place) return []
   const files: FileEntry[] = []
-  for (const { name, type, content } of mail.attachments) {
-    const path = `${place.space_id}-${place.table_id}-${newToken(12)}-${name.replace(/[^\p{L}\p{N}._-]+/gu, '_').slice(-80)}`
-    const file = { name, path, size: content.byteLength, type, host: storage.host }
-    await storage.write(path, content)
-    await insertFile(db, place, file, { createdBy: null, now, isHeld: false })
-    files.push(file)
-  }
+  for (const attachment of mail.attachments) files.push(await stage(scope, place, attachment))
   return files
 }
 

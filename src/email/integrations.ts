@@ -16,7 +16,6 @@ export interface IntegrationRow {
 }
 
 export const integrationTarget: Target<IntegrationRow> = {
-  label: 'smtp',
   ids: [{ name: 'id', thing: 'SMTP integration', found: 'integration_id' }],
   select: ({ id }) => sql`
     select i.id as integration_id, i.space_id, i.account_id, m.role as member_role

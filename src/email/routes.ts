@@ -14,9 +14,16 @@ export function mountEmail(app: FastifyInstance, deps: Deps): void {
     scope.get(`${PIXEL_PATH}*`, async (request, reply) => pixel(deps, request, reply))
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_MAIL_BYTES }, (_, body, done) => done(null, body))
-    scope.post('/webhooks/email_receive', { bodyLimit: MAX_MAIL_BYTES }, async (request, reply) => {
-      await receiveMail(deps, request)
-      return reply.code(200).send()
+    scope.post('/webhooks/email_receive', {
+      bodyLimit: MAX_MAIL_BYTES,
+      // Fastify answers 415 to a content type that it cannot read; here none is read.
+      onRequest: async ({ raw }) => {
+        raw.headers['content-type'] = 'text/raw'
+      },
+      handler: async (request, reply) => {
+        await receiveMail(deps, request)
+        return reply.code(200).send()
+      },
     })
   })
 }

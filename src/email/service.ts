@@ -167,7 +167,6 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
 
 /** An email_out comment, for those who may write where it stands. */
 export const emailTarget: Target<{ comment_id: number; space_id: number; member_role: Role | null }> = {
-  label: 'email',
   ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ comment_id }) => sql`
     select c.id as comment_id, c.space_id, m.role as member_role

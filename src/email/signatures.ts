@@ -17,7 +17,6 @@ export interface WriterRow {
 }
 
 export const writerTarget: Target<WriterRow> = {
-  label: 'writer',
   ids: [],
   select: () => sql`select ${canWrite} as can_write`,
   check: ({ can_write }) => {
@@ -30,7 +29,6 @@ export interface SignatureRow extends WriterRow {
 }
 
 export const signatureTarget: Target<SignatureRow> = {
-  label: 'signature',
   ids: [{ name: 'id', thing: 'Signature', found: 'signature_id' }],
   select: ({ id }) => sql`
     select g.id as signature_id, ${canWrite} as can_write from email_signatures g

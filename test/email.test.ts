@@ -1,0 +1,827 @@
+import { readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { sendQueued } from '../src/email/delivery.ts'
+import { PIXEL } from '../src/email/opens.ts'
+import { systemScope } from '../src/scope.ts'
+import { insertFile } from '../src/stored-files.ts'
+import type { Answer, Caller } from './support/app.ts'
+import { testApp } from './support/app.ts'
+import { makeTable } from './support/records.ts'
+import { startSmtp } from './support/smtp.ts'
+
+const CATCH = 'reply.example.net'
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp({ CATCH_DOMAIN: CATCH }, { worker: true })
+
+beforeEach(() => {
+  smtp.received.length = 0
+  smtp.recipients.clear()
+  smtp.onContent = {}
+  smtp.onSender = {}
+  smtp.login = undefined
+})
+
+interface Comment {
+  id: number
+  type: string
+  user_id: number
+  user_name: string
+  content: string
+  attachments: { name: string; path: string; size: number; type: string }[]
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  metadata: any
+}
+
+/** An account with a table of all that a mail can name, a record, and an SMTP server for it. */
+async function desk(integration: object = {}) {
+  const account = await app.account()
+  const { table, records } = await makeTable(app, account, {
+    fields: [
+      { name: 'Name', type: 'text' },
+      { name: 'Mail', type: 'email' },
+      { name: 'Number', type: 'number', decimals: 2 },
+      { name: 'Notes', type: 'long_text' },
+    ],
+  })
+  const record = records[0] as number
+  const created = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, {
+    label: 'Desk',
+    host: '127.0.0.1',
+    port: smtp.port,
+    tls: 'none',
+    from_domains: ['Example.com'],
+    ...integration,
+  })
+  expect(created.status, JSON.stringify(created.body)).toBe(200)
+  const smtpId: number = created.body.id
+  const mail = (more: object = {}) => ({
+    tableId: table,
+    recordId: record,
+    smtpIntegrationId: smtpId,
+    fromIdentity: { name: 'Desk', email: 'desk@example.com' },
+    to: ['ann@customer.example'],
+    subject: 'Our offer',
+    body: '<p>Dear Ann</p>',
+    ...more,
+  })
+  const send = (more: object = {}, caller: Caller = account.keys.personal): Promise<Answer> =>
+    app.as(caller).post('/api/email/send', mail(more))
+  const comments = () =>
+    app.db.query<Comment>(sql`
+      select id, type, user_id, user_name, content, attachments, metadata from record_comments where table_id = ${table} order by id`)
+  const comment = async (id: number) => (await comments()).find((row) => row.id === id) as Comment
+  /** Waits until the mail has left the state `queued`. */
+  const sent = async (more: object = {}) => {
+    const { body } = await send(more)
+    await eventually(async () => expect((await comment(body.id)).metadata.status).not.toBe('queued'))
+    return comment(body.id)
+  }
+  const set = (values: Record<string, unknown>) =>
+    app.as(account.keys.account).post(`/api/table/${table}/record/${record}/update`, { data: values })
+  return { ...account, table, record, smtpId, mail, send, sent, comments, comment, set }
+}
+
+async function eventually(check: () => Promise<void>, timeoutMs = 10_000): Promise<void> {
+  const end = Date.now() + timeoutMs
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (Date.now() > end) throw error
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+}
+
+const lastReceived = () => {
+  const received = smtp.received.at(-1)
+  if (!received) throw new Error('nothing received')
+  return received
+}
+const replyAddressOf = (raw: string) => /reply-[0-9a-f]{16}@reply\.example\.net/.exec(raw)?.[0] as string
+const pixelOf = (html: string | undefined) => /src="[^"]*(\/email\/pixel\/[\w-]+\.png)"/.exec(html ?? '')?.[1] as string
+
+const fixture = (name: string, to: string) =>
+  readFileSync(new URL(`./fixtures/mail/${name}.eml`, import.meta.url), 'latin1').replaceAll('reply-0123456789abcdef@reply.example.net', to)
+const webhook = (raw: string | Uint8Array, contentType: string | null = 'text/raw') =>
+  fetch(`${app.url}/webhooks/email_receive`, {
+    method: 'POST',
+    body: typeof raw === 'string' ? Buffer.from(raw, 'latin1') : Buffer.from(raw),
+    headers: contentType === null ? {} : { 'content-type': contentType },
+  })
+const processed = () =>
+  eventually(async () => {
+    const [row] = await app.db.query<{ waiting: number }>(sql`select count(*) as waiting from inbound_emails where processed_at is null`)
+    expect(row?.waiting).toBe(0)
+  })
+
+describe('sending a mail', () => {
+  test('is accepted with 202, shows as a comment at once, and leaves through the SMTP server', async () => {
+    const { send, comment, table, record, space, member, smtpId } = await desk()
+    const answer = await send({ cc: ['Carl <carl@customer.example>'], bcc: ['boss@example.com'] })
+    expect(answer.status).toBe(202)
+    expect(answer.body).toEqual({
+      id: expect.any(Number),
+      status: 'queued',
+      comment: { id: answer.body.id, type: 'email_out', metadata: expect.objectContaining({ status: 'queued', subject: 'Our offer' }) },
+    })
+    await eventually(async () => expect((await comment(answer.body.id)).metadata.status).toBe('sent'))
+    const row = await comment(answer.body.id)
+    expect(row).toMatchObject({ type: 'email_out', user_id: 0, user_name: 'API: Test key', content: '<p>Dear Ann</p>' })
+    expect(row.metadata).toEqual({
+      status: 'sent',
+      from: { name: 'Desk', email: 'desk@example.com' },
+      to: ['ann@customer.example'],
+      cc: ['carl@customer.example'],
+      bcc: ['boss@example.com'],
+      subject: 'Our offer',
+      messageId: expect.stringMatching(/^<[0-9a-f]{32}@example\.com>$/),
+      smtpIntegrationId: smtpId,
+      signatureId: null,
+      queuedAt: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      sentAt: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      readAt: null,
+      bouncedAt: null,
+      droppedAt: null,
+      error: null,
+      recipients: ['to', 'cc', 'bcc'].map((kind) => ({ email: expect.any(String), kind, status: 'sent', error: null })),
+      unresolved: [],
+    })
+    expect([table, record, space, member.id].every(Boolean)).toBe(true)
+
+    expect(smtp.received).toHaveLength(1)
+    const { email, raw, envelopeTo, envelopeFrom } = lastReceived()
+    expect(envelopeTo).toEqual(['ann@customer.example', 'carl@customer.example', 'boss@example.com'])
+    expect(raw).not.toContain('boss@')
+    expect(email).toMatchObject({
+      from: { name: 'Desk', address: 'desk@example.com' },
+      to: [{ address: 'ann@customer.example' }],
+      cc: [{ name: 'Carl', address: 'carl@customer.example' }],
+      subject: 'Our offer',
+      messageId: row.metadata.messageId,
+    })
+    expect(email.replyTo).toEqual([{ address: expect.stringMatching(/^reply-[0-9a-f]{16}@reply\.example\.net$/), name: '' }])
+    expect(envelopeFrom).toBe(replyAddressOf(raw))
+    expect(email.text?.trim()).toBe('Dear Ann')
+    expect(email.html).toContain('<p>Dear Ann</p><img src="')
+  })
+
+  test('is the same on RPC', async () => {
+    const { mail, member, comment } = await desk()
+    const answer = await app.as(member).rpc.email.send.mutate(mail())
+    expect(answer).toMatchObject({ status: 'queued', comment: { id: answer.id, type: 'email_out' } })
+    await eventually(async () => expect((await comment(answer.id)).metadata.status).toBe('sent'))
+    expect(await comment(answer.id)).toMatchObject({ user_id: member.id, user_name: member.name })
+  })
+
+  test('resolves tokens when it sends: escaped in the body, on one line in the subject, once', async () => {
+    const { sent, set } = await desk()
+    await set({ name: '<Acme> & "Co"', notes: 'one\r\nBcc: x@evil.example\r\n{{field:name}}', number: 12.5 })
+    const { content, metadata } = await sent({
+      subject: 'For {{field:name}}: {{field:notes}} {{field:nothing}}',
+      body: '<p>{{field:name}} {{field:number}} {{field:id}}</p><a href="{{field:notes}}">x</a>{{field:gone}}',
+    })
+    const { email, raw } = lastReceived()
+    expect(email.subject?.trim()).toBe('For <Acme> & "Co": one Bcc: x@evil.example {{field:name}}')
+    expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/im)
+    expect(content).toMatch(/^<p>&lt;Acme&gt; &amp; "Co" 12.5 \d+<\/p><a/)
+    expect(metadata.subject).toBe('For <Acme> & "Co": one Bcc: x@evil.example {{field:name}} ')
+    expect(metadata.unresolved).toEqual(['nothing', 'gone'])
+  })
+
+  test('sanitises the body, also what a token puts into a link', async () => {
+    const { sent, set } = await desk()
+    await set({ notes: 'javascript:alert(1)' })
+    const { content } = await sent({ body: '<script>x</script><p onclick="x()">a</p><a href="{{field:notes}}">b</a>' })
+    expect(content).toBe('<p>a</p><a>b</a>')
+  })
+
+  test('adds the signature that is named, and no other', async () => {
+    const { sent, keys } = await desk()
+    const as = app.as(keys.personal)
+    const signature = await as.post('/api/email/signatures/create', { name: 'Short', html: '<p>Max {{field:name}}</p>', is_default: true })
+    expect((await sent()).content).toBe('<p>Dear Ann</p>')
+    const { content, metadata } = await sent({ signatureId: signature.body.id })
+    expect(content).toBe('<p>Dear Ann</p><br /><br /><p>Max {{field:name}}</p>')
+    expect(metadata.signatureId).toBe(signature.body.id)
+  })
+
+  test('threads the mails of a record', async () => {
+    const { sent } = await desk()
+    const first = await sent()
+    const second = await sent()
+    const third = await sent()
+    const { email } = lastReceived()
+    expect(email.messageId).toBe(third.metadata.messageId)
+    expect(email.inReplyTo).toBe(second.metadata.messageId)
+    expect(email.references).toBe(`${first.metadata.messageId} ${second.metadata.messageId}`)
+  })
+
+  test('carries attachments from storage', async () => {
+    const { sent, id, space, table, record } = await desk()
+    const path = `${space}-${table}-a-plan.txt`
+    await app.deps.storage.write(path, Buffer.from('The plan'))
+    const place = { account_id: id, space_id: space, table_id: table, record_id: record }
+    const file = { name: 'plan.txt', path, size: 8, type: 'text/plain', host: app.deps.storage.host }
+    await insertFile(app.db, place, file, { createdBy: null, now: new Date(), isHeld: false })
+    const { attachments } = await sent({ attachments: [{ ...file, name: 'other.txt' }] })
+    expect(attachments).toEqual([file])
+    const [attachment] = lastReceived().email.attachments
+    expect(attachment).toMatchObject({ filename: 'plan.txt', mimeType: 'text/plain' })
+    expect(Buffer.from(attachment?.content as ArrayBuffer).toString()).toBe('The plan')
+  })
+
+  test('goes to each address once', async () => {
+    const { sent } = await desk()
+    const { metadata } = await sent({ to: ['a@b.example', 'a@b.example'], cc: ['a@b.example', 'c@b.example'] })
+    expect([metadata.to, metadata.cc, metadata.recipients.length]).toEqual([['a@b.example'], ['c@b.example'], 2])
+    expect(lastReceived().envelopeTo).toEqual(['a@b.example', 'c@b.example'])
+  })
+
+  test('repeated with the same Idempotency-Key is one mail', async () => {
+    const { mail, keys, comments } = await desk()
+    const post = () => app.as(keys.account).post('/api/email/send', mail(), { 'idempotency-key': 'one' })
+    const [first, second] = [await post(), await post()]
+    expect(second.body).toEqual(first.body)
+    expect(await comments()).toHaveLength(1)
+  })
+
+  test('without the reply address as envelope sender leaves from its own', async () => {
+    const { sent } = await desk({ reply_as_envelope: false })
+    await sent()
+    expect(lastReceived().envelopeFrom).toBe('desk@example.com')
+  })
+
+  test('signs in with the password that is kept encrypted', async () => {
+    smtp.login = { user: 'desk', password: 'sécret' }
+    const { sent, smtpId } = await desk({ username: 'desk', password: 'sécret' })
+    expect((await sent()).metadata.status).toBe('sent')
+    const [row] = await app.db.query<{ password_encrypted: Buffer }>(
+      sql`select password_encrypted from smtp_integrations where id = ${smtpId}`,
+    )
+    expect(row?.password_encrypted.includes('cret')).toBe(false)
+  })
+})
+
+describe('a mail that is not taken', () => {
+  test('for good is dropped, with what the server said', async () => {
+    const { sent } = await desk()
+    smtp.recipients.set('ann@customer.example', 550)
+    const { metadata } = await sent()
+    expect(metadata).toMatchObject({ status: 'dropped', sentAt: null, error: { code: '550', enhanced: '5.1.1' } })
+    expect(metadata.droppedAt).toMatch(/^\d{4}/)
+  })
+
+  test('by one of two recipients is sent to the other', async () => {
+    const { sent } = await desk()
+    smtp.recipients.set('gone@customer.example', 550)
+    const { metadata } = await sent({ to: ['gone@customer.example', 'ann@customer.example'] })
+    expect(metadata.status).toBe('sent')
+    expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['dropped', 'sent'])
+  })
+
+  test('for now is tried again, only for those who do not have it', async () => {
+    const { send, comment } = await desk()
+    smtp.recipients.set('full@customer.example', 451)
+    const { body } = await send({ to: ['full@customer.example', 'ann@customer.example'], body: 'first {{field:name}}' })
+    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    expect((await comment(body.id)).metadata.recipients[0]).toMatchObject({ status: 'queued', error: { code: '451' } })
+    smtp.recipients.clear()
+    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].status).toBe('sent'), 15_000)
+    expect(smtp.received.map(({ envelopeTo }) => envelopeTo)).toEqual([['ann@customer.example'], ['full@customer.example']])
+    expect(smtp.received[1]?.email.html).toBe(smtp.received[0]?.email.html)
+  })
+
+  test('after six attempts is dropped', async () => {
+    const { send, comment } = await desk()
+    smtp.onSender = { code: 451 }
+    const { body } = await send()
+    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
+    await app.db.execute(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
+    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
+  })
+
+  test('with an unknown end is reported, and not sent again', async () => {
+    const { sent } = await desk()
+    smtp.onContent = { hangUp: 'after' }
+    const { id, metadata } = await sent()
+    expect(metadata).toMatchObject({ status: 'dropped', error: { code: 'OUTCOME_UNKNOWN' }, recipients: [{ status: 'unknown' }] })
+    smtp.onContent = {}
+    await sendQueued(systemScope(app.deps), { comment_id: id })
+    expect(smtp.received).toHaveLength(0)
+  })
+
+  test('because its worker died while handing it over is reported, and not sent again', async () => {
+    const { send, comment } = await desk()
+    smtp.onContent = { delayMs: 1_500 }
+    const { body } = await send()
+    await eventually(async () => {
+      const [row] = await app.db.query<{ attempted_at: string | null }>(
+        sql`select attempted_at from outbound_emails where comment_id = ${body.id}`,
+      )
+      expect(row?.attempted_at).not.toBeNull()
+    })
+    // The job is handed out again while the first worker still waits for the answer.
+    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    expect((await comment(body.id)).metadata.error.code).toBe('OUTCOME_UNKNOWN')
+    // That one was not dead after all, and knows the answer.
+    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', droppedAt: null }))
+    expect(smtp.received).toHaveLength(1)
+  })
+
+  test('twice at once by two workers leaves once', async () => {
+    const { send, comment } = await desk()
+    smtp.onSender = { code: 451 }
+    const { body } = await send()
+    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
+    smtp.onSender = {}
+    const run = () => sendQueued(systemScope(app.deps), { comment_id: body.id })
+    await Promise.all([run(), run(), run()])
+    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    expect(smtp.received).toHaveLength(1)
+  })
+
+  test('because its integration is gone, or closed to the table, is dropped', async () => {
+    const { send, comment, admin, smtpId } = await desk()
+    smtp.onSender = { code: 451 }
+    const { body } = await send()
+    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
+    expect((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body).toEqual({ ok: true })
+    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } })
+  })
+})
+
+describe('a mail that cannot be accepted', () => {
+  test.each<[string, object, number, string]>([
+    ['no recipient', { to: [] }, 400, 'to'],
+    ['no to', { to: undefined }, 400, 'to'],
+    ['a recipient that is none', { to: ['ann'] }, 400, 'to'],
+    ['two in one', { to: ['a@b.example, c@d.example'] }, 400, 'to'],
+    ['a recipient with a line break', { to: ['a@b.example\r\nBcc: c@d.example'] }, 400, 'to'],
+    ['a subject with a line break', { subject: 'a\r\nBcc: c@d.example' }, 400, 'subject'],
+    ['a subject with NUL', { subject: 'a\0b' }, 400, 'subject'],
+    ['a sender with a line break', { fromIdentity: { name: 'a\nb', email: 'desk@example.com' } }, 400, 'fromIdentity.name'],
+    ['no sender', { fromIdentity: undefined }, 400, 'fromIdentity'],
+    ['a sender that is none', { fromIdentity: { email: 'desk' } }, 400, 'fromIdentity.email'],
+    ['another domain', { fromIdentity: { email: 'desk@evil.example' } }, 400, 'From domain not allowed: evil.example'],
+    ['a subdomain', { fromIdentity: { email: 'desk@sub.example.com' } }, 400, 'From domain not allowed: sub.example.com'],
+    ['51 recipients', { to: Array.from({ length: 51 }, (_, i) => `a${i}@b.example`) }, 400, 'to'],
+    ['51 recipients in all', { to: Array.from({ length: 50 }, (_, i) => `a${i}@b.example`), bcc: ['b@b.example'] }, 400, 'to'],
+    ['an unknown key', { tableID: 1 }, 400, 'tableID'],
+    ['an unknown integration', { smtpIntegrationId: 2_000_000_000 }, 404, 'SMTP integration not found'],
+    ['an unknown signature', { signatureId: 2_000_000_000 }, 404, 'Signature not found'],
+    ['an unknown record', { recordId: 2_000_000_000 }, 404, 'Record not found'],
+    ['an unknown table', { tableId: 2_000_000_000 }, 404, 'Table not found'],
+    ['an id that is text', { recordId: 'x' }, 400, 'recordId'],
+    ['a file of elsewhere', { attachments: [{ name: 'a', path: '1-1-a' }] }, 400, 'attachments'],
+    ['a file of the system', { attachments: [{ name: 'a', path: '/etc/passwd' }] }, 400, 'attachments'],
+  ])('with %s', async (_, more, status, message) => {
+    const { send, comments } = await desk()
+    const answer = await send(more)
+    expect(answer.status, JSON.stringify(answer.body)).toBe(status)
+    expect(answer.body.message).toContain(message)
+    expect(await comments()).toEqual([])
+  })
+
+  test('because the file is not stored', async () => {
+    const { send, space, table } = await desk()
+    const answer = await send({ attachments: [{ name: 'a', path: `${space}-${table}-nothing` }] })
+    expect(answer).toMatchObject({ status: 400, body: { message: 'attachments[0].path: is no stored file of this table' } })
+  })
+
+  test('by a viewer, a stranger, a read-only key, a key of another space, or nobody', async () => {
+    const { send, viewer, outsider, keys, comments } = await desk()
+    expect(await send({}, viewer)).toMatchObject({ status: 403, body: { message: 'Not authorized' } })
+    expect(await send({}, keys.personalViewer)).toMatchObject({ status: 403 })
+    expect(await send({}, outsider)).toMatchObject({ status: 404, body: { message: 'Table not found' } })
+    expect(await send({}, keys.accountReadOnly)).toMatchObject({ status: 403, body: { message: 'API key is read-only' } })
+    expect(await send({}, keys.accountOtherSpace)).toMatchObject({
+      status: 403,
+      body: { message: 'API key not authorized for this workspace' },
+    })
+    expect((await send({}, null)).status).toBe(401)
+    expect(await comments()).toEqual([])
+  })
+
+  test('through an integration of another space, of a stranger, or closed to the table', async () => {
+    const [mine, other] = [await desk(), await desk()]
+    expect(await mine.send({ smtpIntegrationId: other.smtpId })).toMatchObject({ status: 404 })
+    const { table: otherTable } = await makeTable(app, mine)
+    await app.as(mine.admin).post(`/api/smtp/${mine.smtpId}/update`, { table_ids: [otherTable] })
+    expect(await mine.send()).toMatchObject({ status: 404, body: { message: 'SMTP integration not found' } })
+    expect((await app.as(mine.member).post('/api/email/smtpOptions', { tableId: mine.table })).body).toEqual([])
+    expect((await app.as(mine.member).post('/api/email/smtpOptions', { tableId: otherTable })).body).toHaveLength(1)
+  })
+
+  test('with the signature of a colleague', async () => {
+    const { send, admin } = await desk()
+    const { body } = await app.as(admin).post('/api/email/signatures/create', { name: 'Mine', html: 'x' })
+    expect(await send({ signatureId: body.id })).toMatchObject({ status: 404, body: { message: 'Signature not found' } })
+  })
+})
+
+describe('what a composer asks', () => {
+  test('recordContext tells the addresses of the record and its fields, on REST and RPC', async () => {
+    const { keys, table, record, set } = await desk()
+    await set({ mail: 'ann@customer.example' })
+    const expected = {
+      emails: ['ann@customer.example'],
+      fields: [
+        { id: 'name', name: 'Name' },
+        { id: 'mail', name: 'Mail' },
+        { id: 'number', name: 'Number' },
+        { id: 'notes', name: 'Notes' },
+      ],
+    }
+    const as = app.as(keys.personal)
+    expect((await as.post('/api/email/recordContext', { tableId: table, recordId: record })).body).toEqual(expected)
+    expect(await as.rpc.email.recordContext.query({ tableId: table, recordId: record })).toEqual(expected)
+    expect(await app.as(keys.accountReadOnly).post('/api/email/recordContext', { tableId: table, recordId: record })).toMatchObject({
+      status: 403,
+      body: { message: 'API key is read-only' },
+    })
+  })
+
+  test('smtpOptions lists what has a From domain, without its secrets', async () => {
+    const { keys, table, admin, space, smtpId } = await desk({ from_identities: [{ name: 'Desk', email: 'desk@example.com' }] })
+    const other = { label: 'No domain', host: '127.0.0.1', port: 25, tls: 'none' }
+    expect((await app.as(admin).post(`/api/space/${space}/smtp/create`, other)).status).toBe(200)
+    const answer = await app.as(keys.account).post('/api/email/smtpOptions', { tableId: table })
+    expect(answer.body).toEqual([
+      {
+        id: smtpId,
+        label: 'Desk',
+        fromDomains: ['example.com'],
+        fromIdentities: [{ name: 'Desk', email: 'desk@example.com' }],
+        disablePixel: false,
+      },
+    ])
+    expect(answer.headers.get('x-total-count')).toBe('1')
+  })
+
+  test('preview shows the mail and its problems, and sends nothing', async () => {
+    const { keys, mail, comments, set } = await desk()
+    await set({ name: 'Acme' })
+    const answer = await app.as(keys.personal).post('/api/email/preview', mail({ subject: '', body: '<p>{{field:name}}{{field:x}}</p>' }))
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        subject: '',
+        html: '<p>Acme</p>',
+        text: 'Acme',
+        unresolved: ['x'],
+        problems: ['{{field:x}} names no field of this table', 'The subject is empty'],
+      },
+    })
+    expect(await comments()).toEqual([])
+    expect((await app.as(keys.personal).post('/api/email/preview', mail({ to: [] }))).status).toBe(400)
+  })
+})
+
+describe('signatures', () => {
+  test('are made, listed, changed and deleted by their user, on REST and RPC', async () => {
+    const { keys, member } = await app.account()
+    const as = app.as(keys.personal)
+    const created = await as.post('/api/email/signatures/create', { name: ' B ', html: '<p onclick="x">Max</p>', is_default: true })
+    expect(created).toMatchObject({ status: 200, body: { name: 'B', html: '<p>Max</p>', is_default: true } })
+    const second = await app.as(member).rpc.signatures.create.mutate({ name: 'a', html: 'x', is_default: true })
+    const list = await as.post('/api/email/signatures/list', {})
+    expect(list.body.map(({ name, is_default }: { name: string; is_default: boolean }) => [name, is_default])).toEqual([
+      ['a', true],
+      ['B', false],
+    ])
+    const updated = await as.post(`/api/email/signature/${second.id}/update`, { html: '<script>x</script>y' })
+    expect(updated.body).toMatchObject({ name: 'a', html: 'y', is_default: true })
+    expect((await as.post(`/api/email/signature/${second.id}/delete`, {})).body).toEqual({ ok: true })
+    expect((await as.post(`/api/email/signature/${second.id}/delete`)).status).toBe(404)
+  })
+
+  test('of another user, of the same account or not, do not exist', async () => {
+    const { keys, admin, outsider, owner } = await app.account()
+    const { body } = await app.as(keys.personal).post('/api/email/signatures/create', { name: 'A', html: 'x' })
+    for (const caller of [admin, owner, outsider, keys.account])
+      for (const verb of ['update', 'delete'])
+        expect(await app.as(caller).post(`/api/email/signature/${body.id}/${verb}`, {})).toMatchObject({
+          status: 404,
+          body: { message: 'Signature not found' },
+        })
+  })
+
+  test('need write access somewhere, and a key that may write', async () => {
+    const { keys, viewer } = await app.account()
+    expect((await app.as(viewer).post('/api/email/signatures/list', {})).status).toBe(403)
+    expect((await app.as(keys.accountReadOnly).post('/api/email/signatures/list', {})).body.message).toBe('API key is read-only')
+  })
+
+  test('may have 200 KB of UTF-8 and no more', async () => {
+    const as = app.as((await app.account()).keys.personal)
+    const create = (html: string) => as.post('/api/email/signatures/create', { name: 'A', html })
+    expect((await create('é'.repeat(102_400))).status).toBe(200)
+    expect(await create(`${'é'.repeat(102_400)}x`)).toMatchObject({ status: 400, body: { message: 'html: must have at most 200 KB' } })
+  })
+
+  test('made as default at once leave one default', async () => {
+    const { member } = await app.account()
+    const as = app.as(member)
+    const answers = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((name) => as.post('/api/email/signatures/create', { name, html: 'x', is_default: true })),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const { body } = await as.post('/api/email/signatures/list')
+    expect(body.filter(({ is_default }: { is_default: boolean }) => is_default)).toHaveLength(1)
+  })
+})
+
+describe('SMTP integrations', () => {
+  const settings = { label: 'Desk', host: '127.0.0.1', port: 25, tls: 'none', from_domains: ['example.com'], username: 'u', password: 'p' }
+
+  test('are set up by an admin in a browser session, and never show a password', async () => {
+    const { admin, space } = await app.account()
+    const as = app.as(admin)
+    const created = await as.post(`/api/space/${space}/smtp/create`, settings)
+    expect(created).toMatchObject({ status: 200, body: { has_password: true, table_ids: null, disable_pixel: false } })
+    expect(JSON.stringify(created.body)).not.toContain('"password"')
+    const list = await as.get(`/api/space/${space}/smtp/list`)
+    expect(list.body).toEqual([created.body])
+    expect((await as.rpc.smtp.list.query({ space_id: space })).rows).toEqual([created.body])
+    const updated = await as.post(`/api/smtp/${created.body.id}/update`, { password: null, username: null, disable_pixel: true })
+    expect(updated.body).toMatchObject({ has_password: false, username: null, disable_pixel: true, label: 'Desk' })
+  })
+
+  test('are closed to keys, members, strangers', async () => {
+    const { admin, member, outsider, keys, space } = await app.account()
+    const { body } = await app.as(admin).post(`/api/space/${space}/smtp/create`, settings)
+    for (const key of [keys.account, keys.personal])
+      for (const answer of [await app.as(key).get(`/api/space/${space}/smtp/list`), await app.as(key).post(`/api/smtp/${body.id}/test`)])
+        expect(answer).toMatchObject({ status: 403, body: { message: 'API endpoint not available to API keys' } })
+    expect((await app.as(member).post(`/api/smtp/${body.id}/update`, {})).status).toBe(403)
+    expect(await app.as(outsider).post(`/api/smtp/${body.id}/delete`)).toMatchObject({
+      status: 404,
+      body: { message: 'SMTP integration not found' },
+    })
+  })
+
+  test('are tested for real', async () => {
+    smtp.login = { user: 'u', password: 'p' }
+    const { admin, space } = await app.account()
+    const as = app.as(admin)
+    const { body } = await as.post(`/api/space/${space}/smtp/create`, { ...settings, port: smtp.port })
+    expect((await as.post(`/api/smtp/${body.id}/test`)).body).toEqual({ ok: true, error: null })
+    await as.post(`/api/smtp/${body.id}/update`, { password: 'wrong' })
+    expect((await as.post(`/api/smtp/${body.id}/test`)).body).toMatchObject({ ok: false, error: { code: '535' } })
+  })
+
+  test.each<[string, object, string]>([
+    ['a port that is none', { port: 70_000 }, 'port'],
+    ['an unknown TLS mode', { tls: 'ssl' }, 'tls'],
+    ['a domain that is none', { from_domains: ['not a domain'] }, 'from_domains[0]'],
+    ['a host with a path', { host: 'a.example/b' }, 'host'],
+    ['a table of elsewhere', { table_ids: [2_000_000_000] }, 'table_ids[0]'],
+    ['an unknown key', { secure: true }, 'secure'],
+  ])('with %s are refused', async (_, more, path) => {
+    const { admin, space } = await app.account()
+    const answer = await app.as(admin).post(`/api/space/${space}/smtp/create`, { ...settings, ...more })
+    expect(answer.status).toBe(400)
+    expect(answer.body.message).toContain(path)
+  })
+})
+
+describe('the pixel', () => {
+  const hit = (path: string, init: RequestInit = {}) => fetch(app.url + path, init)
+
+  test('is the same image at every path below it, whatever the token', async () => {
+    for (const path of ['x.png', '', 'a/b/c', 'x', `${'y'.repeat(2000)}.png`, '%00.png', 'x.png?a=1']) {
+      const response = await hit(`/email/pixel/${path}`)
+      expect(response.status, path).toBe(200)
+      expect(response.headers.get('content-type')).toBe('image/png')
+      expect(response.headers.get('cache-control')).toBe('no-store')
+      expect(Buffer.from(await response.arrayBuffer()).equals(PIXEL)).toBe(true)
+    }
+  })
+
+  test('marks a sent mail as read, once; later hits are only kept', async () => {
+    const { sent, comment, keys } = await desk()
+    const { id } = await sent()
+    const path = pixelOf(lastReceived().email.html)
+    const head = await hit(path, { method: 'HEAD' })
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'image/png'])
+    expect((await comment(id)).metadata.status).toBe('sent')
+
+    app.setClock(new Date('2026-12-01T10:00:00Z'))
+    await Promise.all(Array.from({ length: 5 }, () => hit(path, { headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox' } })))
+    expect((await comment(id)).metadata).toMatchObject({ status: 'read', readAt: '2026-12-01 10:00:00' })
+    app.setClock(new Date('2026-12-01T11:00:00Z'))
+    await hit(path, { headers: { 'user-agent': 'Mozilla/5.0 (via ggpht.com GoogleImageProxy)' } })
+    await hit(path, { headers: { 'user-agent': 'Mozilla/5.0' } })
+    app.setClock(null)
+    expect((await comment(id)).metadata.readAt).toBe('2026-12-01 10:00:00')
+
+    const opens = await app.as(keys.personal).get(`/api/email/${id}/opens`)
+    expect(opens.body.map((open: { class: string }) => open.class)).toEqual([
+      'scanner',
+      ...Array.from({ length: 5 }, () => 'human'),
+      'image_proxy',
+      'prefetch',
+    ])
+    expect((await app.as(keys.personalViewer).get(`/api/email/${id}/opens`)).status).toBe(403)
+    expect((await app.as(keys.personalOutsider).get(`/api/email/${id}/opens`)).status).toBe(404)
+  })
+
+  test('changes nothing on a mail that is not sent', async () => {
+    const { sent, comment } = await desk()
+    const { id } = await sent()
+    const path = pixelOf(lastReceived().email.html)
+    await app.db.execute(sql`update record_comments set metadata = metadata || '{"status": "queued"}' where id = ${id}`)
+    await hit(path)
+    expect((await comment(id)).metadata).toMatchObject({ status: 'queued', readAt: null })
+  })
+
+  test('is left out where the integration says so, and does not count where it says so later', async () => {
+    const { sent, comment, admin, smtpId } = await desk()
+    const { id } = await sent()
+    const path = pixelOf(lastReceived().email.html)
+    await app.as(admin).post(`/api/smtp/${smtpId}/update`, { disable_pixel: true })
+    await hit(path)
+    expect((await comment(id)).metadata.status).toBe('sent')
+    await sent()
+    expect(lastReceived().email.html).not.toContain('<img')
+  })
+})
+
+describe('the webhook', () => {
+  test('puts a reply on the record, as a comment of its sender', async () => {
+    const { sent, comments } = await desk()
+    const { id } = await sent({ to: ['ann@customer.example'] })
+    const response = await webhook(fixture('gmail-reply', replyAddressOf(lastReceived().raw)))
+    expect([response.status, await response.text()]).toEqual([200, ''])
+    await processed()
+    const reply = (await comments())[1] as Comment
+    expect(reply).toMatchObject({
+      type: 'email_in',
+      user_id: 0,
+      user_name: 'Ann Lee',
+      content: 'Thanks, that works for us.\n\nCan you send it on Tuesday?',
+      metadata: {
+        parentCommentId: id,
+        from: { name: 'Ann Lee', email: 'ann@customer.example' },
+        to: [],
+        subject: 'Re: Our offer',
+        messageId: '<CAFx1=abc@mail.gmail.com>',
+        inReplyTo: '<offer-1@example.com>',
+        date: '2026-03-02 10:30:00',
+        autoReply: false,
+        authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+        senderWasRecipient: true,
+      },
+    })
+    expect(reply.metadata.html).toContain('<blockquote')
+    expect(reply.metadata.visibleText).toBe(reply.content)
+  })
+
+  test.each([
+    ['application/json'],
+    ['multipart/form-data; boundary=x'],
+    ['application/x-www-form-urlencoded'],
+    ['message/rfc822'],
+    [';;;'],
+    [null],
+  ])('takes the content type %s', async (contentType) => {
+    const { sent, comments } = await desk()
+    await sent()
+    expect((await webhook(fixture('apple-reply', replyAddressOf(lastReceived().raw)), contentType)).status).toBe(200)
+    await processed()
+    expect(await comments()).toHaveLength(2)
+  })
+
+  test('keeps attachments, to be read like any other', async () => {
+    const { sent, comments, space, table } = await desk()
+    await sent()
+    await webhook(fixture('nested-multipart', replyAddressOf(lastReceived().raw)))
+    await processed()
+    const reply = (await comments())[1] as Comment
+    expect(reply.attachments.map(({ name, size }) => [name, size])).toEqual([
+      ['logo.png', 70],
+      ['Pläne 2026.pdf', 9],
+      ['passwd', 8],
+    ])
+    for (const { path } of reply.attachments) {
+      expect(path.startsWith(`${space}-${table}-`)).toBe(true)
+      const [row] = await app.db.query<{ dropped_at: string | null }>(sql`select dropped_at from stored_files where path = ${path}`)
+      expect(row?.dropped_at).toBeNull()
+      expect(await buffer((await app.deps.storage.read(path)) as Readable)).not.toHaveLength(0)
+    }
+  })
+
+  test('takes the same message once, however often and however fast it comes', async () => {
+    const { sent, comments } = await desk()
+    await sent()
+    const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
+    // The same message by two ways: other bytes, the same Message-ID.
+    const again = `Received: from elsewhere\r\n${raw}`
+    const answers = await Promise.all([webhook(raw), webhook(raw), webhook(again), webhook(again), webhook(raw)])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+    await processed()
+    await webhook(raw)
+    await processed()
+    expect(await comments()).toHaveLength(2)
+  })
+
+  test('puts a message with two tokens into both threads', async () => {
+    const [one, two] = [await desk(), await desk()]
+    await one.sent()
+    const first = replyAddressOf(lastReceived().raw)
+    await two.sent()
+    const second = replyAddressOf(lastReceived().raw)
+    await webhook(fixture('apple-reply', first).replace(`Desk <${first}>`, `${first}, ${second}`))
+    await processed()
+    expect([(await one.comments()).length, (await two.comments()).length]).toEqual([2, 2])
+  })
+
+  test('drops what names no known token, and stores nothing of it', async () => {
+    const count = async () => (await app.db.query<{ n: number }>(sql`select count(*) as n from inbound_emails`))[0]?.n
+    const before = await count()
+    for (const raw of [
+      fixture('gmail-reply', 'reply-ffffffffffffffff@reply.example.net'),
+      fixture('gmail-reply', 'a@b.example'),
+      '',
+      'x',
+      '\0',
+    ])
+      expect((await webhook(raw)).status).toBe(200)
+    expect(await count()).toBe(before)
+  })
+
+  test('refuses more than 25 MB', async () => {
+    expect((await webhook(new Uint8Array(25 * 1_048_576))).status).toBe(200)
+    expect((await webhook(new Uint8Array(25 * 1_048_576 + 1))).status).toBe(413)
+  })
+
+  test('marks automatic replies, and stops when they come in a loop', async () => {
+    const { sent, comments } = await desk()
+    await sent()
+    const raw = fixture('out-of-office', replyAddressOf(lastReceived().raw))
+    for (let i = 0; i < 25; i += 1) await webhook(raw.replace('<ooo-1@', `<ooo-${i}@`))
+    await processed()
+    const replies = (await comments()).slice(1)
+    expect(replies).toHaveLength(20)
+    expect(replies.every(({ metadata }) => metadata.autoReply)).toBe(true)
+    // People still get through.
+    await webhook(fixture('gmail-reply', replyAddressOf(raw)))
+    await processed()
+    expect(await comments()).toHaveLength(22)
+  })
+
+  test('takes a delivery report for what it is: the mail bounced', async () => {
+    const { sent, comments, comment } = await desk()
+    const { id } = await sent({ to: ['nobody@customer.example'] })
+    await webhook(fixture('dsn-postfix', replyAddressOf(lastReceived().raw)))
+    await processed()
+    expect(await comments()).toHaveLength(1)
+    const { metadata } = await comment(id)
+    expect(metadata).toMatchObject({
+      status: 'bounced',
+      error: { code: '550', enhanced: '5.1.1' },
+      recipients: [{ email: 'nobody@customer.example', status: 'bounced' }],
+    })
+    expect(metadata.bouncedAt).toMatch(/^\d{4}/)
+  })
+
+  test('takes a report on one of two recipients as that', async () => {
+    const { sent, comment } = await desk()
+    const { id } = await sent({ to: ['full@customer.example', 'slow@customer.example'] })
+    await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
+    await processed()
+    const { metadata } = await comment(id)
+    expect(metadata.status).toBe('sent')
+    expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'sent'])
+  })
+
+  test('says 503, with when to try again, while the message cannot be stored', async () => {
+    const { sent, comments } = await desk()
+    await sent()
+    const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
+    await app.db.execute(sql`alter table inbound_emails rename to inbound_emails_away`)
+    const response = await webhook(raw)
+    await app.db.execute(sql`alter table inbound_emails_away rename to inbound_emails`)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30'])
+    expect((await webhook(raw)).status).toBe(200)
+    await processed()
+    expect(await comments()).toHaveLength(2)
+  })
+
+  test('leads nowhere once the record is deleted', async () => {
+    const { sent, keys, table, record } = await desk()
+    await sent()
+    const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
+    expect((await app.as(keys.account).post(`/api/table/${table}/record/${record}/delete`)).status).toBe(200)
+    expect((await webhook(raw)).status).toBe(200)
+    const [row] = await app.db.query<{ n: number }>(sql`select count(*) as n from outbound_emails where table_id = ${table}`)
+    expect(row?.n).toBe(0)
+  })
+})
