@@ -1,6 +1,7 @@
 /** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
 import { authWorks } from './auth/jobs.ts'
 import { emailWorks } from './email/jobs.ts'
+import { fileWorks } from './files/jobs.ts'
 import type { Queue } from './jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
@@ -8,7 +9,15 @@ import { upkeepWorks } from './upkeep.ts'
 import { viewWorks } from './views/jobs.ts'
 import type { Work } from './work.ts'
 
-export const works: readonly Work[] = [...upkeepWorks, ...authWorks, ...spaceWorks, ...tableWorks, ...viewWorks, ...emailWorks]
+export const works: readonly Work[] = [
+  ...upkeepWorks,
+  ...authWorks,
+  ...spaceWorks,
+  ...tableWorks,
+  ...fileWorks,
+  ...viewWorks,
+  ...emailWorks,
+]
 
 /** What `deploy` makes and a worker works on. */
 export const queues: readonly Queue[] = works.map(({ queue }) => queue)

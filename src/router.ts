@@ -1,9 +1,14 @@
 /** The whole API on one page: procedures, served as RPC and as REST, and the plain routes for bytes and streams. */
 import type { FastifyInstance } from 'fastify'
 import { authRouter } from './auth/router.ts'
+import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
+import { commentDependent } from './comments/service.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { emailOperations, mountEmail } from './email/routes.ts'
 import { mailDependent } from './email/service.ts'
+import { fileDependent } from './files/dependent.ts'
+import { filesRouter } from './files/router.ts'
+import { fileOperations, mountFiles } from './files/routes.ts'
 import { healthOperations } from './health.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
@@ -18,7 +23,7 @@ import { router } from './trpc.ts'
 import { viewDependent } from './views/field-use.ts'
 import { viewsRouter } from './views/router.ts'
 
-dependents.push(viewDependent, mailDependent)
+dependents.push(viewDependent, fileDependent, commentDependent, mailDependent)
 
 export const appRouter = router({
   auth: authRouter,
@@ -28,6 +33,9 @@ export const appRouter = router({
   fields: fieldsRouter,
   views: viewsRouter,
   records: recordsRouter,
+  files: filesRouter,
+  comments: commentsRouter,
+  subscriptions: subscriptionsRouter,
   notifications: notificationsRouter,
   tasks: tasksRouter,
   email: emailRouter,
@@ -39,10 +47,11 @@ export type AppRouter = typeof appRouter
 
 /** Plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
+  mountFiles(app, deps)
   mountEmail(app, deps)
 }
 
-export const plainOperations: PlainOperation[] = [...healthOperations, ...emailOperations]
+export const plainOperations: PlainOperation[] = [...healthOperations, ...fileOperations, ...emailOperations]
 
 /** The document that is served, committed and checked. */
 export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)

@@ -77,3 +77,16 @@ export async function dropFiles(db: Database, paths: readonly string[], now: Dat
   if (!paths.length) return
   await db.prisma.storedFile.updateMany({ where: { path: { in: [...paths] }, droppedAt: null }, data: { droppedAt: toTheSecond(now) } })
 }
+
+/** Drops what came with records that are deleted. @param recordIds null is every record of the table */
+export async function dropFilesOfRecords(db: Database, tableId: number, recordIds: readonly number[] | null, now: Date): Promise<void> {
+  await db.prisma.storedFile.updateMany({
+    where: { tableId, droppedAt: null, ...(recordIds && { recordId: { in: [...recordIds] } }) },
+    data: { droppedAt: toTheSecond(now) },
+  })
+}
+
+/** Removes the rows of files that nothing holds; the bytes are the caller's to remove once that is committed. */
+export async function forgetFiles(db: Database, paths: readonly string[]): Promise<void> {
+  if (paths.length) await db.prisma.storedFile.deleteMany({ where: { path: { in: [...paths] } } })
+}

@@ -2,6 +2,7 @@
 import type { Actor } from '../access.ts'
 import { type Database, sql } from '../db.ts'
 import { formatInstant } from '../time.ts'
+import { authorOf } from './authorship.ts'
 
 interface Place {
   account_id: number
@@ -37,10 +38,6 @@ export async function insertEmail(db: Database, email: NewEmailComment, author: 
     returning id`)
   return (row as { id: number }).id
 }
-
-/** Comments written through a key are nobody's, under the key's name (api.md, Task comment). */
-const authorOf = ({ keyId, keyName, userId, name }: Actor) =>
-  keyId === null ? { user_id: userId, user_name: name, api_key_id: null } : { user_id: 0, user_name: `API: ${keyName}`, api_key_id: keyId }
 
 /**
  * Merges keys into the metadata of an email comment, if its status is one of those given.

@@ -11,3 +11,11 @@ export function mentionedIds(content: string): number[] {
 
 /** The text as a person reads it: tokens become `@<display_name>`. */
 export const withMentionsAsNames = (content: string): string => content.replaceAll(TOKEN, '@$2')
+
+const MAX_EXCERPT = 200
+
+/** The beginning of a comment, on one line, with its mention tokens as names. */
+export function excerpt(content: string): string {
+  const text = withMentionsAsNames(content).replaceAll(/\s+/g, ' ').trim()
+  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT - 1).trimEnd()}…`.toWellFormed() : text
+}

@@ -3,6 +3,7 @@ import { type Role, recordsOf } from '../access.ts'
 import { type Database, sql } from '../db.ts'
 import { badInputs, forbidden, type Issue } from '../errors.ts'
 import type { Scope } from '../scope.ts'
+import { isMember } from '../spaces/membership.ts'
 import { findFiles } from '../stored-files.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef } from '../tables/fields.ts'
@@ -108,8 +109,7 @@ async function findMembers(db: Database, table: TableDef, refs: UserRef[]): Prom
   const members = await db.query<{ id: number; email: string }>(
     sql`select u.id, u.email from users u
       where u.account_id = ${table.account_id} and u.status <> 'deleted' and (u.id = any(${ids}::int[]) or u.email = any(${emails}::text[]))
-        and (exists (select 1 from space_members m where m.space_id = ${table.space_id} and m.user_id = u.id)
-          or exists (select 1 from accounts a where a.id = u.account_id and a.owner_user_id = u.id))`,
+        and ${isMember(sql`u`, sql`${table.space_id}::int`)}`,
     'members-of-cells',
   )
   return new Map<UserRef, number>(members.flatMap(({ id, email }) => [[id, id] as const, [email, id] as const]))

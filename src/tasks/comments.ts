@@ -1,5 +1,6 @@
 /** What people write on a task (api.md, Task comments). */
 import type { Actor } from '../access.ts'
+import { authorOf } from '../comments/authorship.ts'
 import { mentionedIds } from '../comments/mentions.ts'
 import { type Sql, sql } from '../db.ts'
 import { notFound } from '../errors.ts'
@@ -37,7 +38,7 @@ export async function create({ db, actor, now }: Scope, task: TaskRow, { content
       ${tellMentioned(mentioned(task.title, content, actor), actor, now)},
       told as (${notifying(others, commented(task.title, content, actor), actor, now)})
       select ${commentColumns} from added`,
-    task.space_id === null ? 'tasks:comment:standalone' : 'tasks:comment',
+    'tasks:comment',
   )
   if (!row) throw notFound('Task')
   return row
@@ -71,13 +72,6 @@ export async function update(
 /** Deletes a comment. @throws AppError 404 when another call was first */
 export async function remove({ db }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
   if (!(await db.execute(sql`delete from task_comments where id = ${comment_id} and task_id = ${task_id}`))) throw notFound('Comment')
-}
-
-/** A key signs with its own name, and so does a personal one (api.md, Task comment). */
-function authorOf({ keyId, keyName, userId, name }: Actor): Pick<TaskComment, 'user_id' | 'user_name' | 'api_key_id'> {
-  return keyId === null
-    ? { user_id: userId, user_name: name, api_key_id: null }
-    : { user_id: 0, user_name: `API: ${keyName}`, api_key_id: keyId }
 }
 
 /** Selects those of the ids that are valid mentions: members of the space, or people who share one with the writer. */

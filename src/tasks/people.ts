@@ -1,11 +1,7 @@
 /** Who can be assigned, named as assigner, mentioned: as SQL, so that it is looked up in the statement that needs it. */
 import type { Actor } from '../access.ts'
 import { type Sql, sql } from '../db.ts'
-
-/** The user is in the space; the account's owner is in all of its spaces. @param user alias of a row of users */
-export const isMember = (user: Sql, spaceId: Sql): Sql => sql`(
-  exists (select 1 from space_members m where m.space_id = ${spaceId} and m.user_id = ${user}.id)
-  or exists (select 1 from accounts a where a.id = ${user}.account_id and a.owner_user_id = ${user}.id))`
+import { isMember } from '../spaces/membership.ts'
 
 /** The user is the caller, or in a space that the caller is in too; the owner is in all. */
 export const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(

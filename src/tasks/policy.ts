@@ -1,6 +1,6 @@
 /** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskTarget` has checked that. */
 import { type Actor, type Role, roleOf } from '../access.ts'
-import { instant } from '../time.ts'
+import { type Authorship, isAuthor } from '../comments/authorship.ts'
 
 /** What the rules need of a task. */
 export interface Ownership {
@@ -10,14 +10,6 @@ export interface Ownership {
   space_id: number | null
   /** The acting user's own role in the space. */
   member_role: Role | null
-}
-
-/** What they need of a comment. */
-export interface Authorship {
-  comment_user_id: number
-  comment_api_key_id: number | null
-  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
-  comment_created_at: string
 }
 
 /** Creator and assignee; an account key in scope acts for the account, or an integration could not touch what it made. */
@@ -34,23 +26,9 @@ export function canDelete(task: Ownership, actor: Actor): boolean {
 /** Its author; `isStillEditable` says until when. */
 export const canEditComment = (comment: Authorship, actor: Actor): boolean => isAuthor(comment, actor)
 
-/** For 15 minutes after it was written (api.md, Task comments 2). */
-export function isStillEditable({ comment_created_at }: Authorship, now: Date): boolean {
-  const [date = '', time = ''] = comment_created_at.split(' ')
-  return now.getTime() - instant(date, time).getTime() <= EDIT_WINDOW_MINUTES * 60_000
-}
-
-const EDIT_WINDOW_MINUTES = 15
-
 /** Its author, the task's creator, an admin of the space. */
 export function canDeleteComment(task: Ownership & Authorship, actor: Actor): boolean {
   return isAuthor(task, actor) || isCreator(task, actor) || isSpaceAdmin(task, actor)
-}
-
-/** The one who wrote it; what a key wrote is that key's alone. */
-function isAuthor({ comment_user_id, comment_api_key_id }: Authorship, actor: Actor): boolean {
-  if (comment_api_key_id !== null) return comment_api_key_id === actor.keyId
-  return actor.kind !== 'account' && comment_user_id === actor.userId
 }
 
 const isCreator = (task: Ownership, actor: Actor) => actor.kind !== 'account' && actor.userId === task.creator_user_id

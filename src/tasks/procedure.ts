@@ -1,9 +1,10 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
 import { type Actor, type Callers, callers, checkSpace, type Role, type Target } from '../access.ts'
+import { type Authorship, isStillEditable } from '../comments/authorship.ts'
 import { type Sql, sql } from '../db.ts'
 import { forbidden } from '../errors.ts'
 import { targetProcedure } from '../trpc.ts'
-import { type Authorship, canDelete, canDeleteComment, canEdit, canEditComment, isStillEditable } from './policy.ts'
+import { canDelete, canDeleteComment, canEdit, canEditComment } from './policy.ts'
 
 /** A task as it was found and checked. Space, table and record are null together, on a standalone task. */
 export interface TaskRow {
@@ -40,7 +41,6 @@ const taskIds = [{ name: 'task_id', thing: 'Task', found: 'task_id' }] as const
 
 /** The task named `task_id`, of any account: what the caller cannot read is 403. */
 export const taskTarget: Target<TaskRow> = {
-  label: 'task',
   ids: taskIds,
   select: ({ task_id }) => ofTask(task_id),
   check: requireReadable,
@@ -48,7 +48,6 @@ export const taskTarget: Target<TaskRow> = {
 
 /** A comment of that task. */
 export const taskCommentTarget: Target<CommentRow> = {
-  label: 'task-comment',
   ids: [...taskIds, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ task_id, comment_id }) => sql`
     select k.*, c.id as comment_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id, c.created_at as comment_created_at
@@ -95,7 +94,6 @@ function withRule<Row extends object>(target: Target<Row>, rule: (row: Row, acto
 
 /** What tasks that are on no record are reached through: not for account keys (api.md, Authentication 3). */
 const standaloneTarget: Target = {
-  label: 'standalone-tasks',
   ids: [],
   select: () => sql`select true as is_standalone`,
   check: (_, actor) => {

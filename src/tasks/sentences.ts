@@ -1,6 +1,6 @@
 /** What people are told of a task, in sentences. */
 import type { Actor } from '../access.ts'
-import { withMentionsAsNames } from '../comments/mentions.ts'
+import { excerpt } from '../comments/mentions.ts'
 import { actingName, type Notice } from '../notifications/notify.ts'
 import type { Status } from './schema.ts'
 
@@ -30,14 +30,6 @@ export const marked = (title: string, status: Status, actor: Actor): Notice => (
   message: `${actingName(actor)} ${status === 'done' ? 'completed' : 'reopened'} the task ${quoted(title)}.`,
   summary: `${quoted(title)} is ${status}.`,
 })
-
-const MAX_EXCERPT = 200
-
-/** The beginning of a comment, on one line, with its mention tokens as names. */
-const excerpt = (content: string) => {
-  const text = withMentionsAsNames(content).replaceAll(/\s+/g, ' ').trim()
-  return text.length > MAX_EXCERPT ? `${text.slice(0, MAX_EXCERPT - 1).trimEnd()}…`.toWellFormed() : text
-}
 
 export const commented = (title: string, content: string, actor: Actor): Notice => ({
   event_type: 'TASK_COMMENT',

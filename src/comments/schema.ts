@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { File } from '../files/schema.ts'
+import { Id, Instant, limit, Offset } from '../schemas.ts'
+
+const MAX_COMMENT = 50_000
+const MAX_ATTACHMENTS = 100
+
+export const RecordComment = z
+  .object({
+    id: Id,
+    table_id: Id,
+    record_id: Id,
+    type: z.enum(['comment', 'email_out', 'email_in']),
+    user_id: z.int().meta({ description: '0 when written through an API key or received by mail.' }),
+    user_name: z.string().meta({ description: "'API: <key name>' when written through an API key; the sender's name for a mail." }),
+    api_key_id: Id.nullable(),
+    content: z.string(),
+    attachments: z.array(File),
+    metadata: z.record(z.string(), z.unknown()).nullable().meta({ description: 'Of an email: status, addresses, times.' }),
+    created_at: Instant,
+    updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
+  })
+  .meta({ id: 'RecordComment', description: 'What somebody wrote on a record, or a mail that was sent from it or came back.' })
+export type RecordComment = z.infer<typeof RecordComment>
+
+const Content = z
+  .string()
+  .refine((text) => text.trim() !== '', 'must not be empty')
+  .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
+  .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' })
+
+const StoredEntry = z
+  .strictObject({
+    path: z.string().max(1_000, 'must have at most 1000 characters'),
+    name: z.string().nullish(),
+    size: z.number().nullish(),
+    type: z.string().nullish(),
+    host: z.string().nullish(),
+  })
+  .meta({ description: 'As the upload answered it; the path counts.' })
+
+export const NewComment = z.strictObject({
+  content: Content,
+  attachments: z.array(StoredEntry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
+})
+export type NewComment = z.infer<typeof NewComment>
+
+export const CommentContent = z.strictObject({ content: Content })
+export type CommentContent = z.infer<typeof CommentContent>
+
+export const CommentQuery = z.strictObject({ limit: limit(20, 100), offset: Offset })
+export type CommentQuery = z.infer<typeof CommentQuery>
+
+export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })
+export const CommentPath = RecordPath.extend({ comment_id: Id })
+
+export const TablePath = z.strictObject({ table_id: Id })
+export const Force = z.strictObject({
+  force: z.boolean().nullish().meta({ description: 'Succeed, too, when there is nothing to change.' }),
+})
+export const Subscribed = z.object({ ok: z.literal(true), subscribed: z.boolean() })
+export type Subscribed = z.infer<typeof Subscribed>
+
+export const StatusChoice = z.strictObject({ record_id: Id.nullish() })
+export const SubscriptionStatus = z.object({
+  table: z.boolean().meta({ description: 'Whether the acting user follows the table.' }),
+  record: z.boolean().meta({ description: 'Whether they follow the record; false without one.' }),
+})
+export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>

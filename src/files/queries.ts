@@ -1,0 +1,93 @@
+/** Reads across the features that hold files. */
+import { type Role, recordsOf } from '../access.ts'
+import { type Database, ident, join, type Sql, sql } from '../db.ts'
+import type { FileEntry } from '../stored-files.ts'
+import { tableDefinitions } from '../tables/definitions.ts'
+import { formatInstant } from '../time.ts'
+
+/** A file with what decides who may read it. */
+export interface ReadableFile extends FileEntry {
+  table_id: number | null
+  /** Of the record or task; null for a standalone task. */
+  space_id: number | null
+  task_id: number | null
+  member_role: Role | null
+  /** Whether the user takes part in the standalone task. */
+  is_on_task: boolean
+  dropped_at: string | null
+}
+
+/** The file of that path in the account; undefined when there is none, or its task, table or space is gone. */
+export async function findReadable(
+  db: Database,
+  path: string,
+  actor: { accountId: number; userId: number },
+): Promise<ReadableFile | undefined> {
+  const [file] = await db.query<ReadableFile>(
+    sql`select f.name, f.path, f.size, f.type, f.host, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
+        coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
+        k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
+          or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId})) as is_on_task
+      from stored_files f
+      left join tasks k on k.id = f.task_id
+      left join spaces s on s.id = coalesce(k.space_id, f.space_id)
+      left join tables t on t.id = coalesce(k.table_id, f.table_id)
+      left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
+      where f.path = ${path} and f.account_id = ${actor.accountId} and (f.task_id is null or k.id is not null)
+        and (coalesce(k.space_id, f.space_id) is null or (s.id is not null and s.deleted_at is null))
+        and (coalesce(k.table_id, f.table_id) is null or (t.id is not null and t.deleted_at is null))`,
+    'readable-file',
+  )
+  return file
+}
+
+/** Whether the record that the file came with is still there. */
+export async function hasRecord(db: Database, path: string, tableId: number): Promise<boolean> {
+  const found = await db.query(
+    sql`select 1 from stored_files f join ${recordsOf(tableId)} r on r.id = f.record_id where f.path = ${path} and f.table_id = ${tableId}`,
+  )
+  return found.length > 0
+}
+
+/** A dropped file, and where it might still be held. */
+export interface DroppedFile {
+  path: string
+  table_id: number | null
+  task_id: number | null
+}
+
+/**
+ * Files that were dropped before the instant, oldest first, locked until the transaction ends. Those of a table or space that is
+ * marked as deleted wait: it may be brought back.
+ */
+export async function lockDropped(db: Database, before: Date, limit: number): Promise<DroppedFile[]> {
+  return db.query<DroppedFile>(sql`
+    select f.path, f.table_id, f.task_id from stored_files f
+    where f.dropped_at < ${formatInstant(before)}::timestamp
+      and not exists (select 1 from tables t join spaces s on s.id = t.space_id
+        where t.id = f.table_id and (t.deleted_at is not null or s.deleted_at is not null))
+    order by f.dropped_at limit ${limit} for update of f skip locked`)
+}
+
+/** Which of the files something holds: a cell of the table, a comment or mail of one of its records, a task or a comment on it. */
+export async function heldPaths(db: Database, files: readonly DroppedFile[]): Promise<Set<string>> {
+  const tables = await tableDefinitions(db, [...new Set(files.flatMap(({ table_id }) => table_id ?? []))])
+  const paths = files.map(({ path }) => path)
+  const tableIds = files.flatMap(({ table_id }) => table_id ?? [])
+  const taskIds = files.flatMap(({ task_id }) => task_id ?? [])
+  const lists: Sql[] = [
+    sql`select attachments as files from record_comments where table_id = any(${tableIds}::int[]) and attachments <> '[]'`,
+    sql`select attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    sql`select attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
+  ]
+  for (const { id, fields } of tables.values()) {
+    for (const field of fields) {
+      if (field.type !== 'file') continue
+      lists.push(sql`select ${ident(field.id)} from ${recordsOf(id)} where ${ident(field.id)} is not null`)
+    }
+  }
+  const held = await db.query<{ path: string }>(sql`
+    select distinct e->>'path' as path from (${join(lists, ' union all ')}) l, jsonb_array_elements(l.files) e
+    where e->>'path' = any(${paths}::text[])`)
+  return new Set(held.map(({ path }) => path))
+}

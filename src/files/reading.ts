@@ -1,0 +1,36 @@
+/** Who may read a file, and the stream of its bytes. */
+import type { Readable } from 'node:stream'
+import { type Actor, checkSpace } from '../access.ts'
+import type { Database } from '../db.ts'
+import { forbidden, notFound } from '../errors.ts'
+import type { Storage } from '../storage.ts'
+import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
+import type { ByteRange } from './range.ts'
+
+/**
+ * The file, for whoever may read the record or task that it belongs to.
+ * @throws AppError 404 when there is none, or in another account; 403
+ */
+export async function requireReadable(db: Database, actor: Actor, path: string): Promise<ReadableFile> {
+  const file = await findReadable(db, path, actor)
+  if (!file) throw notFound('File')
+  if (file.space_id !== null) checkSpace({ space_id: file.space_id, member_role: file.member_role }, actor, 'read')
+  else if (actor.kind === 'account') throw forbidden('Task is not on a record')
+  else if (!file.is_on_task) throw forbidden()
+  if (await isGone(db, file)) throw notFound('File')
+  return file
+}
+
+/** A dropped file lasts for a while: as a fresh upload, or until it is cleaned up. With its record it is gone at once. */
+async function isGone(db: Database, file: ReadableFile): Promise<boolean> {
+  if (file.dropped_at === null || file.table_id === null || file.task_id !== null) return false
+  if (await hasRecord(db, file.path, file.table_id)) return false
+  return !(await heldPaths(db, [file])).has(file.path)
+}
+
+/** @throws AppError 404 when the bytes have just been removed */
+export async function open(storage: Storage, file: ReadableFile, range: ByteRange | undefined): Promise<Readable> {
+  const stream = await storage.read(file.path, range)
+  if (!stream) throw notFound('File')
+  return stream
+}

@@ -1,0 +1,92 @@
+/** GET /api/file/{path}: the bytes, for whoever may read the record or task that they belong to. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { authenticate } from '../access.ts'
+import type { PlainOperation } from '../openapi.ts'
+import type { Deps } from '../scope.ts'
+import { askingOf } from '../trpc.ts'
+import { byteRange } from './range.ts'
+import { open, requireReadable } from './reading.ts'
+
+/** Types that a browser shows by itself without running anything; SVG can hold scripts. */
+const SHOWN = /^image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/i
+
+export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
+  app.get<{ Params: { path: string } }>(
+    '/api/file/:path',
+    async (request: FastifyRequest<{ Params: { path: string } }>, reply: FastifyReply) => {
+      const actor = await authenticate(askingOf(request.context))
+      const file = await requireReadable(db, actor, request.params.path)
+      const etag = `"${file.path}"`
+      reply.headers({
+        'accept-ranges': 'bytes',
+        etag,
+        // Kept by the caller alone, who asks each time whether it may still read it.
+        'cache-control': 'private, no-cache',
+        'content-disposition': disposition(SHOWN.test(file.type) ? 'inline' : 'attachment', file.name),
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        'cross-origin-resource-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      })
+      if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+
+      const ifRange = request.headers['if-range']
+      const range = byteRange(ifRange === undefined || ifRange === etag ? request.headers.range : undefined, file.size)
+      if (range === 'unsatisfiable') {
+        reply.header('content-range', `bytes */${file.size}`).code(416)
+        return reply.send({ message: 'The range lies outside the file', code: 'BAD_REQUEST', request_id: request.id })
+      }
+      const { start, end } = range ?? { start: 0, end: file.size - 1 }
+      reply.type(file.type).header('content-length', end - start + 1)
+      if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
+      if (request.method === 'HEAD' || file.size === 0) return reply.send('')
+      return reply.send(await open(storage, file, range))
+    },
+  )
+}
+
+/** RFC 6266: a plain name for old clients, the true one for all others. */
+function disposition(kind: 'inline' | 'attachment', name: string): string {
+  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
+  const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`
+}
+
+const bytes = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
+
+export const fileOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/api/file/{path}',
+    operationId: 'files.read',
+    tag: 'Files',
+    summary: 'Read a file',
+    description:
+      'The bytes, streamed, for whoever may read the record or task. One `Range` is served. Images are shown, all else is an attachment; nothing in a file may run.',
+    isPublic: false,
+    parameters: [
+      {
+        name: 'path',
+        in: 'path',
+        required: true,
+        description: 'The `path` of an attachment.',
+        schema: { type: 'string' },
+        example: '1-101-Yk3vQ0-offer.pdf',
+      },
+      {
+        name: 'Range',
+        in: 'header',
+        required: false,
+        description: 'One range of bytes.',
+        schema: { type: 'string' },
+        example: 'bytes=0-1023',
+      },
+    ],
+    responses: {
+      200: { description: 'The whole file.', ...bytes },
+      206: { description: 'The range that was asked for.', ...bytes },
+      304: { description: 'Not changed since (If-None-Match).' },
+      416: { description: 'The range lies outside the file.' },
+    },
+    errors: [401, 403, 404, 429, 500, 503],
+  },
+]

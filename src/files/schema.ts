@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { Id } from '../schemas.ts'
+
+const MB = 1_048_576
+/** Decoded bytes of an upload (api.md, Limits). */
+export const MAX_UPLOAD_BYTES = 50 * MB
+/** The JSON body around them: base64 takes four bytes for three. */
+export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_UPLOAD_BYTES / 3) * 4 + 64 * 1024
+
+export const File = z
+  .object({
+    name: z.string(),
+    path: z.string().meta({ description: 'Names the file; GET /api/file/{path} gives its bytes.' }),
+    size: z.int().meta({ description: 'In bytes.' }),
+    type: z.string().meta({ description: 'The media type.' }),
+    host: z.string().meta({ description: 'Where the bytes are kept.' }),
+  })
+  .meta({ id: 'File', description: 'An attachment.' })
+export type File = z.infer<typeof File>
+
+/** What a Content-Type can say; anything else is bytes. */
+export const MEDIA_TYPE = /^[a-z0-9][\w.+-]{0,99}\/[a-z0-9][\w.+-]{0,99}$/i
+
+export const Upload = z.strictObject({
+  name: z.string().trim().min(1, 'must not be empty').max(255, 'must have at most 255 characters'),
+  type: z
+    .string()
+    .refine((type) => type === '' || MEDIA_TYPE.test(type), 'must be a media type, such as image/png')
+    .nullish()
+    .meta({ description: 'The media type; application/octet-stream unless told.' }),
+  data: z.string().meta({ description: 'The bytes as base64, at most 50 MB of them.' }),
+})
+export type Upload = z.infer<typeof Upload>
+
+export const FieldUpload = Upload.extend({ field_id: z.string() })
+export type FieldUpload = z.infer<typeof FieldUpload>
+
+export const FileRemoval = z.strictObject({ field_id: z.string(), path: z.string() })
+export type FileRemoval = z.infer<typeof FileRemoval>
+
+export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })

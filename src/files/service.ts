@@ -1,0 +1,104 @@
+import { badInput, notFound } from '../errors.ts'
+import { changeFiles, requireFileField } from '../records/file-cells.ts'
+import type { Scope } from '../scope.ts'
+import { newToken } from '../secrets.ts'
+import { type FileEntry, type FilePlace, insertFile } from '../stored-files.ts'
+import type { RecordRef, TableRef } from '../trpc.ts'
+import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type Upload } from './schema.ts'
+
+/** A file whose bytes have come, before it has a path. */
+export interface NewFile {
+  name: string
+  type: string
+  content: Uint8Array
+}
+
+/**
+ * Stores a file in a record's field.
+ * @returns the field's whole list
+ * @throws AppError 400 for what is no base64, too large, or no file field; 403 for a field that only admins write
+ */
+export async function addToField(scope: Scope, table: TableRef, record: RecordRef, { field_id, ...upload }: FieldUpload): Promise<File[]> {
+  await requireFileField(scope, table, field_id)
+  const file = await stage(scope, placeOf(table, record), decoded(upload))
+  return changeFiles(scope, table, record, field_id, (files) => [...files, file])
+}
+
+/**
+ * Takes a file out of a record's field; its bytes go later.
+ * @returns the field's whole list
+ * @throws AppError 404 when the field does not hold it
+ */
+export async function removeFromField(scope: Scope, table: TableRef, record: RecordRef, { field_id, path }: FileRemoval): Promise<File[]> {
+  return changeFiles(scope, table, record, field_id, (files) => {
+    const kept = files.filter((file) => file.path !== path)
+    if (kept.length === files.length) throw notFound('File')
+    return kept
+  })
+}
+
+/**
+ * Stores a file that a comment on the record may take up.
+ * @throws AppError 400 for what is no base64 or too large
+ */
+export async function upload(scope: Scope, table: TableRef, record: RecordRef, input: Upload): Promise<File> {
+  return stage(scope, placeOf(table, record), decoded(input))
+}
+
+const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: number; table_id: number } => ({
+  account_id: table.account_id,
+  space_id: table.space_id,
+  table_id: table.id,
+  record_id: record.id,
+})
+
+/**
+ * Stores bytes in the place of a record. Nothing holds the file yet: until `holdFiles` says so, it is taken for dropped, so that
+ * what was begun and not ended is cleaned up by itself.
+ */
+export async function stage(scope: Scope, place: FilePlace & { space_id: number; table_id: number }, file: NewFile): Promise<FileEntry> {
+  return store(scope, place, `${place.space_id}-${place.table_id}-`, file)
+}
+
+/** Stores bytes under a new path with that beginning, as `stage` does. */
+export async function store(
+  { db, storage, actor, now }: Scope,
+  place: FilePlace,
+  prefix: string,
+  { name, type, content }: NewFile,
+): Promise<FileEntry> {
+  const path = `${prefix}${newToken(12)}-${plainName(name)}`
+  const entry: FileEntry = {
+    name,
+    path,
+    size: content.byteLength,
+    type: MEDIA_TYPE.test(type) ? type : 'application/octet-stream',
+    host: storage.host,
+  }
+  // The row first: bytes that no row names would stay for ever.
+  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false })
+  await storage.write(path, content)
+  return entry
+}
+
+/** The end of a file's name in plain characters, for people who look into the storage. */
+function plainName(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '_')
+    .slice(-80)
+  return plain.replace(/^[._]+/, '') || 'file'
+}
+
+/**
+ * The bytes of an upload.
+ * @throws AppError 400
+ */
+export function decoded({ name, type, data }: Upload): NewFile {
+  const text = data.replace(/=+$/, '')
+  // Decoding passes over what is no base64; the length then tells.
+  const content = Buffer.from(text, 'base64')
+  if (content.length !== Math.floor((text.length * 3) / 4) || text.length % 4 === 1) throw badInput('data', 'must be base64')
+  if (content.length > MAX_UPLOAD_BYTES) throw badInput('data', `must have at most ${MAX_UPLOAD_BYTES} bytes`)
+  return { name, type: type ?? '', content }
+}

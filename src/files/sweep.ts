@@ -1,0 +1,39 @@
+/** Files that nothing holds any more go, a day after they were dropped. */
+import { z } from 'zod'
+import { defineQueue } from '../jobs.ts'
+import type { Scope } from '../scope.ts'
+import { forgetFiles, holdFiles } from '../stored-files.ts'
+import { heldPaths, lockDropped } from './queries.ts'
+
+/** So long a dropped file can be put back, and an upload waits for the comment that takes it up. */
+const KEPT_HOURS = 24
+const AT_ONCE = 200
+
+export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
+export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
+
+/** Looks again whether something holds the files, forgets the others, and enqueues the removal of their bytes. */
+export async function sweep(scope: Scope): Promise<void> {
+  while (await sweepSome(scope)) {}
+}
+
+/** One short transaction. @returns whether there may be more */
+async function sweepSome(scope: Scope): Promise<boolean> {
+  const { db, jobs, now, transaction } = scope
+  const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
+  return transaction(async () => {
+    const dropped = await lockDropped(db, before, AT_ONCE)
+    if (!dropped.length) return false
+    const held = await heldPaths(db, dropped)
+    await holdFiles(db, [...held])
+    const paths = dropped.flatMap(({ path }) => (held.has(path) ? [] : path))
+    await forgetFiles(db, paths)
+    if (paths.length) await jobs.send(removeBytes, { paths })
+    return dropped.length === AT_ONCE
+  })
+}
+
+/** The rows are gone; a path is never used twice, so this may run again. */
+export async function removeAll({ storage }: Scope, { paths }: { paths: string[] }): Promise<void> {
+  for (const path of paths) await storage.remove(path)
+}
