@@ -20,8 +20,8 @@ export type StoredTask = Task & { version: number }
 
 /** The task with all that belongs to it, in one statement; undefined when it has just been deleted. */
 export async function getTask(db: Database, { userId }: Actor, task: TaskRow): Promise<(TaskDetail & { version: number }) | undefined> {
-  const [row] = await db.query<TaskDetail & { version: number }>(sql`
-    select ${taskColumns(sql`k`)}, k.version,
+  const [row] = await db.query<TaskDetail & { version: number }>(
+    sql`select ${taskColumns(sql`k`)}, k.version,
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       f.subscribers, ${userId} = any(f.subscribers) as subscribed,
       ${task.table_name}::text as table_name, ${await recordTitle(db, task)} as record_title,
@@ -31,7 +31,9 @@ export async function getTask(db: Database, { userId }: Actor, task: TaskRow): P
         from (select * from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments
     from tasks k,
       lateral (select coalesce(array_agg(user_id order by user_id), '{}') as subscribers from task_subscribers where task_id = k.id) f
-    where k.id = ${task.task_id}`)
+    where k.id = ${task.task_id}`,
+    'tasks:get',
+  )
   return row
 }
 
@@ -55,7 +57,7 @@ export async function listOnRecord(
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<Page<Task>> {
   const where = sql`k.table_id = ${tableId} and k.record_id = ${recordId} and (${status ?? null}::text is null or k.status = ${status ?? null}::text)`
-  return page(db, where, limit, offset, 'tasks:on-record')
+  return page(db, where, limit, offset)
 }
 
 /** Tasks of a user, on records or not, except where they can no longer read. */
@@ -67,8 +69,7 @@ export async function listOfUser(
   const words = search.split(/\s+/).filter(Boolean)
   const where = sql`k.account_id = ${actor.accountId} and ${TABS[tab](actor.userId)} and (${include_done} or k.status = 'open')
     ${words.length ? sql`and ${join(words.map(hasWord), ' and ')}` : empty} and ${inReach(sql`k`, actor)}`
-  // The text depends on the number of words, so only the plain list is a named statement.
-  return page(db, where, limit, offset, words.length ? undefined : `tasks:${tab}`)
+  return page(db, where, limit, offset)
 }
 
 const TABS = {
@@ -83,7 +84,7 @@ const TABS = {
 const hasWord = (word: string): Sql =>
   sql`position(lower(${word}::text collate pg_c_utf8) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
-async function page(db: Database, where: Sql, limit: number, offset: number, name: string | undefined): Promise<Page<Task>> {
+async function page(db: Database, where: Sql, limit: number, offset: number): Promise<Page<Task>> {
   const found = await db.query<Task & { total: number; id: number | null }>(
     // The count beside the page: a page beyond the end still tells the total.
     sql`select n.total, k.* from (select count(*)::int as total from tasks k where ${where}) n
@@ -91,7 +92,7 @@ async function page(db: Database, where: Sql, limit: number, offset: number, nam
         select ${taskColumns(sql`k`)} from tasks k where ${where} order by ${ORDER} limit ${limit} offset ${offset}
       ) k on true
       order by ${ORDER}`,
-    name,
+    'tasks:list',
   )
   return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
 }

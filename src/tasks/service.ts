@@ -36,8 +36,8 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
   const at = sql`${formatInstant(now)}::timestamp`
   const spaceId = place?.space_id ?? null
 
-  const [row] = await db.query<Made>(sql`
-    with live as (${live(place)}),
+  const [row] = await db.query<Made>(
+    sql`with live as (${live(place)}),
     people as (
       select (${findPerson(isAssigned ? assignee : { id: actor.userId, email: null }, spaceId, actor)}) as found_assignee_id,
         (${findPerson(assigner, spaceId, actor)}) as found_assigner_id
@@ -66,7 +66,9 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
       now,
     )})
     select people.*, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
-    from people left join new_task k on true`)
+    from people left join new_task k on true`,
+    'tasks:create',
+  )
 
   if (!row?.is_live) throw notFound('Record')
   if (row.found_assignee_id === null) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[place ? 'record' : 'standalone'])
@@ -200,7 +202,7 @@ export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRo
       ),
       notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)})
       select exists (select 1 from tasks where id = ${task_id}) as exists, exists (select 1 from changed) as changed`,
-    `tasks:mark:${status}`,
+    'tasks:mark',
   )
   if (!found?.exists) throw notFound('Task')
   return { ok: found.changed, status }
