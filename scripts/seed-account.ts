@@ -1,6 +1,7 @@
 /** A fresh account to try things on: people of every role, keys of every kind, a table with every type of field. */
 import { createAccount, createUser } from '../src/accounts/service.ts'
 import { create as createIntegration } from '../src/email/integrations.ts'
+import { addToField } from '../src/files/service.ts'
 import { insertKey } from '../src/keys/service.ts'
 import { createBatch } from '../src/records/service.ts'
 import { type Deps, type Scope, userScope } from '../src/scope.ts'
@@ -9,7 +10,7 @@ import { addMember, create as createSpace } from '../src/spaces/service.ts'
 import type { NewTable } from '../src/tables/schema.ts'
 import { create as createTable } from '../src/tables/service.ts'
 import type { SpaceRef, TableRef } from '../src/trpc.ts'
-import { everyTypeRecords, everyTypeTable, otherRecords, otherTable } from './every-type.ts'
+import { everyTypeFiles, everyTypeRecords, everyTypeTable, otherRecords, otherTable } from './every-type.ts'
 
 /** What everybody in the account sends mail from. */
 const MAIL_DOMAIN = 'example.com'
@@ -58,6 +59,8 @@ export async function seedAccount(deps: Deps, server: { host: string; port: numb
     const users = [owner, admin, member, viewer].map(({ id }) => id)
     const records = everyTypeRecords(now, { users, others: other.recordIds })
     const table = await makeTable(scope, space, everyTypeTable(other.ref.id), records)
+    for (const { at, ...file } of everyTypeFiles)
+      await addToField(scope, table.ref, { id: table.recordIds[at] ?? 0, version: 1 }, { field_id: 'file', ...file })
     const smtp = await createIntegration(scope, space, {
       label: 'Seed',
       ...server,

@@ -4,6 +4,8 @@ import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { buildApp } from './app.ts'
 import { works } from './background.ts'
+import { loginFile, readLogin } from './demo/login.ts'
+import { createDemo } from './demo/service.ts'
 import { type Opened, openDeps } from './deps.ts'
 import { type Catcher, mountCatcher, startCatcher } from './email/catcher.ts'
 import { EmbeddedPostgresError } from './embedded-postgres.ts'
@@ -52,6 +54,7 @@ async function start(): Promise<Service> {
       isWorker,
       ...(mailHost && { fallbackSmtpUrl: `smtp://${mailHost.host}:${mailHost.port}` }),
     })
+    const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
     if (isWeb) {
       app = await buildApp(opened.deps)
       if (catcher) mountCatcher(app, catcher)
@@ -61,10 +64,30 @@ async function start(): Promise<Service> {
     }
     if (isWorker) await startWork(opened.deps, works)
     say(`Gridpost ${isWeb ? `listens on ${url}` : 'works on background jobs'}${catcher ? `; mail is caught at ${url}/dev/mail` : ''}`)
+    if (demo) say(demo)
     return { stop }
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** Makes the demo account on the first start of the embedded default, and says how to use it. Without it the service is whole, too. */
+async function describeDemo(deps: Deps, catcher: Catcher): Promise<string> {
+  const { dataDir } = deps.settings
+  try {
+    const made = await createDemo(deps, catcher)
+    if (!made) return readLogin(dataDir) ? `The demo account's passwords and keys are in ${loginFile(dataDir)}` : ''
+    const { owner, member, viewer, keys } = made
+    return `
+A demo account was made. Sign in by POST /api/auth/login, or send a key as a bearer token:
+${[owner, member, viewer].map(({ name, email, password }) => `  ${name.padEnd(14)} ${email.padEnd(20)} password ${password}`).join('\n')}
+  account key    ${keys.account}
+  personal key   ${keys.personal} (${member.name})
+All of this is kept in ${loginFile(dataDir)}. In another terminal, npm run demo walks through it.`
+  } catch (error) {
+    deps.log.error({ err: error }, 'the demo account was not made')
+    return ''
   }
 }
 

@@ -1,0 +1,171 @@
+/** The demo account of the first start: real data, people, views, tasks, and a way to send mail. */
+import { createAccount, createUser, type NewUser } from '../accounts/service.ts'
+import { create as createIntegration } from '../email/integrations.ts'
+import { AppError } from '../errors.ts'
+import { addToField } from '../files/service.ts'
+import { insertKey } from '../keys/service.ts'
+import type { DataRecord } from '../records/schema.ts'
+import { createBatch } from '../records/service.ts'
+import { type Deps, type Scope, userScope } from '../scope.ts'
+import { newToken } from '../secrets.ts'
+import { addMember, create as createSpace } from '../spaces/service.ts'
+import type { NewTable } from '../tables/schema.ts'
+import { create as createTable } from '../tables/service.ts'
+import { create as commentTask } from '../tasks/comments.ts'
+import type { NewTask, Task } from '../tasks/schema.ts'
+import { create as createTask, mark } from '../tasks/service.ts'
+import { addDays, localDate } from '../time.ts'
+import type { SpaceRef, TableRef } from '../trpc.ts'
+import type { NewView } from '../views/schema.ts'
+import { create as createView } from '../views/service.ts'
+import { type DemoLogin, forgetLogin, keepLogin, readLogin } from './login.ts'
+import { cities, contacts, countries, holidays } from './tables.ts'
+import { cityViews, contactViews, countryViews, holidayViews } from './views.ts'
+
+/** Reserved: no mail can ever reach it. */
+const DOMAIN = 'demo.example'
+
+/**
+ * Makes the demo account, once for a DATA_DIR: in one transaction with the file that says how to sign in.
+ * @param catcher the SMTP server that its integration sends through
+ * @returns how to sign in, or null when the account has been made before
+ */
+export async function createDemo(deps: Deps, catcher: { host: string; port: number }): Promise<DemoLogin | null> {
+  const { dataDir } = deps.settings
+  if (readLogin(dataDir)) return null
+  let isKept = false
+  try {
+    return await deps.db.transaction(async () => {
+      const login = await makeAccount(deps, catcher)
+      // Before the commit: a login that nobody knows would be of no use, and nothing makes the account again.
+      keepLogin(dataDir, login)
+      isKept = true
+      return login
+    })
+  } catch (error) {
+    if (isKept) forgetLogin(dataDir)
+    // Made before, or at this moment by another process: the address of its owner is taken.
+    if (error instanceof AppError && error.code === 'CONFLICT') return null
+    throw error
+  }
+}
+
+async function makeAccount(deps: Deps, catcher: { host: string; port: number }): Promise<DemoLogin> {
+  const { db } = deps
+  const now = deps.clock()
+  const owner = newPerson('Olivia Owner', 'owner')
+  const member = newPerson('Marco Member', 'member')
+  const viewer = newPerson('Vera Viewer', 'viewer')
+  const { accountId, ownerId } = await createAccount(db, 'Demo', owner, now)
+  const memberId = await createUser(db, accountId, member, now)
+  await createUser(db, accountId, viewer, now)
+
+  const scopeOf = (userId: number, { email, name }: NewUser) =>
+    userScope(deps, { accountId, userId, email, name, timeZone: 'UTC', isOwner: userId === ownerId })
+  const asOwner = scopeOf(ownerId, owner)
+  const asMember = scopeOf(memberId, member)
+  const space = await createSpace(asOwner, { name: 'Sales' })
+  await addMember(asOwner, space, { email: member.email, role: 'member' })
+  await addMember(asOwner, space, { email: viewer.email, role: 'viewer' })
+
+  const { table, records } = await fillSpace(asOwner, space, [ownerId, memberId])
+  await addDocuments(asMember, table, records)
+  await addTasks(asOwner, asMember, table, records)
+  await createIntegration(asOwner, space, {
+    label: 'Mail catcher',
+    ...catcher,
+    tls: 'none',
+    from_domains: [DOMAIN],
+    from_identities: [{ name: 'Gridpost Sales', email: `sales@${DOMAIN}` }],
+  })
+
+  const account = await insertKey(db, { accountId, userId: ownerId }, { kind: 'account', name: 'Demo integration' }, now)
+  const personal = await insertKey(db, { accountId, userId: memberId }, { kind: 'personal', name: 'Demo of Marco' }, now)
+  const keys = { account: account.secret, personal: personal.secret }
+  return { account_id: accountId, space_id: space.id, owner, member, viewer, keys }
+}
+
+function newPerson(name: string, role: string): { name: string; email: string; password: string } {
+  return { name, email: `${role}@${DOMAIN}`, password: newToken(9) }
+}
+
+interface Filled {
+  table: TableRef
+  records: DataRecord[]
+}
+
+/** Makes the tables, each with its records and views; answers the contacts. */
+async function fillSpace(scope: Scope, space: SpaceRef, owners: number[]): Promise<Filled> {
+  const today = localDate(scope.now, scope.actor.timeZone)
+  const country = await makeTable(scope, space, countries(), countryViews)
+  const countryIds = new Map(country.records.map(({ id, data }) => [data.code, id]))
+  const codes = new Map(country.records.map(({ id, data }) => [id, data.code]))
+  const city = await makeTable(scope, space, cities(country.table.id, countryIds), cityViews)
+  const cityIds = new Map(city.records.map(({ id, title, data }) => [`${title}, ${codes.get((data.country as { id: number }).id)}`, id]))
+  await makeTable(scope, space, holidays(country.table.id, countryIds), holidayViews)
+  const lookups = { countryTable: country.table.id, countryIds, cityTable: city.table.id, cityIds }
+  return makeTable(scope, space, contacts(lookups, owners, today), contactViews)
+}
+
+async function makeTable(
+  scope: Scope,
+  space: SpaceRef,
+  { table: definition, rows }: { table: NewTable; rows: Record<string, unknown>[] },
+  views: NewView[],
+): Promise<Filled> {
+  const { id, name } = await createTable(scope, space, definition)
+  const table: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
+  const { rows: records } = await createBatch(scope, table, { records: rows.map((data) => ({ data })) })
+  for (const view of views) await createView(scope, table, view)
+  return { table, records }
+}
+
+/** A file each for the first contacts, so that the gallery shows something. */
+async function addDocuments(scope: Scope, table: TableRef, records: DataRecord[]): Promise<void> {
+  for (const { id, data } of records.slice(0, 3)) {
+    const note = `Offer for ${data.company}\n\nPrepared by ${scope.actor.name}.\n`
+    const file = { name: `Offer ${data.company}.txt`, type: 'text/plain', data: Buffer.from(note).toString('base64') }
+    await addToField(scope, table, { id, version: 1 }, { field_id: 'documents', ...file })
+  }
+}
+
+/** Tasks in every state, on contacts and standalone, by both people; two of them with comments. */
+async function addTasks(asOwner: Scope, asMember: Scope, table: TableRef, records: DataRecord[]): Promise<void> {
+  const today = localDate(asOwner.now, asOwner.actor.timeZone)
+  const onContact = (scope: Scope, index: number, task: NewTask): Promise<Task> =>
+    createTask(scope, { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }, task)
+  const { userId: memberId, name: memberName } = asMember.actor
+
+  const offer = await onContact(asOwner, 0, {
+    title: 'Send the offer for 40 vehicles',
+    details: 'With the price per truck and year, and the data sheet of the sensor.',
+    assignee_user_id: memberId,
+    due_date: addDays(today, 2),
+    due_time: '15:00:00',
+    reminder_offset_mins: 60,
+  })
+  await comment(asOwner, offer, `@{${memberId}:${memberName}} can you take the prices of the last offer?`)
+  await comment(asMember, offer, 'Yes, it goes out tomorrow.')
+  await onContact(asMember, 1, { title: 'Prepare the visit in Osaka', due_date: addDays(today, 5), reminder_time: '07:00:00' })
+  await onContact(asOwner, 4, { title: 'Send the sample report', assignee_user_id: memberId, due_date: addDays(today, -3) })
+  await onContact(asMember, 8, { title: 'Get the data processing agreement signed', due_date: today })
+  const done = await onContact(asOwner, 2, { title: 'Ask whether we may name them', due_date: addDays(today, -10) })
+  await mark(asOwner, taskRow(done, table), 'done')
+  await createTask(asMember, null, { title: 'Book the train to the fair', due_date: addDays(today, 9) })
+  await createTask(asOwner, null, { title: 'Review the pipeline', assignee_user_id: memberId, due_date: addDays(today, 1) })
+
+  async function comment(scope: Scope, task: Task, content: string): Promise<void> {
+    await commentTask(scope, taskRow(task, table), { content })
+  }
+}
+
+/** The task as a procedure would have found it. */
+const taskRow = (task: Task, table: TableRef) => ({
+  ...task,
+  task_id: task.id,
+  task_account_id: task.account_id,
+  table_version: table.version,
+  table_name: table.name,
+  member_role: table.role,
+  is_subscriber: true,
+})
