@@ -34,7 +34,7 @@ export const pathOf = ({ path }: Operation, ids: Ids) =>
 export function callerFor({ meta }: Operation, account: TestAccount): Caller {
   const callers = meta.access.callers as readonly string[]
   // Off a record, account keys are refused by the target: `Task is not on a record`.
-  if (meta.access.target?.label === 'standalone-tasks') return account.owner
+  if (meta.access.target?.ids.length === 0) return account.owner
   if (callers.includes('account')) return account.keys.account
   if (callers.includes('session')) return account.owner
   return callers.includes('personal') ? account.keys.personal : null
@@ -92,6 +92,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   // By the callers that `callerFor` gives: a comment is edited by its author, a notification read by whom it tells.
   const task = await made(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Call' }, account.keys.personal)
   const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
+  const onRecord = await made(`/api/table/${table.id}/record/${record.id}/comments/create`, { content: 'Hello' }, account.keys.account)
   const notifications = await as.post('/api/notifications/list')
   const smtp = await made(`/api/space/${account.space}/smtp/create`, {
     label: 'Mail',
@@ -111,6 +112,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   return {
     shared: { ...shared, tableId: table.id, recordId: record.id },
     email: { comment_id: mail.body.id },
+    comments: { comment_id: onRecord.id },
     signatures: { id: signature.id },
     smtp: { id: smtp.id },
     tasks: { task_id: task.id, comment_id: comment.id },
