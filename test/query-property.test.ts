@@ -241,7 +241,7 @@ function cellsOf({ now }: World, people: Person[], targets: number[]): Record<st
   }
 }
 
-function valueOf(type: string, compare: string, cells: Record<string, fc.Arbitrary<unknown>>, people: Person[]): fc.Arbitrary<unknown> {
+function valueFor(type: string, compare: string, cells: Record<string, fc.Arbitrary<unknown>>, people: Person[]): fc.Arbitrary<unknown> {
   const cell = cells[type] as fc.Arbitrary<unknown>
   const tokens = fc.constantFrom('today', 'now', 'start_of_month', '-1d', '+2d', '-5h', '+30h')
   if (EMPTY.includes(compare)) return fc.constant(undefined)
@@ -375,7 +375,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
             const filters: Filter[] = Array.from({ length: gen(fc.integer, { min: 0, max: 4 }) }, () => {
               const { id, type } = gen(() => fc.constantFrom(...own))
               const compare = gen(() => fc.constantFrom(...(COMPARES[type] as string[])))
-              const value = gen(() => valueOf(type, compare, cells, people))
+              const value = gen(() => valueFor(type, compare, cells, people))
               const connector = gen(() => fc.constantFrom('AND' as const, 'OR' as const))
               return { column: id, compare, connector, ...(value !== undefined && { value }) }
             })
