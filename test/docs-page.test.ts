@@ -1,0 +1,94 @@
+/** /docs in a real browser: what its security policy, its assets and the document make of each other shows nowhere else. */
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BrowserContext, chromium } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { apiDocument } from '../src/router.ts'
+import { testApp } from './support/app.ts'
+
+const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
+// A machine of somebody's own may lack the browser; CI (.ci/run installs it) may not.
+const isMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
+/** The sandbox cannot start as root; the rest keeps the browser from calling home. */
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
+const NO_CALLS_HOME = ['--disable-component-update', '--disable-sync']
+
+if (isMissing) console.warn(`Skipped: no browser at ${CHROMIUM}. Install Debian's chromium, or name another with CHROMIUM_PATH.`)
+
+const title = isMissing ? `the page /docs (skipped: no browser at ${CHROMIUM})` : 'the page /docs'
+describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
+  const app = await testApp()
+  let profile: string
+  let browser: BrowserContext
+
+  beforeAll(async () => {
+    profile = await mkdtemp(join(tmpdir(), 'gridpost-browser-'))
+    browser = await chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM,
+      args: [...FLAGS, ...NO_CALLS_HOME],
+      viewport: { width: 1280, height: 1000 },
+    })
+  }, 60_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    await rm(profile, { recursive: true, force: true })
+  })
+
+  /** Opens the page, and keeps what the browser complains of and asks for. */
+  async function open() {
+    const page = await browser.newPage()
+    const complaints: string[] = []
+    const asked: string[] = []
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    page.on('requestfailed', (request) => complaints.push(`${request.url()}: ${request.failure()?.errorText}`))
+    page.on('response', (response) => {
+      if (response.status() >= 400) complaints.push(`${response.url()}: ${response.status()}`)
+    })
+    page.on('request', (request) => {
+      if (!request.url().startsWith('data:')) asked.push(request.url())
+    })
+    await page.goto(`${app.url}/docs`)
+    await page.locator('.opblock-tag').first().waitFor()
+    return { page, complaints, asked }
+  }
+
+  it('shows every operation of the document, asks nobody else, and has nothing to complain of', async () => {
+    const { page, complaints, asked } = await open()
+    const { paths } = apiDocument() as { paths: Record<string, Record<string, { tags?: string[] }>> }
+    const operations = Object.values(paths).flatMap((path) => Object.values(path))
+    const tags = new Set(operations.flatMap((operation) => operation.tags ?? []))
+    expect(await page.locator('.opblock-tag').count()).toBe(tags.size)
+    for (const tag of await page.locator('.opblock-tag').all()) await tag.click()
+    await expect.poll(() => page.locator('.opblock').count()).toBe(operations.length)
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, 'docs.png'), fullPage: true })
+    expect(asked.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([])
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
+  it('calls an operation with a key', async () => {
+    const { page, complaints } = await open()
+    const { keys } = await app.account()
+    await page.locator('.btn.authorize').click()
+    await page.getByLabel('auth-bearer-value').fill(keys.account)
+    await page.locator('.modal-ux .btn.authorize').first().click()
+    await page.locator('.btn-done').first().click()
+    await page.locator('.opblock-tag[data-tag="Keys"]').click()
+    const operation = page.locator('.opblock', { hasText: '/api/key/self' })
+    await operation.locator('.opblock-summary-control').click()
+    await operation.locator('.execute').click()
+    const answer = operation.locator('.live-responses-table .highlight-code').first()
+    await answer.waitFor()
+    expect(await operation.locator('.live-responses-table tbody td.response-col_status').first().innerText()).toContain('200')
+    expect(await answer.innerText()).toContain('"kind": "account"')
+    if (process.env.SCREENSHOTS) await operation.screenshot({ path: join(process.env.SCREENSHOTS, 'operation.png') })
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+})
