@@ -93,6 +93,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   const task = await made(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Call' }, account.keys.personal)
   const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
   const onRecord = await made(`/api/table/${table.id}/record/${record.id}/comments/create`, { content: 'Hello' }, account.keys.account)
+  const view = await made(`/api/table/${table.id}/views/create`, { name: 'All', type: 'grid', config: {} })
   const notifications = await as.post('/api/notifications/list')
   const smtp = await made(`/api/space/${account.space}/smtp/create`, {
     label: 'Mail',
@@ -113,6 +114,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     shared: { ...shared, tableId: table.id, recordId: record.id },
     email: { comment_id: mail.body.id },
     comments: { comment_id: onRecord.id },
+    views: { view_id: view.id },
     signatures: { id: signature.id },
     smtp: { id: smtp.id },
     tasks: { task_id: task.id, comment_id: comment.id },
