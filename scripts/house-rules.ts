@@ -28,8 +28,8 @@ const OWNERS: Record<string, string[]> = {
   tables: ['tables', 'fields'],
   views: ['views'],
   'stored-files.ts': ['stored_files'],
-  notifications: ['notifications', 'subscriptions'],
-  comments: ['record_comments'],
+  notifications: ['notifications'],
+  comments: ['record_comments', 'subscriptions'],
   tasks: ['tasks', 'task_subscribers', 'task_comments'],
   email: [
     'smtp_integrations',
