@@ -29,7 +29,7 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const context = contextOf(scope, weekStart, lookups)
     const page = printPage({ ...selection, fields, sort, limit: input.limit, offset: input.offset }, context)
     const [rows, counted] = await Promise.all([
-      db.query<Row>(page),
+      db.query<Row>(page, 'records-page'),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
     ])
     await present(db, actor.accountId, fields, rows, lookups)
