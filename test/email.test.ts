@@ -70,9 +70,9 @@ async function desk(integration: object = {}) {
   })
   const send = (more: object = {}, caller: Caller = account.keys.personal): Promise<Answer> =>
     app.as(caller).post('/api/email/send', mail(more))
-  const comments = () =>
-    app.db.query<Comment>(sql`
-      select id, type, user_id, user_name, content, attachments, metadata from record_comments where table_id = ${table} order by id`)
+  /** Of the record, oldest first. */
+  const comments = async (caller: Caller = account.keys.personal): Promise<Comment[]> =>
+    (await app.as(caller).get(`/api/table/${table}/record/${record}/comments/get?limit=100`)).body.toReversed()
   const comment = async (id: number) => (await comments()).find((row) => row.id === id) as Comment
   /** Waits until the mail has left the state `queued`. */
   const sent = async (more: object = {}) => {
@@ -208,6 +208,13 @@ describe('sending a mail', () => {
     const { content, metadata } = await sent({ signatureId: signature.body.id })
     expect(content).toBe('<p>Dear Ann</p><br /><br /><p>Max {{field:name}}</p>')
     expect(metadata.signatureId).toBe(signature.body.id)
+  })
+
+  test('shows blind copies to those who can write only', async () => {
+    const { sent, comments, viewer, keys } = await desk()
+    await sent({ bcc: ['boss@example.com'] })
+    expect((await comments())[0]?.metadata).toMatchObject({ bcc: ['boss@example.com'], recipients: [{}, { kind: 'bcc' }] })
+    for (const caller of [viewer, keys.personalViewer]) expect(JSON.stringify(await comments(caller))).not.toContain('boss@')
   })
 
   test('threads the mails of a record', async () => {
@@ -760,6 +767,27 @@ describe('the webhook', () => {
   test('refuses more than 25 MB', async () => {
     expect((await webhook(new Uint8Array(25 * 1_048_576))).status).toBe(200)
     expect((await webhook(new Uint8Array(25 * 1_048_576 + 1))).status).toBe(413)
+  })
+
+  test('tells those who follow the record of a reply, but not of an automatic one', async () => {
+    const { sent, table, record, member, comments } = await desk()
+    const as = app.as(member)
+    expect((await as.post(`/api/subscriptions/${table}/${record}/subscribe`)).status).toBe(200)
+    await sent()
+    const address = replyAddressOf(lastReceived().raw)
+    await webhook(fixture('gmail-reply', address))
+    await webhook(fixture('out-of-office', address))
+    await processed()
+    expect(await comments()).toHaveLength(3)
+    const { body } = await as.post('/api/notifications/list')
+    expect(body).toEqual([
+      expect.objectContaining({
+        event_type: 'COMMENT',
+        actor_user_id: null,
+        record_id: record,
+        message: expect.stringMatching(/^Ann Lee replied by mail/),
+      }),
+    ])
   })
 
   test('marks automatic replies, and stops when they come in a loop', async () => {

@@ -1,8 +1,12 @@
 /** The rows that mail leaves among a record's comments. `email/` decides when; only this feature writes them. */
-import type { Actor } from '../access.ts'
-import { type Database, sql } from '../db.ts'
+import { type Actor, recordsOf, systemActor } from '../access.ts'
+import { type Database, empty, type Sql, sql } from '../db.ts'
+import { notifying } from '../notifications/notify.ts'
+import type { FileEntry } from '../stored-files.ts'
 import { formatInstant } from '../time.ts'
-import { authorOf } from './authorship.ts'
+import { type Author, authorOf } from './authorship.ts'
+import { replied } from './sentences.ts'
+import { followers } from './subscriptions.ts'
 
 interface Place {
   account_id: number
@@ -11,33 +15,48 @@ interface Place {
   record_id: number
 }
 
-interface StoredAttachment {
-  name: string
-  path: string
-  size: number
-  type: string
-  host: string
-}
-
-interface NewEmailComment extends Place {
-  type: 'email_out' | 'email_in'
+interface Email extends Place {
   content: string
-  attachments: StoredAttachment[]
+  attachments: readonly FileEntry[]
   metadata: object
 }
 
-/** Writes an email_out (by the actor) or email_in (user 0, by the sender's name) comment. Answers its id. */
-export async function insertEmail(db: Database, email: NewEmailComment, author: Actor | { name: string }, now: Date): Promise<number> {
-  const { user_id, user_name, api_key_id } = 'kind' in author ? authorOf(author) : { user_id: 0, user_name: author.name, api_key_id: null }
-  const [row] = await db.query<{ id: number }>(sql`
+/** Writes an email_out comment by the actor. Answers its id; undefined when the record has just been deleted. */
+export async function insertSent(db: Database, email: Email, actor: Actor, now: Date): Promise<number | undefined> {
+  const [row] = await db.query<{ id: number }>(sql`with ${inserted('email_out', email, authorOf(actor), now)} select id from added`)
+  return row?.id
+}
+
+/**
+ * Writes an email_in comment by nobody, under the sender's name. Answers its id; undefined when the record has just been deleted.
+ * @param tellFollowers names the table for those who follow it or the record; undefined tells nobody
+ */
+export async function insertReply(
+  db: Database,
+  email: Email,
+  { name, tellFollowers }: { name: string; tellFollowers: { table_name: string } | undefined },
+  now: Date,
+): Promise<number | undefined> {
+  const told = tellFollowers
+    ? sql`, told as (${notifying(followers(sql`live`, systemActor), replied(tellFollowers.table_name, email.content, name), systemActor, now)})`
+    : empty
+  const author = { user_id: 0, user_name: name, api_key_id: null }
+  const [row] = await db.query<{ id: number }>(sql`with ${inserted('email_in', email, author, now)}${told} select id from added`)
+  return row?.id
+}
+
+/** The CTEs `live`, the record as the place of the comment, and `added`. The row lock waits for a deletion of the record. */
+const inserted = (type: 'email_out' | 'email_in', email: Email, author: Author, now: Date): Sql => sql`
+  live as (
+    select ${email.account_id}::int as account_id, ${email.space_id}::int as space_id, ${email.table_id}::int as table_id, id as record_id
+    from ${recordsOf(email.table_id)} where id = ${email.record_id} for key share
+  ), added as (
     insert into record_comments
       (account_id, space_id, table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata, created_at)
-    values (${email.account_id}, ${email.space_id}, ${email.table_id}, ${email.record_id}, ${email.type}, ${user_id}, ${user_name},
-      ${api_key_id}::int, ${email.content}, ${JSON.stringify(email.attachments)}::jsonb, ${JSON.stringify(email.metadata)}::jsonb,
-      ${formatInstant(now)}::timestamp)
-    returning id`)
-  return (row as { id: number }).id
-}
+    select account_id, space_id, table_id, record_id, ${type}, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int,
+      ${email.content}, ${JSON.stringify(email.attachments)}::jsonb, ${JSON.stringify(email.metadata)}::jsonb, ${formatInstant(now)}::timestamp
+    from live returning id
+  )`
 
 /**
  * Merges keys into the metadata of an email comment, if its status is one of those given.

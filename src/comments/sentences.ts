@@ -14,3 +14,9 @@ export const mentioned = (tableName: string, content: string, actor: Actor): Not
   message: `${actingName(actor)} mentioned you on a record of “${tableName}”.`,
   summary: excerpt(content),
 })
+
+export const replied = (tableName: string, content: string, senderName: string): Notice => ({
+  event_type: 'COMMENT',
+  message: `${excerpt(senderName)} replied by mail on a record of “${tableName}”.`,
+  summary: excerpt(content),
+})

@@ -1,7 +1,7 @@
 /** The way in: raw mail is stored at once and read later; a reply becomes a comment, a delivery report changes a status. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { insertEmail, patchEmail } from '../comments/emails.ts'
+import { insertReply, patchEmail } from '../comments/emails.ts'
 import { sql } from '../db.ts'
 import { stage } from '../files/service.ts'
 import { defineQueue } from '../jobs.ts'
@@ -126,14 +126,14 @@ async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachmen
     db,
     attachments.map(({ path }) => path),
   )
-  const id = await insertEmail(
+  const id = await insertReply(
     db,
-    { ...thread, type: 'email_in', content: mail.visibleText, attachments, metadata },
-    { name: mail.from.name || mail.from.email || 'Unknown sender' },
+    { ...thread, content: mail.visibleText, attachments, metadata },
+    { name: mail.from.name || mail.from.email || 'Unknown sender', tellFollowers: mail.isAutomatic ? undefined : thread },
     now,
   )
   await db.execute(
-    sql`update inbound_deliveries set comment_id = ${id} where token_hash = ${thread.token_hash} and message_key = ${mail.key}`,
+    sql`update inbound_deliveries set comment_id = ${id ?? null}::int where token_hash = ${thread.token_hash} and message_key = ${mail.key}`,
   )
 }
 

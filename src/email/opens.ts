@@ -1,4 +1,5 @@
 /** Open tracking: the one-pixel image in a mail (api.md, Email rule 4). */
+import { patchEmail } from '../comments/emails.ts'
 import { sql } from '../db.ts'
 import type { Deps } from '../scope.ts'
 import { tokenHash } from '../secrets.ts'
@@ -20,13 +21,14 @@ export interface Hit {
 const MAX_OPENS_PER_MAIL = 500
 
 /**
- * Notes a hit, and marks the mail as read if it is the first one on a mail that was sent. One statement: of two hits at once, one
- * finds the status `sent`. The integration must (still) have its pixel on, or be gone.
+ * Notes a hit, and marks the mail as read if it is the first one on a mail that was sent: of two hits at once, one finds the status
+ * `sent`. The integration must still have its pixel on, or be gone.
  */
 export async function noteHit({ db, clock }: Pick<Deps, 'db' | 'clock'>, hit: Hit): Promise<void> {
   if (!/^[\w-]{20,100}$/.test(hit.token)) return
   const at = formatInstant(clock())
-  await db.query(
+  const userAgent = hit.userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
+  const [mail] = await db.query<{ comment_id: number; is_off: boolean }>(
     sql`
     with mail as (
       select o.comment_id, coalesce(i.disable_pixel, false) as is_off
@@ -34,15 +36,14 @@ export async function noteHit({ db, clock }: Pick<Deps, 'db' | 'clock'>, hit: Hi
       where o.pixel_token_hash = ${tokenHash(hit.token)}
     ), opened as (
       insert into email_opens (comment_id, class, user_agent, opened_at)
-      select comment_id, ${classOf(hit)}, ${hit.userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null}::text, ${at}::timestamp
-      from mail
+      select comment_id, ${classOf(hit)}, ${userAgent}::text, ${at}::timestamp from mail
       where (select count(*) from (select 1 from email_opens e where e.comment_id = mail.comment_id limit ${MAX_OPENS_PER_MAIL}) n) < ${MAX_OPENS_PER_MAIL}
     )
-    update record_comments c set metadata = metadata || jsonb_build_object('status', 'read', 'readAt', ${at}::text)
-    from mail
-    where c.id = mail.comment_id and c.type = 'email_out' and c.metadata->>'status' = 'sent' and not mail.is_off and ${!hit.isHead}`,
+    select comment_id, is_off from mail`,
     'email:hit',
   )
+  if (mail && !mail.is_off && !hit.isHead)
+    await patchEmail(db, mail.comment_id, { from: ['sent'], metadata: { status: 'read', readAt: at } })
 }
 
 // Mail services that fetch images for their users, when the mail is opened or, in part, when it arrives.

@@ -90,6 +90,7 @@ export interface Thread {
   record_id: number
   /** The mail that is answered. */
   comment_id: number
+  table_name: string
 }
 
 /**
@@ -98,7 +99,7 @@ export interface Thread {
  */
 export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
   const [row] = await db.query<Thread>(sql`
-    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id
+    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name
     from reply_tokens r
     join tables t on t.id = r.table_id and t.deleted_at is null
     join spaces s on s.id = t.space_id and s.deleted_at is null

@@ -1,6 +1,6 @@
 /** Mail from a record: what is accepted, shown, and queued. delivery.ts sends it, inbound.ts takes the replies. */
 import { checkSpace, type Role, type Target } from '../access.ts'
-import { insertEmail } from '../comments/emails.ts'
+import { insertSent } from '../comments/emails.ts'
 import { sql } from '../db.ts'
 import { AppError, badInput, badInputs, notFound } from '../errors.ts'
 import { sanitizeHtml, textOfHtml } from '../html.ts'
@@ -58,7 +58,8 @@ export async function send(scope: Scope, table: TableRef, record: RecordRef, inp
       db,
       attachments.map(({ path }) => path),
     )
-    const id = await insertEmail(db, { ...place, type: 'email_out', content, attachments, metadata }, actor, now)
+    const id = await insertSent(db, { ...place, content, attachments, metadata }, actor, now)
+    if (id === undefined) throw notFound('Record')
     await db.execute(sql`
       with token as (
         insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id, created_at)
