@@ -1,5 +1,6 @@
 /** The demo account of the first start: real data, people, views, tasks, and a way to send mail. */
 import { createAccount, createUser, type NewUser } from '../accounts/service.ts'
+import { create as commentRecord } from '../comments/service.ts'
 import { create as createIntegration } from '../email/integrations.ts'
 import { AppError } from '../errors.ts'
 import { addToField } from '../files/service.ts'
@@ -71,6 +72,12 @@ async function makeAccount(deps: Deps, catcher: { host: string; port: number }):
   const { table, records } = await fillSpace(asOwner, space, [ownerId, memberId])
   await addDocuments(asMember, table, records)
   await addTasks(asOwner, asMember, table, records)
+  await commentRecord(
+    asOwner,
+    table,
+    { id: records[0]?.id ?? 0, version: 1 },
+    { content: `@{${memberId}:${member.name}} she prefers mail.` },
+  )
   await createIntegration(asOwner, space, {
     label: 'Mail catcher',
     ...catcher,
