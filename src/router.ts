@@ -19,11 +19,12 @@ import { spacesRouter } from './spaces/router.ts'
 import { dependents } from './tables/dependents.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { tasksRouter } from './tasks/router.ts'
+import { taskDependent } from './tasks/service.ts'
 import { router } from './trpc.ts'
 import { viewDependent } from './views/field-use.ts'
 import { viewsRouter } from './views/router.ts'
 
-dependents.push(viewDependent, fileDependent, commentDependent, mailDependent)
+dependents.push(viewDependent, fileDependent, commentDependent, taskDependent, mailDependent)
 
 export const appRouter = router({
   auth: authRouter,

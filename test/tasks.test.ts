@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { recordsOf } from '../src/access.ts'
 import { sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
-import { removeOfRecords } from '../src/tasks/service.ts'
+import { recordsDeleted } from '../src/tables/dependents.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { makeTable } from './support/records.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
@@ -184,24 +184,22 @@ describe('creating a task on a record', () => {
     expect((await app.as(keys.account).get(`${path}/count`)).body).toEqual({ open: 1, total: 1 })
   })
 
-  it('refuses a record that was deleted in the meantime', async () => {
+  it('refuses a record that was deleted in the meantime, with its tasks', async () => {
     const { create, table, record, other, path, member } = await onRecord()
-    await create(member, { title: 'Call' })
-    await app.db.transaction(async () => {
-      await app.db.execute(sql`delete from ${recordsOf(table)} where id = ${record}`)
-      await removeOfRecords(systemScope(app.deps), table, [record])
-    })
+    const { body: task } = await create(member, { title: 'Call' })
+    const { body: kept } = await app.as(member).post(`/api/tasks/onRecord/${table}/${other}/create`, { title: 'Mail' })
+    await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
     expect((await create(member, { title: 'Call' })).body.message).toBe('Record not found')
     expect((await app.as(member).get(`${path}/list`)).status).toBe(404)
-    expect((await app.as(member).get(`/api/tasks/onRecord/${table}/${other}/list`)).status).toBe(200)
-    expect(await app.db.query(sql`select 1 from tasks where table_id = ${table}`)).toEqual([])
+    expect((await app.as(member).get(`/api/task/${task.id}/get`)).body.message).toBe('Task not found')
+    expect((await app.as(member).get(`/api/task/${kept.id}/get`)).status).toBe(200)
   })
 
   it('leaves no task behind when the record is deleted at the same moment', async () => {
     const { create, table, record, member } = await onRecord()
     const deletion = app.db.transaction(async () => {
       await app.db.execute(sql`delete from ${recordsOf(table)} where id = ${record}`)
-      await removeOfRecords(systemScope(app.deps), table, [record])
+      await recordsDeleted(systemScope(app.deps), table, [record])
       await new Promise((resolve) => setTimeout(resolve, 300))
     })
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -4,6 +4,7 @@ import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import { actingUserId, notifying } from '../notifications/notify.ts'
 import { countDueTasks } from '../notifications/queries.ts'
 import type { Scope } from '../scope.ts'
+import type { Dependent } from '../tables/dependents.ts'
 import { formatInstant } from '../time.ts'
 import { findPerson, losers, named } from './people.ts'
 import type { TaskRow } from './procedure.ts'
@@ -213,8 +214,11 @@ export async function remove({ db }: Scope, { task_id }: TaskRow): Promise<void>
   if (!(await db.execute(sql`delete from tasks where id = ${task_id}`))) throw notFound('Task')
 }
 
-/** Tasks go with their records. In the transaction that deletes these. @param recordIds null is every record of the table */
-export async function removeOfRecords({ db }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
+/** Tasks go with their records, in the transaction that deletes these. */
+export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
+
+/** @param recordIds null is every record of the table */
+async function removeOfRecords({ db }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
   await db.execute(
     sql`delete from tasks where table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`,
   )

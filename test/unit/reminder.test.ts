@@ -105,6 +105,10 @@ describe('a change', () => {
     const change = fc
       .tuple(anyDue, fc.subarray(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const))
       .map(([due, keys]) => Object.fromEntries(keys.map((key) => [key, due[key]])) as Partial<Due>)
-    fc.assert(fc.property(possible, change, (current, named) => expect(changeDue(current, named)).toMatchObject(named)))
+    fc.assert(
+      fc.property(possible, change, (current, named) => {
+        expect(changeDue(current, named)).toMatchObject(named)
+      }),
+    )
   })
 })
