@@ -1,4 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { recordsOf } from '../src/access.ts'
+import { ident, join, sql } from '../src/db.ts'
+import { withDefinition } from '../src/records/query.ts'
+import { ownFields } from '../src/tables/fields.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -571,4 +575,25 @@ test('the number of statements does not depend on the rows', async () => {
   } finally {
     app.db.query = query
   }
+})
+
+test('a column that goes while its table is read is read without, the next moment', async () => {
+  const account = await app.account()
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'Short lived', type: 'text' },
+  ]
+  const table = await makeTable(account, 'Changing', fields)
+  const [{ version } = { version: 0 }] = await app.db.prisma.table.findMany({ where: { id: table } })
+  const ids: string[][] = []
+  const read = () =>
+    withDefinition(app.db, { id: table, version }, async (definition) => {
+      ids.push(ownFields(definition).map(({ id }) => id))
+      // As if the field went between the check of the request and the query.
+      if (ids.length === 2) await app.as(account.owner).post(`/api/table/${table}/field/short_lived/delete`)
+      return app.db.query(sql`select ${join(ownFields(definition).map(({ id }) => ident(id)))} from ${recordsOf(table)}`)
+    })
+  await read()
+  expect(await read()).toEqual([])
+  expect(ids).toEqual([['name', 'short_lived'], ['name', 'short_lived'], ['name']])
 })

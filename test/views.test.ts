@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { systemScope } from '../src/scope.ts'
+import { build, buildLayoutIndex } from '../src/views/layout-indexes.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -200,6 +202,15 @@ describe('saving a view', () => {
   })
 })
 
+test('what a rule takes out of a layout is named in X-Ignored; a grid drops in silence', async () => {
+  const config = { categoryField: 'stage', secondaryField: 'secret' }
+  const kanban = await create(account.admin, { name: `Kanban ${counter++}`, type: 'kanban', config })
+  expect(kanban.body.config).toEqual({ categoryField: 'stage' })
+  expect(kanban.headers.get('x-ignored')).toBe('config.secondaryField')
+  const grid = await create(account.admin, { name: `Grid ${counter++}`, type: 'grid', config: { columns: ['secret'] } })
+  expect(grid.headers.get('x-ignored')).toBeNull()
+})
+
 describe('changing a view', () => {
   test('a key that is absent keeps its value, null clears it', async () => {
     const filters = [{ column: 'stage', compare: '=', value: 'Won', connector: 'AND' }]
@@ -334,6 +345,29 @@ describe('the index of a calendar', () => {
     expect(await indexes(id)).toEqual([])
   })
 
+  test('is built by a job on a large table, and only while a view needs it', async () => {
+    const id = await makeTable(account, `Large ${counter++}`)
+    await app.db.prisma.$executeRawUnsafe(
+      `insert into t${id}.records (created_at, updated_at) select now(), now() from generate_series(1, 20001)`,
+    )
+    const view = await makeView({ type: 'calendar', config: { startField: 'due' } }, id)
+    expect(await indexes(id)).toEqual([])
+    const jobs = await app.db.prisma.$queryRawUnsafe<{ data: object }[]>(
+      `select data from pgboss.job where name = '${buildLayoutIndex.name}'`,
+    )
+    expect(jobs.map(({ data }) => data)).toEqual([{ table_id: id, field_id: 'due' }])
+
+    const scope = systemScope(app.deps)
+    await build(scope, { table_id: id, field_id: 'starts' })
+    await build(scope, { table_id: id, field_id: 'due' })
+    await build(scope, { table_id: id, field_id: 'due' })
+    expect(await indexes(id)).toEqual(['idx_layout_due'])
+    await app.as(account.admin).post(`/api/table/${id}/view/${view.id}/delete`)
+    expect(await indexes(id)).toEqual([])
+    await build(scope, { table_id: id, field_id: 'due' })
+    expect(await indexes(id)).toEqual([])
+  })
+
   test('a view that is refused leaves none', async () => {
     const id = await makeTable(account, `Calendar ${counter++}`)
     const { name } = await makeView({}, id)
@@ -455,5 +489,23 @@ describe('a field that a view needs', () => {
       create(account.admin, { name: 'Needs it', type: 'grid', filters: [{ column: 'amount', compare: '>', value: 1 }] }, id),
     ])
     expect([deleted.status, saved.status].sort()).toEqual(deleted.status === 200 ? [200, 400] : [200, 409])
+  })
+
+  test('an option that is renamed is renamed in filters, too', async () => {
+    const id = await makeTable(account, `Options ${counter++}`)
+    const view = await makeView(
+      {
+        filters: [
+          { column: 'stage', compare: '!=', value: 'Won' },
+          { column: 'stage', compare: 'contains', value: 'Won' },
+          { column: 'company', compare: '=', value: 'Won' },
+        ],
+      },
+      id,
+    )
+    const options = ['New', { title: 'Signed', was: 'Won' }, 'Lost']
+    expect((await app.as(account.owner).post(`/api/table/${id}/field/stage/update`, { options })).status).toBe(200)
+    const { body } = await app.as(account.viewer).get(`/api/table/${id}/view/${view.id}/get`)
+    expect(body.filters.map(({ value }: { value: string }) => value)).toEqual(['Signed', 'Won', 'Won'])
   })
 })

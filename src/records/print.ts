@@ -88,7 +88,7 @@ function printOrder(sort: Sort | null, context: Context): Sql {
 }
 
 /** What a field is sorted by: contract.md §5, last column of the table. */
-function sortKey(field: FieldDef, { lookups }: Context): Sql {
+function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {
   const column = columnOf(field)
   switch (field.type) {
     case 'text':
@@ -103,7 +103,7 @@ function sortKey(field: FieldDef, { lookups }: Context): Sql {
     case 'select':
       return byPosition(field)
     case 'user':
-      return sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column})`
+      return sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column} and u.account_id = ${accountId})`
     case 'lookup': {
       const title = field.lookup_table_id === null ? null : lookups.get(field.lookup_table_id)?.titleField
       // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.

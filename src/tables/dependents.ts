@@ -26,6 +26,8 @@ export interface Dependent {
   needsOf?(scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds>
   /** Deletes the views that need the field, and drops the sort of those that are sorted by it. */
   dropField?(scope: Scope, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
+  /** Follows options of a select that have new titles, by their old ones. The version is up, as for `needsOf`. */
+  renameOptions?(scope: Scope, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
 }
 
 export const dependents: Dependent[] = []

@@ -66,6 +66,8 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
           decimals: next.decimals,
         },
       })
+      const renamed = renamedOptions(field, next)
+      if (renamed.size) for (const { renameOptions } of dependents) await renameOptions?.(scope, definition, field, renamed)
       return fieldOf(next)
     }),
   )
@@ -77,6 +79,17 @@ function ownField(table: TableDef, fieldId: string): FieldDef {
   if (field.key || field.calc)
     throw badInput('field_id', `${field.key ? 'the key field' : 'a calculation field'} cannot be changed or deleted`)
   return field
+}
+
+/** The new titles of options that keep their id, by the old ones. */
+function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> {
+  const titles = new Map((after.options ?? []).map(({ id, title }) => [id, title]))
+  return new Map(
+    (before.options ?? []).flatMap(({ id, title }) => {
+      const now = titles.get(id)
+      return now === undefined || now === title ? [] : [[title, now] as const]
+    }),
+  )
 }
 
 async function nextOptions(

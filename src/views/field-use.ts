@@ -3,11 +3,13 @@ import { sql } from '../db.ts'
 import type { Scope } from '../scope.ts'
 import type { Dependent, FieldNeeds } from '../tables/dependents.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { valueKind } from './compares.ts'
 import { structuralFields, withoutField } from './config.ts'
+import type { Filter } from './filter.ts'
 import { readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
 
-export const viewDependent: Dependent = { needsOf, dropField }
+export const viewDependent: Dependent = { needsOf, dropField, renameOptions }
 
 const needs = (view: ViewRow, fieldId: string) =>
   view.filters.some(({ column }) => column === fieldId) || structuralFields(view.type, view.config).includes(fieldId)
@@ -37,6 +39,22 @@ async function dropField(scope: Scope, table: TableDef, field: FieldDef): Promis
     await db.execute(sql`
       update views set config = ${config}::jsonb, version = version + 1,
         order_by = case when ${isSortedByIt} then null else order_by end, order_dir = case when ${isSortedByIt} then null else order_dir end
+      where table_id = ${table.id} and id = ${view.id}`)
+  }
+}
+
+/** Filters name options by their titles, so they follow a new title: a view goes on to hold the same records. */
+async function renameOptions({ db }: Scope, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
+  const renamed = (filter: Filter): Filter => {
+    const namesOption = filter.column === field.id && valueKind(field.type, filter.compare) === 'option'
+    const title = namesOption ? titles.get(filter.value as string) : undefined
+    return title === undefined ? filter : { ...filter, value: title }
+  }
+  for (const view of await readViews(db, table.id)) {
+    const filters = view.filters.map(renamed)
+    if (filters.every((filter, index) => filter === view.filters[index])) continue
+    await db.execute(sql`
+      update views set filters = ${JSON.stringify(filters)}::jsonb, version = version + 1
       where table_id = ${table.id} and id = ${view.id}`)
   }
 }

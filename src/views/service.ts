@@ -14,7 +14,6 @@ import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 
 /** A saved view named in the path. The Default view (0) is none: it cannot be changed. */
 export const viewTarget: Target<TableRow & { view_id: number }> = {
-  label: 'view',
   ids: [...tableTarget.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
   select: ({ table_id = 0, view_id }) => sql`
     select t.*, v.id as view_id from (${tableTarget.select({ table_id })}) t
@@ -45,7 +44,7 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
   return saving(input.name, () =>
     changeTable(scope, table, async (definition) => {
       const { db, actor, now, tagged } = scope
-      const { draft } = draftOf(input.type, input, undefined, definition)
+      const { draft } = storable(scope, input.type, input, undefined, definition)
       const isTableDefault = input.is_table_default ?? false
       if (isTableDefault) await clearTableDefault(scope, table.id)
       const { id } = await db.prisma.view.create({
@@ -81,7 +80,7 @@ export function update(scope: Scope, table: TableRef, viewId: number, input: Vie
       if (!present) throw notFound('View')
       if (expectedVersion !== undefined && expectedVersion !== present.version)
         throw conflict('The view has been changed since', { current: viewOf(present) })
-      const { draft } = draftOf(present.type, input, present, definition)
+      const { draft } = storable(scope, present.type, input, present, definition)
       if (input.is_table_default && !present.is_table_default) await clearTableDefault(scope, table.id)
       await db.prisma.view.update({
         where: { id: viewId },
@@ -137,6 +136,13 @@ export async function check({ db }: Scope, table: TableRef, input: NewView): Pro
     dropped,
     index: index === undefined ? null : layoutIndex(index),
   }
+}
+
+/** A grid drops in silence; what a rule takes out of another layout is named in X-Ignored. */
+function storable({ ignored }: Scope, ...[type, ...given]: Parameters<typeof draftOf>) {
+  const read = draftOf(type, ...given)
+  if (type !== 'grid') ignored(...read.dropped)
+  return read
 }
 
 /** At most one view of a table has the mark. The lock on the table's row lets one change in at a time; a unique index stands behind. */
