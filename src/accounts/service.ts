@@ -1,6 +1,6 @@
 import type { Database } from '../db.ts'
 import { toTheSecond } from '../db.ts'
-import { conflict, isUniqueViolation } from '../errors.ts'
+import { conflict, isUniqueViolation, notFound } from '../errors.ts'
 import { hashPassword } from '../secrets.ts'
 
 export interface NewUser {
@@ -51,6 +51,21 @@ export async function createUser(
     if (isUniqueViolation(error)) throw conflict('This email address belongs to a user already')
     throw error
   }
+}
+
+/**
+ * Gives a user another password, for scripts; who was only invited can sign in with it. Answers the user's id.
+ * @throws AppError 404 when nobody has this address
+ */
+export async function setPassword(db: Database, email: string, password: string, now: Date): Promise<number> {
+  const passwordHash = await hashPassword(password)
+  const [user] = await db.prisma.user.updateManyAndReturn({
+    where: { email, status: { not: 'deleted' } },
+    data: { passwordHash, status: 'active', updatedAt: toTheSecond(now), version: { increment: 1 } },
+    select: { id: true },
+  })
+  if (!user) throw notFound('User')
+  return user.id
 }
 
 /**

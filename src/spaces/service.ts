@@ -1,7 +1,7 @@
 import { type Role, type SpaceRow, spaceTarget, type Target } from '../access.ts'
 import { findOrInvite } from '../accounts/service.ts'
 import { sql, toTheSecond } from '../db.ts'
-import { conflict, isUniqueViolation } from '../errors.ts'
+import { conflict, isUniqueViolation, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { SpaceRef } from '../trpc.ts'
 import { sendInvite } from './invites.ts'
@@ -38,6 +38,20 @@ export async function update({ db, now }: Scope, space: SpaceRef, { name = space
 /** Marks the space: it is gone from every query at once, and a job removes what is in it after seven days. */
 export async function remove({ db, now }: Scope, space: SpaceRef): Promise<void> {
   await db.prisma.space.update({ where: { id: space.id }, data: { deletedAt: toTheSecond(now) } })
+}
+
+/**
+ * Brings a deleted space back, with the tables that were in it, until the job has removed them. For scripts.
+ * @throws AppError 404 when there is no such deleted space
+ */
+export async function restore({ db, now }: Scope, spaceId: number): Promise<{ id: number; name: string }> {
+  const [space] = await db.prisma.space.updateManyAndReturn({
+    where: { id: spaceId, deletedAt: { not: null } },
+    data: { deletedAt: null, updatedAt: toTheSecond(now) },
+    select: { id: true, name: true },
+  })
+  if (!space) throw notFound('Deleted space')
+  return space
 }
 
 const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`

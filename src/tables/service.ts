@@ -1,6 +1,7 @@
 import { sql, toTheSecond } from '../db.ts'
-import { badInput, badInputs, conflict, isUniqueViolation } from '../errors.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
 import type { SpaceRef, TableRef } from '../trpc.ts'
 import { changeTable, withShortLocks } from './change.ts'
 import { createRecords } from './ddl.ts'
@@ -115,6 +116,22 @@ export async function update(scope: Scope, table: TableRef, { name }: TableUpdat
 export async function remove(scope: Scope, table: TableRef): Promise<void> {
   await changeTable(scope, table, async () => {
     await scope.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(scope.now) } })
+  })
+}
+
+/**
+ * Brings a deleted table back, with its records and all that hangs on them, until the job has removed it. For scripts.
+ * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted, too, or its name is taken by now
+ */
+export async function restore({ db, now }: Scope, tableId: number): Promise<Table> {
+  return naming(async () => {
+    const [table] = await db.query<Table>(sql`
+      update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
+      from spaces s where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
+      returning t.id, t.name, t.space_id`)
+    if (table) return table
+    const deleted = await db.prisma.table.findFirst({ where: { id: tableId, deletedAt: { not: null } }, select: { spaceId: true } })
+    throw deleted ? conflict(`Its space ${deleted.spaceId} is deleted, too: restore that first`) : notFound('Deleted table')
   })
 }
 
