@@ -114,7 +114,8 @@ async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Pro
   step('Open the mail, as a mail program would')
   const pixel = /src="([^"]*\/email\/pixel\/[^"]+\.png)"/.exec(mail.html ?? '')?.[1]
   if (!pixel) throw new ScriptError('The mail has no tracking pixel')
-  const image = await fetch(pixel, { headers: { 'user-agent': 'Thunderbird' } })
+  const image = await fetch(pixel, { headers: { 'user-agent': 'Thunderbird' } }).catch(() => undefined)
+  if (!image?.ok) throw new ScriptError(`${pixel} cannot be fetched: does PUBLIC_URL lead to the service?`)
   seen(`${pixel} is ${image.headers.get('content-type')}`)
   const read = await seeing('the mail read', () => commentOf(sent.id, 'read'))
   seen(`status ${read.metadata?.status}, first opened at ${read.metadata?.readAt} UTC`)
