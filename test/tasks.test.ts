@@ -484,6 +484,17 @@ describe('getting a task', () => {
     expect((await app.as(account.member).get(`/api/task/${body.id}/get`)).body.record_title).toBeNull()
   })
 
+  it('is answered while the title field is being deleted', async () => {
+    const { create, member, table } = await onRecord()
+    const { body: task } = await create(member, { title: 'Call' })
+    const title = async () => (await app.as(member).get(`/api/task/${task.id}/get`)).body.record_title
+    expect(await title()).toBe('Analytical Engines')
+    // As after the check of the request, and before its read: the version that was checked is not the one that is read.
+    await app.db.execute(sql`delete from fields where table_id = ${table}`)
+    await app.db.execute(sql`alter table ${recordsOf(table)} drop column name`)
+    expect(await title()).toBeNull()
+  })
+
   it('refuses who cannot read it, in any account', async () => {
     const { create, id, member, keys, outsider } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })

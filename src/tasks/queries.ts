@@ -1,8 +1,7 @@
 import { type Actor, recordsOf } from '../access.ts'
 import { type Database, empty, ident, join, type Sql, sql } from '../db.ts'
 import { inReach } from '../notifications/queries.ts'
-import { tableDefinition } from '../tables/definitions.ts'
-import { titleField } from '../tables/fields.ts'
+import type { FieldDef } from '../tables/fields.ts'
 import type { TaskRow } from './procedure.ts'
 import type { CommentQuery, RecordTaskQuery, Task, TaskComment, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
@@ -18,13 +17,21 @@ export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, $
 /** As stored: the row and its version. */
 export type StoredTask = Task & { version: number }
 
-/** The task with all that belongs to it, in one statement; undefined when it has just been deleted. */
-export async function getTask(db: Database, { userId }: Actor, task: TaskRow): Promise<(TaskDetail & { version: number }) | undefined> {
+/**
+ * The task with all that belongs to it, in one statement; undefined when it has just been deleted.
+ * @param titleField of its table, if it has one
+ */
+export async function getTask(
+  db: Database,
+  { userId }: Actor,
+  task: TaskRow,
+  titleField: FieldDef | undefined,
+): Promise<(TaskDetail & { version: number }) | undefined> {
   const [row] = await db.query<TaskDetail & { version: number }>(
     sql`select ${taskColumns(sql`k`)}, k.version,
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       f.subscribers, ${userId} = any(f.subscribers) as subscribed,
-      ${task.table_name}::text as table_name, ${await recordTitle(db, task)} as record_title,
+      ${task.table_name}::text as table_name, ${recordTitle(task, titleField)} as record_title,
       (select coalesce(json_agg(json_build_object('id', c.id, 'task_id', c.task_id, 'content', c.content, 'user_id', c.user_id,
           'user_name', c.user_name, 'api_key_id', c.api_key_id, 'attachments', c.attachments,
           'created_at', c.created_at::text, 'updated_at', c.updated_at::text) order by c.id desc), '[]')
@@ -37,11 +44,9 @@ export async function getTask(db: Database, { userId }: Actor, task: TaskRow): P
   return row
 }
 
-/** The value of the table's first text field; null without one, and on a standalone task. */
-async function recordTitle(db: Database, { table_id, table_version, record_id }: TaskRow): Promise<Sql> {
-  if (table_id === null) return sql`null::text`
-  const field = titleField(await tableDefinition(db, { id: table_id, version: table_version ?? 0 }))
-  return field ? sql`(select r.${ident(field.id)} from ${recordsOf(table_id)} r where r.id = ${record_id})` : sql`null::text`
+function recordTitle({ table_id, record_id }: TaskRow, field: FieldDef | undefined): Sql {
+  if (table_id === null || !field) return sql`null::text`
+  return sql`(select r.${ident(field.id)} from ${recordsOf(table_id)} r where r.id = ${record_id})`
 }
 
 export interface Page<Row> {

@@ -3,8 +3,10 @@ import { type Sql, sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import { actingUserId, notifying } from '../notifications/notify.ts'
 import { countDueTasks } from '../notifications/queries.ts'
+import { withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import type { Dependent } from '../tables/dependents.ts'
+import { titleField } from '../tables/fields.ts'
 import { formatInstant } from '../time.ts'
 import { findPerson, losers, named } from './people.ts'
 import type { TaskRow } from './procedure.ts'
@@ -107,7 +109,12 @@ function answer<Row extends { version: number }>(scope: Scope, { version, ...tas
 
 /** @throws AppError 404 when it has just been deleted */
 export async function get(scope: Scope, task: TaskRow): Promise<TaskDetail> {
-  const row = await getTask(scope.db, scope.actor, task)
+  const { db, actor } = scope
+  const { table_id: id, table_version } = task
+  const row =
+    id === null || table_version === null
+      ? await getTask(db, actor, task, undefined)
+      : await withDefinition(scope, { id, version: table_version }, (table) => getTask(db, actor, task, titleField(table)))
   if (!row) throw notFound('Task')
   return answer(scope, row)
 }
