@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
+import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startCatcher } from '../src/email/catcher.ts'
+import { mountCatcher, startCatcher } from '../src/email/catcher.ts'
 import { DeliveryError, deliver, isPublic, type Message, probe, type Server } from '../src/email/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
@@ -181,5 +182,16 @@ test('the catcher shows what it got, newest first, and forgets the oldest', asyn
     html: '<p>Grüße</p>',
     headers: { 'reply-to': 'reply-0123456789abcdef@reply.example' },
   })
+
+  const app = Fastify()
+  mountCatcher(app, catcher)
+  await deliver(there, envelope(), message({ subject: '<b>four</b>', html: '<p onclick="x()">"Grüße"</p><script>x</script>' }), options)
+  const json = await app.inject('/dev/mail.json')
+  expect(json.json()).toEqual(catcher.mails())
+  const page = await app.inject('/dev/mail')
+  expect(page.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(page.body).toContain('&lt;b&gt;four&lt;/b&gt;')
+  expect(page.body).toContain('<iframe sandbox loading="lazy" title="Message" srcdoc="&lt;p&gt;&quot;Grüße&quot;&lt;/p&gt;"></iframe>')
+  await app.close()
   await catcher.close()
 })

@@ -1,7 +1,7 @@
 import { addressParser, type Header } from 'postal-mime'
 
 /** A header is read this far; what lies beyond belongs to no honest mail, and the webhook reads it on the main thread. */
-const MAX_HEADER_BYTES = 262_144
+const MAX_HEADER_BYTES = 131_072
 
 /** The header fields of a raw message, unfolded, names in lower case, without parsing its body. */
 export function readHeaders(raw: Uint8Array): Header[] {

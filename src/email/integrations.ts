@@ -1,9 +1,12 @@
 /** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
-import { checkSpace, type Role, type Target } from '../access.ts'
+import { z } from 'zod'
+import type { Role, Target } from '../access.ts'
 import { type Database, type Sql, sql } from '../db.ts'
 import { badInput, conflict } from '../errors.ts'
+import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
 import { decrypt, encrypt } from '../secrets.ts'
+import { checkSpace } from '../targets.ts'
 import { formatInstant } from '../time.ts'
 import type { NewSmtpIntegration, SmtpIntegration, SmtpIntegrationUpdate, SmtpOption, SmtpTest } from './schema.ts'
 import { allowedAddresses, DeliveryError, probe, type Server } from './transport.ts'
@@ -102,6 +105,13 @@ export async function update(
 /** Mails that still wait for it are dropped when their turn comes. */
 export async function remove(scope: Scope, { integration_id }: IntegrationRow): Promise<void> {
   await scope.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
+}
+
+export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
+
+/** Integrations of spaces that were removed for good: their passwords are kept no longer. */
+export async function removeOrphans({ db }: Scope): Promise<void> {
+  await db.execute(sql`delete from smtp_integrations i where not exists (select 1 from spaces s where s.id = i.space_id)`)
 }
 
 /** Connects and signs in for real, and sends nothing. */

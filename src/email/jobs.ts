@@ -1,5 +1,10 @@
 import { type Work, work } from '../work.ts'
 import { sendEmail, sendQueued } from './delivery.ts'
 import { receive, receiveEmail } from './inbound.ts'
+import { forgetSpaces, removeOrphans } from './integrations.ts'
 
-export const emailWorks: Work[] = [work(sendEmail, sendQueued, { concurrency: 4 }), work(receiveEmail, receive)]
+export const emailWorks: Work[] = [
+  work(sendEmail, sendQueued, { concurrency: 4 }),
+  work(receiveEmail, receive),
+  work(forgetSpaces, removeOrphans, { concurrency: 1, cron: '17 3 * * *' }),
+]

@@ -1,5 +1,6 @@
 /** The builders of this feature's procedures: what each needs, found and checked before its body is judged. */
-import { callers, recordTarget, renamed, tableTarget } from '../access.ts'
+import { callers } from '../access.ts'
+import { recordTarget, renamed, tableTarget } from '../targets.ts'
 import { tableOf, targetProcedure } from '../trpc.ts'
 import { integrationTarget } from './integrations.ts'
 import { emailTarget } from './service.ts'

@@ -1,6 +1,5 @@
 /** Hand-written reads of the email feature; some of tables that other features own. */
-import { recordsOf } from '../access.ts'
-import { type Database, ident, join, type Sql, sql } from '../db.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import { lookupsOf, present, type Row } from '../records/present.ts'
 import type { FileEntry } from '../stored-files.ts'
 import type { TableDef } from '../tables/fields.ts'

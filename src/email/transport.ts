@@ -171,7 +171,7 @@ async function signIn(server: Server, address: string): Promise<SMTPConnection> 
     // The address that was checked; the name is for the certificate only.
     host: address,
     port: server.port,
-    ...(isIP(server.host) ? {} : { servername: server.host, tls: { servername: server.host } }),
+    ...(isIP(withoutBrackets(server.host)) ? {} : { servername: server.host, tls: { servername: server.host } }),
     secure: server.tls === 'tls',
     requireTLS: server.tls === 'starttls',
     ignoreTLS: server.tls === 'none',
@@ -206,7 +206,7 @@ async function signIn(server: Server, address: string): Promise<SMTPConnection> 
  * @throws DeliveryError when it has none
  */
 export async function allowedAddresses(host: string, allowPrivate: boolean): Promise<string[]> {
-  const found = await lookup(host.replace(/^\[(.*)\]$/, '$1'), { all: true }).catch(() => {
+  const found = await lookup(withoutBrackets(host), { all: true }).catch(() => {
     throw new DeliveryError({ kind: 'temporary', code: 'DNS', enhanced: null, message: `The host ${host} was not found` })
   })
   const allowed = found.map(({ address }) => address).filter((address) => allowPrivate || isPublic(address))
@@ -219,6 +219,9 @@ export async function allowedAddresses(host: string, allowPrivate: boolean): Pro
     })
   return allowed
 }
+
+/** `[::1]`, as URLs write it, is `::1`. */
+const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
 
 /** Public unicast only: no private, loopback, link-local, shared, reserved address, and no way to wrap one in IPv6. */
 export function isPublic(address: string): boolean {
