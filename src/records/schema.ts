@@ -6,10 +6,21 @@ import type { Row } from './present.ts'
 /** Records that one request may make or delete. */
 export const MAX_BATCH = 1_000
 
-const Values = z.record(z.string(), z.unknown()).meta({
-  description: 'Values by field id. What each type takes and gives: see the list of field types in the documentation.',
-  example: { company: 'Acme', stage: 'Lead' },
-})
+/** Looked through cell by cell in drafts.ts; `z.record` would pass over a key such as `__proto__` in silence. */
+const Values = z
+  .custom<Record<string, unknown>>((data) => typeof data === 'object' && data !== null && !Array.isArray(data), {
+    error: ({ input }) => (input === undefined ? 'is required' : 'must be an object with values by field id'),
+  })
+  .meta({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'Values by field id; null empties one. Taken are: text for text, long_text, email, url, phone; a number or numeric text; true or ' +
+      'false for a checkbox; YYYY-MM-DD, YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset, HH:MM for date, datetime, time; the ' +
+      'title of an option for a select; an id, an address, {id}, {email} or @me for a user; an id or {id} for a lookup; entries got ' +
+      'from an upload for a file; lists of these for multi_select, multi_user, multi_lookup and file.',
+    example: { company: 'Acme', stage: 'Lead' },
+  })
 
 /** `data` has dynamic keys and is made by present.ts, so it is not looked through again on its way out. */
 export const DataRecord = z

@@ -98,7 +98,9 @@ export type FieldDeleted = z.infer<typeof FieldDeleted>
 export const SpacePath = z.strictObject({ space_id: Id })
 export const TablePath = z.strictObject({ table_id: Id })
 /** A field is named by text, but a path segment of digits comes as a number. */
-export const FieldPath = TablePath.extend({ field_id: z.union([z.string(), z.number()]).transform(String) })
+export const FieldPath = TablePath.extend({
+  field_id: z.union([z.string(), z.number()]).meta({ type: 'string', example: 'stage' }).transform(String),
+})
 
 /** A field as the wire has it: titles for options, and only what the type has. */
 export function fieldOf({ lookup_table_id, options, decimals, key, calc, ...field }: FieldDef): Field {
