@@ -14,7 +14,7 @@ const List = z.string().transform((text) =>
 )
 
 /** The environment, as docs/operations.md lists it. An empty variable counts as absent. */
-const Environment = z.object({
+export const Environment = z.object({
   PORT: Port.default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('.data'),
