@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { recordsOf } from '../src/access.ts'
-import { ident, join, sql } from '../src/db.ts'
+import { ident, join, recordsOf, sql } from '../src/db.ts'
 import { withDefinition } from '../src/records/query.ts'
 import { ownFields } from '../src/tables/fields.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
@@ -104,6 +103,8 @@ describe('what each compare means on each type', async () => {
     { name: 'd' },
   ])
   await app.as(account.owner).post(`/api/table/${cities}/record/${gone}/delete`)
+  const files = JSON.stringify([{ name: 'Plan 50%.PDF', path: 'x', size: 1, type: 'application/pdf', host: 'local' }])
+  await app.db.prisma.$executeRawUnsafe(`update t${table}.records set file = $1::jsonb where id = $2`, files, ids[1])
   await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: 'Europe/Berlin' } })
 
   test.each<[column: string, compare: string, value: unknown, expected: string]>([
@@ -208,9 +209,10 @@ describe('what each compare means on each type', async () => {
     ['multi_lookup', '=', bern, 'a b'],
     ['multi_lookup', 'contains', berlin, 'a'],
     ['multi_lookup', '!=', berlin, 'b c d'],
-    ['file', 'is_empty', undefined, 'a b c d'],
-    ['file', 'is_not_empty', undefined, ''],
-    ['file', 'contains', 'x', ''],
+    ['file', 'is_empty', undefined, 'a c d'],
+    ['file', 'is_not_empty', undefined, 'b'],
+    ['file', 'contains', 'plan 50%', 'b'],
+    ['file', 'contains', 'local', ''],
     ['created_at', '=', 'today', 'a b c d'],
     ['created_by', '=', '@me', 'a b c d'],
     ['updated_by', 'is_empty', undefined, ''],
