@@ -56,7 +56,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: reply.request.id }))
 
-  await app.register(fastifyCookie)
+  // Its hooks would run on every request and answer; few of them have to do with cookies.
+  await app.register(fastifyCookie, { hook: false })
   if (settings.corsOrigins.length) {
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
@@ -128,30 +129,29 @@ function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): Re
     ifMatch: headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
     setCookie: (name, value, { maxAgeSeconds }) =>
-      void reply.setCookie(name, value, {
-        path: '/',
-        httpOnly: true,
-        sameSite: 'lax',
-        secure: deps.publicUrl().startsWith('https:'),
-        maxAge: maxAgeSeconds,
-      }),
+      void reply.header(
+        'set-cookie',
+        request.server.serializeCookie(name, value, {
+          path: '/',
+          httpOnly: true,
+          sameSite: 'lax',
+          secure: deps.publicUrl().startsWith('https:'),
+          maxAge: maxAgeSeconds,
+        }),
+      ),
     onUse: (actor, lastSeenAt) => (actor.kind === 'session' ? noteSessionUse : noteKeyUse)(deps, actor, lastSeenAt, now),
   }
 }
 
 /** When cookie and key are both sent, the key counts (contract.md §2). */
-function credentialsOf({ headers }: FastifyRequest): Credentials {
+function credentialsOf({ headers, server }: FastifyRequest): Credentials {
   if (headers.authorization !== undefined) {
     const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
     // The checksum tells a mistyped key without a query.
     return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
   }
-  const session = cookieIn(headers.cookie)
+  const session = headers.cookie && server.parseCookie(headers.cookie)[SESSION_COOKIE]
   return session ? { kind: 'session', tokenHash: tokenHash(session) } : { kind: 'none' }
-}
-
-function cookieIn(header: string | undefined): string | undefined {
-  return header ? new RegExp(`(?:^|;\\s*)${SESSION_COOKIE}=([\\w-]+)`).exec(header)?.[1] : undefined
 }
 
 /** What a browser says of where a request that may change something comes from; clients that say nothing are no browsers. */

@@ -15,6 +15,9 @@ export function ident(name: string): Sql {
   return raw(`"${name.replaceAll('"', '""')}"`)
 }
 
+/** `"t101".records`: where the records of a table are. */
+export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
+
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of

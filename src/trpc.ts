@@ -16,17 +16,12 @@ import {
   type Credentials,
   type Right,
   type Role,
-  recordTarget,
-  roleOf,
-  type SpaceRow,
-  spaceTarget,
-  type TableRow,
   type Target,
-  tableTarget,
 } from './access.ts'
 import { AppError, answerOf, badInputs, type ErrorBody, forbidden, type Issue } from './errors.ts'
 import { once } from './idempotency.ts'
 import { type Deps, type Scope, scopeParts } from './scope.ts'
+import { recordTarget, roleOf, type SpaceRow, spaceTarget, type TableRow, tableTarget } from './targets.ts'
 
 /** One HTTP request: a REST call, or a batch of RPC calls. */
 export interface RequestContext {
@@ -149,7 +144,8 @@ function versionOf(ifMatch: string | undefined): number | undefined {
   return Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(ifMatch)?.[1] ?? -1)
 }
 
-const withAccess = (access: Access) =>
+/** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */
+const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   t.procedure.meta({ access }).use(async ({ ctx, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(ctx, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
@@ -159,7 +155,7 @@ const withAccess = (access: Access) =>
     refuseBrokenText(raw)
 
     const scope = scopeOf(ctx, actor)
-    const proceed = () => next({ ctx: { ...ctx, scope, row } })
+    const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
     const key = ctx.idempotencyKeys[batchIndex]
     if (!key || !meta?.isRepeatable) return proceed()
     return repeatable(ctx, actor, { path, key, raw }, proceed)
@@ -205,32 +201,31 @@ interface Options {
 
 /** Needs no id: something of the caller's own, or of its account. */
 export const accountProcedure = (allowed: Callers, options: Options = {}) =>
-  withAccess({ callers: allowed, target: null, right: 'read', ...options })
+  withAccess({ callers: allowed, target: null, right: 'read', ...options }, () => ({}))
 
 /** On something that a feature knows how to find. `ctx.row` is what its target selects. */
-export function targetProcedure<Row extends object>(target: Target<Row>, right: Right, allowed: Callers, options: Options = {}) {
-  return withAccess({ callers: allowed, target: target as Target, right, ...options }).use(({ ctx, next }) =>
-    next({ ctx: { ...ctx, row: ctx.row as Row } }),
-  )
-}
+export const targetProcedure = <Row extends object, Refs extends object = object>(
+  target: Target<Row>,
+  right: Right,
+  allowed: Callers,
+  options: Options = {},
+  refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
+) => withAccess({ callers: allowed, target: target as Target, right, ...options }, refs)
 
 /** On the space named `space_id`. */
 export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(spaceTarget, right, allowed, options).use(({ ctx, next }) =>
-    next({ ctx: { ...ctx, space: spaceOf(ctx.row, ctx.scope.actor) } }),
-  )
+  targetProcedure(spaceTarget, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
 
 /** On the table named `table_id`. */
 export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(tableTarget, right, allowed, options).use(({ ctx, next }) =>
-    next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor) } }),
-  )
+  targetProcedure(tableTarget, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
 /** On the record named `table_id`, `record_id`. */
 export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(recordTarget, right, allowed, options).use(({ ctx, next }) =>
-    next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor), record: { id: ctx.row.record_id, version: ctx.row.record_version } } }),
-  )
+  targetProcedure(recordTarget, right, allowed, options, (row, actor) => ({
+    table: tableOf(row, actor),
+    record: { id: row.record_id, version: row.record_version },
+  }))
 
 export interface SpaceRef {
   id: number

@@ -99,7 +99,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   it.skipIf(operation.method === 'GET')('refuses bodies that are no JSON object, too large, or in another encoding', async () => {
     const as = app.as(callerFor(operation, account))
     const path = pathOf(operation, ids)
-    const send = (body: BodyInit, type = 'application/json') => as.send(path, { method: 'POST', body, headers: { 'content-type': type } })
+    const send = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') => as.send(path, { method: 'POST', body, headers: { 'content-type': type } })
     for (const [body, type, status] of [
       ['{', 'application/json', 400],
       ['[]', 'application/json', 400],

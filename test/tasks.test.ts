@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { recordsOf } from '../src/access.ts'
-import { sql } from '../src/db.ts'
+import { recordsOf, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
 import { recordsDeleted } from '../src/tables/dependents.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'

@@ -1,6 +1,6 @@
 /** The rows that mail leaves among a record's comments. `email/` decides when; only this feature writes them. */
-import { type Actor, recordsOf, systemActor } from '../access.ts'
-import { type Database, empty, type Sql, sql } from '../db.ts'
+import { type Actor, systemActor } from '../access.ts'
+import { type Database, empty, recordsOf, type Sql, sql } from '../db.ts'
 import { notifying } from '../notifications/notify.ts'
 import type { FileEntry } from '../stored-files.ts'
 import { formatInstant } from '../time.ts'

@@ -1,7 +1,8 @@
 /** Procedures on a comment of a record: the record is found and checked first, as everywhere. */
-import { type Actor, callers, type RecordRow, recordTarget, type Target } from '../access.ts'
+import { type Actor, callers, type Target } from '../access.ts'
 import { type Sql, sql } from '../db.ts'
 import { forbidden } from '../errors.ts'
+import { type RecordRow, recordTarget } from '../targets.ts'
 import { tableOf, targetProcedure } from '../trpc.ts'
 import { isStillEditable } from './authorship.ts'
 import { canDelete, canEdit, type Subject } from './policy.ts'

@@ -1,6 +1,6 @@
 /** What people write on a record. */
-import { type Actor, recordsOf } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
+import type { Actor } from '../access.ts'
+import { recordsOf, type Sql, sql } from '../db.ts'
 import { badInputs, notFound } from '../errors.ts'
 import { actingUserId, type Notice, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'

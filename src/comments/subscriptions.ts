@@ -1,6 +1,6 @@
 /** Who follows a table or a record: they hear of the comments on it. A table is followed under record 0. */
-import { type Actor, recordsOf } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
+import type { Actor } from '../access.ts'
+import { recordsOf, type Sql, sql } from '../db.ts'
 import { conflict, notFound } from '../errors.ts'
 import { actingUserId } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'

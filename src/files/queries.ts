@@ -1,6 +1,6 @@
 /** Reads across the features that hold files. */
-import { type Role, recordsOf } from '../access.ts'
-import { type Database, ident, join, type Sql, sql } from '../db.ts'
+import type { Role } from '../access.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import type { FileEntry } from '../stored-files.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { formatInstant } from '../time.ts'

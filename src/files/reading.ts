@@ -1,9 +1,10 @@
 /** Who may read a file, and the stream of its bytes. */
 import type { Readable } from 'node:stream'
-import { type Actor, checkSpace } from '../access.ts'
+import type { Actor } from '../access.ts'
 import type { Database } from '../db.ts'
 import { forbidden, notFound } from '../errors.ts'
-import type { Storage } from '../storage.ts'
+import { isPath, type Storage } from '../storage.ts'
+import { checkSpace } from '../targets.ts'
 import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
 import type { ByteRange } from './range.ts'
 
@@ -12,7 +13,7 @@ import type { ByteRange } from './range.ts'
  * @throws AppError 404 when there is none, or in another account; 403
  */
 export async function requireReadable(db: Database, actor: Actor, path: string): Promise<ReadableFile> {
-  const file = await findReadable(db, path, actor)
+  const file = isPath(path) ? await findReadable(db, path, actor) : undefined
   if (!file) throw notFound('File')
   if (file.space_id !== null) checkSpace({ space_id: file.space_id, member_role: file.member_role }, actor, 'read')
   else if (actor.kind === 'account') throw forbidden('Task is not on a record')

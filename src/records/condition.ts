@@ -1,6 +1,5 @@
 /** One checked condition as SQL, for every type of field and every compare that `views/compares.ts` gives it. Values are bound. */
-import { recordsOf } from '../access.ts'
-import { ident, join, raw, type Sql, sql } from '../db.ts'
+import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { isMultiple } from '../tables/fields.ts'
 import { dayRange, formatInstant } from '../time.ts'
 import type { Compare } from '../views/compares.ts'

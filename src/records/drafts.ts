@@ -1,6 +1,6 @@
 /** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
-import { type Role, recordsOf } from '../access.ts'
-import { type Database, sql } from '../db.ts'
+import type { Role } from '../access.ts'
+import { type Database, recordsOf, sql } from '../db.ts'
 import { badInputs, forbidden, type Issue } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { isMember } from '../spaces/membership.ts'

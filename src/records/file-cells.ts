@@ -1,6 +1,5 @@
 /** Cells that hold files: what they take up is held in storage, what they let go of is dropped. */
-import { recordsOf } from '../access.ts'
-import { sql } from '../db.ts'
+import { recordsOf, sql } from '../db.ts'
 import { badInput, forbidden, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { dropFiles, type FileEntry, holdFiles } from '../stored-files.ts'

@@ -1,6 +1,5 @@
 /** Stored cells as the wire has them. Users and records that cells name are read for all rows together. */
-import { recordsOf } from '../access.ts'
-import { type Database, ident, join, type Sql, sql } from '../db.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { type FieldDef, isLookup, isMultiple, isSelect, isUser, titleField } from '../tables/fields.ts'
 

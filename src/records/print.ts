@@ -1,6 +1,5 @@
 /** A resolved query as one parameterised statement. Identifiers come from the field list, values are bound. */
-import { recordsOf } from '../access.ts'
-import { ident, join, raw, type Sql, sql } from '../db.ts'
+import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked, Sort } from '../views/resolve.ts'

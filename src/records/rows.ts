@@ -1,6 +1,5 @@
 /** The statements that write and read records as they are stored. */
-import { recordsOf } from '../access.ts'
-import { type Database, ident, join, raw, type Sql, sql } from '../db.ts'
+import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import type { Scope } from '../scope.ts'
 import { COLUMN_TYPES, type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
 import { formatInstant } from '../time.ts'

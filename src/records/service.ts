@@ -1,5 +1,4 @@
-import { recordsOf } from '../access.ts'
-import { sql } from '../db.ts'
+import { recordsOf, sql } from '../db.ts'
 import { conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'

@@ -1,6 +1,5 @@
 /** Changes to the schemas that hold records. Every function runs in the transaction of the metadata row it belongs to. */
-import { recordsOf } from '../access.ts'
-import { type Database, empty, ident, join, raw, type Sql, sql } from '../db.ts'
+import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { COLUMN_TYPES, type FieldDef } from './fields.ts'
 
 /** Makes `t<id>.records` with the system columns and one column per field. */

@@ -1,6 +1,5 @@
 /** A table's fields come, change and go: metadata, column and cells in one transaction. */
-import { recordsOf } from '../access.ts'
-import { ident, type Sql, sql } from '../db.ts'
+import { ident, recordsOf, type Sql, sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'

@@ -1,6 +1,7 @@
 /** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskTarget` has checked that. */
-import { type Actor, type Role, roleOf } from '../access.ts'
+import type { Actor, Role } from '../access.ts'
 import { type Authorship, isAuthor } from '../comments/authorship.ts'
+import { roleOf } from '../targets.ts'
 
 /** What the rules need of a task. */
 export interface Ownership {

@@ -1,8 +1,9 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
-import { type Actor, type Callers, callers, checkSpace, type Role, type Target } from '../access.ts'
+import { type Actor, type Callers, callers, type Role, type Target } from '../access.ts'
 import { type Authorship, isStillEditable } from '../comments/authorship.ts'
 import { type Sql, sql } from '../db.ts'
 import { forbidden } from '../errors.ts'
+import { checkSpace } from '../targets.ts'
 import { targetProcedure } from '../trpc.ts'
 import { canDelete, canDeleteComment, canEdit, canEditComment } from './policy.ts'
 

@@ -1,5 +1,5 @@
-import { type Actor, recordsOf } from '../access.ts'
-import { type Database, empty, ident, join, type Sql, sql } from '../db.ts'
+import type { Actor } from '../access.ts'
+import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import { inReach } from '../notifications/queries.ts'
 import type { FieldDef } from '../tables/fields.ts'
 import type { TaskRow } from './procedure.ts'

@@ -1,5 +1,5 @@
-import { type Actor, recordsOf } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
+import type { Actor } from '../access.ts'
+import { recordsOf, type Sql, sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import { actingUserId, notifying } from '../notifications/notify.ts'
 import { countDueTasks } from '../notifications/queries.ts'

@@ -1,6 +1,5 @@
 /** Indexes that calendar views ask for: `idx_layout_<startField>` on the table's records (api.md, View). */
-import { recordsOf } from '../access.ts'
-import { type Database, ident, sql } from '../db.ts'
+import { type Database, ident, recordsOf, sql } from '../db.ts'
 
 /** Up to this many records an index is built while the view is saved; above, by a job that lets others write meanwhile. */
 const SMALL_TABLE = 20_000

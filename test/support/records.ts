@@ -1,6 +1,5 @@
 /** A table with records, for tests of what hangs on records. */
-import { recordsOf } from '../../src/access.ts'
-import { sql } from '../../src/db.ts'
+import { recordsOf, sql } from '../../src/db.ts'
 import { systemScope } from '../../src/scope.ts'
 import type { NewTable } from '../../src/tables/schema.ts'
 import * as tables from '../../src/tables/service.ts'
