@@ -5,6 +5,7 @@
  * Options: --rounds 5 --seconds 3 --connections 10,50 --only query,task --records 1000
  * --profile (prints where the service's CPU time went; its figures are slower by that)
  */
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -16,6 +17,7 @@ import { SESSION_COOKIE, startSession } from '../../src/auth/sessions.ts'
 import { openDatabase } from '../../src/db.ts'
 import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
 import { insertKey } from '../../src/keys/service.ts'
+import { cpuMs } from './cpu.ts'
 import { api, type Filled, fill } from './data.ts'
 import { type Process, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
@@ -47,6 +49,9 @@ interface Case {
 
 interface Figures {
   perSecond: number
+  /** Milliseconds of CPU a request: of the server, and of Postgres. */
+  nodeMs: number
+  postgresMs: number
   p50: number
   p99: number
 }
@@ -90,7 +95,9 @@ async function main(): Promise<void> {
       BENCH_BARE: JSON.stringify({ connection: postgres.connection, tableId: filled.tableId, userId: ownerId }),
     })
     started.push(bare)
-    await measure(cases(filled), { ours: service.found, bare: bare.found, secret })
+    const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+    const pids = { ours: service.child.pid ?? 0, bare: bare.child.pid ?? 0, postmaster }
+    await measure(cases(filled), { ours: service.found, bare: bare.found, secret, pids })
   } finally {
     await db.close()
     await postgres.leave()
@@ -145,13 +152,14 @@ interface Servers {
   ours: string
   bare: string
   secret: string
+  pids: { ours: number; bare: number; postmaster: number }
 }
 
 async function measure(list: Case[], servers: Servers): Promise<void> {
   for (const one of list) await compareAnswers(one, servers)
   console.log('Answers of both servers are equal. Measuring.\n')
   console.log(
-    '| case | connections | ours req/s | bare req/s | ratio | goal | ours p50/p99 ms | bare p50/p99 ms |\n|---|---|---|---|---|---|---|---|',
+    '| case | connections | ours req/s | bare req/s | ratio | goal | ours p50/p99 ms | bare p50/p99 ms | ours CPU node+pg ms | bare CPU node+pg ms | CPU ratio |\n|---|---|---|---|---|---|---|---|---|---|---|',
   )
   for (const one of list) {
     for (const connections of options.connections.split(',').map(Number)) {
@@ -166,7 +174,8 @@ async function measure(list: Case[], servers: Servers): Promise<void> {
       const ratio = ours.perSecond / bare.perSecond
       console.log(
         `| ${one.name} | ${connections} | ${Math.round(ours.perSecond)} | ${Math.round(bare.perSecond)} | ${ratio.toFixed(2)} | ${one.goal}${ratio < one.goal ? ' MISSED' : ''} ` +
-          `| ${ours.p50.toFixed(1)} / ${ours.p99.toFixed(1)} | ${bare.p50.toFixed(1)} / ${bare.p99.toFixed(1)} |`,
+          `| ${ours.p50.toFixed(1)} / ${ours.p99.toFixed(1)} | ${bare.p50.toFixed(1)} / ${bare.p99.toFixed(1)} ` +
+          `| ${cpuText(ours)} | ${cpuText(bare)} | ${((bare.nodeMs + bare.postgresMs) / (ours.nodeMs + ours.postgresMs)).toFixed(2)} |`,
       )
     }
   }
@@ -174,6 +183,8 @@ async function measure(list: Case[], servers: Servers): Promise<void> {
 
 async function drive(one: Case, side: 'ours' | 'bare', servers: Servers, connections: number, seconds: number): Promise<Figures> {
   let index = 0
+  const used = () => ({ node: cpuMs(servers.pids[side]), postgres: cpuMs(servers.pids.postmaster, { withChildren: true }) })
+  const before = used()
   const result = await autocannon({
     url: servers[side],
     connections,
@@ -191,7 +202,19 @@ async function drive(one: Case, side: 'ours' | 'bare', servers: Servers, connect
   })
   if (result.non2xx || result.errors)
     throw new Error(`${one.name} (${side}): ${result.non2xx} answers were no success, ${result.errors} errors`)
-  return { perSecond: result.requests.average, p50: result.latency.p50, p99: result.latency.p99 }
+  const after = used()
+  const count = result.requests.total
+  return {
+    nodeMs: (after.node - before.node) / count,
+    postgresMs: (after.postgres - before.postgres) / count,
+    perSecond: result.requests.average,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+  }
+}
+
+function cpuText({ nodeMs, postgresMs }: Figures): string {
+  return `${nodeMs.toFixed(2)} + ${postgresMs.toFixed(2)}`
 }
 
 function headersOf({ body }: Case, side: string, { secret }: Servers): Record<string, string> {
@@ -217,6 +240,12 @@ async function compareAnswers(one: Case, servers: Servers): Promise<void> {
 }
 
 function medians(figures: Figures[]): Figures {
-  const median = (pick: (figure: Figures) => number) => figures.map(pick).sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
-  return { perSecond: median(({ perSecond }) => perSecond), p50: median(({ p50 }) => p50), p99: median(({ p99 }) => p99) }
+  const median = (key: keyof Figures) => figures.map((figure) => figure[key]).sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
+  return {
+    perSecond: median('perSecond'),
+    p50: median('p50'),
+    p99: median('p99'),
+    nodeMs: median('nodeMs'),
+    postgresMs: median('postgresMs'),
+  }
 }
