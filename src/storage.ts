@@ -1,5 +1,7 @@
 /** Bytes by path: a folder on disk, or a bucket that speaks S3. Which rows name them is the business of `files/`. */
 import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -27,8 +29,11 @@ export function openStorage(setting: string): Storage {
 /** One segment of plain characters, so that no path leads anywhere else, in a folder or in a bucket. */
 const PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
 
+/** Whether a path of this form can be in storage at all. */
+export const isPath = (path: string) => PATH.test(path)
+
 function requirePlain(path: string): string {
-  if (!PATH.test(path)) throw new Error('A path in storage has letters, digits, dots, hyphens and underscores only')
+  if (!isPath(path)) throw new Error('A path in storage has letters, digits, dots, hyphens and underscores only')
   return path
 }
 
@@ -60,8 +65,10 @@ function folderStorage(folder: string): Storage {
     },
     async read(path, range) {
       try {
-        const file = await open(placeOf(path), 'r')
-        return file.createReadStream(range)
+        // Not by a FileHandle: a stream of one that is destroyed unread leaves it open (Node 24).
+        const stream = createReadStream(placeOf(path), range)
+        await once(stream, 'open')
+        return stream
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
         throw error

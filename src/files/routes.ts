@@ -1,4 +1,5 @@
 /** GET /api/file/{path}: the bytes, for whoever may read the record or task that they belong to. */
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../access.ts'
 import type { PlainOperation } from '../openapi.ts'
@@ -38,7 +39,8 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
       reply.type(file.type).header('content-length', end - start + 1)
       if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
-      if (request.method === 'HEAD' || file.size === 0) return reply.send('')
+      // An empty stream, not empty text: with that, HEAD would tell a length of 0.
+      if (request.method === 'HEAD' || file.size === 0) return reply.send(Readable.from([]))
       return reply.send(await open(storage, file, range))
     },
   )
