@@ -1,0 +1,213 @@
+/** What an operator does by hand: `npm run admin -- <command>` (docs/operations.md). */
+import { createInterface } from 'node:readline/promises'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { z } from 'zod'
+import { createAccount, createUser, setPassword } from '../src/accounts/service.ts'
+import { Password, TimeZone } from '../src/auth/schema.ts'
+import { endOtherSessions } from '../src/auth/sessions.ts'
+import type { Database } from '../src/db.ts'
+import { NewKey } from '../src/keys/schema.ts'
+import { create as createKey } from '../src/keys/service.ts'
+import { EmailAddress, Id, Name } from '../src/schemas.ts'
+import { type ActingUser, type Deps, systemScope, userScope } from '../src/scope.ts'
+import { newToken } from '../src/secrets.ts'
+import { readSettings } from '../src/settings.ts'
+import { create as createSpace, restore as restoreSpace } from '../src/spaces/service.ts'
+import { restore as restoreTable } from '../src/tables/service.ts'
+import { backUp, restore } from './backup.ts'
+import { runScript, ScriptError, withDeps } from './runtime.ts'
+
+const USAGE = `npm run admin -- <command>, on the database that the settings name (DATA_DIR or DATABASE_URL), beside a running service or without one:
+
+  create-account --name <account> --email <owner> --owner <name> [--timezone <zone>] [--password-stdin]
+  create-user --account <id> --email <email> --name <name> [--timezone <zone>] [--password-stdin]
+  create-space --account <id> --name <name>
+  create-key --account <id> --name <name> [--read-only] [--spaces <id,id,…>] [--ips <range,range,…>] [--expires <YYYY-MM-DD HH:MM:SS>]
+  create-key --user <email> --name <name> [--read-only] [--ips …] [--expires …]      a personal key
+  set-password <email> [--password-stdin]           ends all sessions of the user, too
+  restore-table <id>                                brings back what was deleted in the last seven days
+  restore-space <id>
+  backup <file.tar.gz>                              the embedded database with its files; a service may go on running
+  restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
+
+Without --password-stdin (one line on standard input) a password is made and printed. The result of a create is one JSON object.
+Exit codes: 0 done, 1 not done, with the reason in one line.`
+
+/** An id as an option. */
+const IdText = z.coerce.number('must be a whole number').pipe(Id)
+
+const text = { type: 'string' } as const
+const flag = { type: 'boolean' } as const
+const person = { email: text, timezone: text, 'password-stdin': flag }
+
+interface Given {
+  positional: string | undefined
+  options: Record<string, string | boolean | undefined>
+}
+
+interface Command {
+  options?: ParseArgsOptionsConfig
+  /** What its one argument is, if it has one. */
+  argument?: string
+  run(given: Given): Promise<void>
+}
+
+/** A command on the open database; what it answers is printed. */
+const onDatabase = (work: (deps: Deps, given: Given) => Promise<object>) => async (given: Given) => {
+  const result = await withDeps(readSettings(), (deps) => work(deps, given))
+  console.log(JSON.stringify(result))
+}
+
+const commands: Record<string, Command> = {
+  'create-account': {
+    options: { name: text, owner: text, ...person },
+    run: onDatabase(async ({ db, clock }, { options }) => {
+      const input = read(z.object({ name: Name, owner: Name, email: EmailAddress, timezone: TimeZone.optional() }), options)
+      const { password, shown } = await passwordFor(options)
+      const { email, timezone = 'UTC' } = input
+      const made = await createAccount(db, input.name, { email, name: input.owner, timezone, password }, clock())
+      return { account_id: made.accountId, owner: { id: made.ownerId, email, ...shown } }
+    }),
+  },
+  'create-user': {
+    options: { account: text, name: text, ...person },
+    run: onDatabase(async ({ db, clock }, { options }) => {
+      const input = read(z.object({ account: IdText, name: Name, email: EmailAddress, timezone: TimeZone.optional() }), options)
+      const { account, email, name, timezone = 'UTC' } = input
+      await ownerOf(db, account)
+      const { password, shown } = await passwordFor(options)
+      return { id: await createUser(db, account, { email, name, timezone, password }, clock()), email, ...shown }
+    }),
+  },
+  'create-space': {
+    options: { account: text, name: text },
+    run: onDatabase(async (deps, { options }) => {
+      const { account, name } = read(z.object({ account: IdText, name: Name }), options)
+      const { id } = await createSpace(userScope(deps, await ownerOf(deps.db, account)), { name })
+      return { id, name, account_id: account }
+    }),
+  },
+  'create-key': {
+    options: { account: text, user: text, name: text, 'read-only': flag, spaces: text, ips: text, expires: text },
+    run: onDatabase(async (deps, { options }) => {
+      const { account, user } = read(z.object({ account: IdText.optional(), user: EmailAddress.optional() }), options)
+      if ((account === undefined) === (user === undefined))
+        throw new ScriptError('create-key needs either --account <id>, for an account key, or --user <email>, for a personal key')
+      const input = read(NewKey, {
+        kind: user ? 'personal' : 'account',
+        name: options.name,
+        read_only: options['read-only'] === true,
+        ...(typeof options.spaces === 'string' && { space_ids: listOf(options.spaces).map(Number) }),
+        ...(typeof options.ips === 'string' && { ip_allowlist: listOf(options.ips) }),
+        ...(options.expires !== undefined && { expires_at: options.expires }),
+      })
+      const actor = user ? await userOf(deps.db, user) : await ownerOf(deps.db, account ?? 0)
+      return createKey(userScope(deps, actor), input)
+    }),
+  },
+  'set-password': {
+    argument: '<email>',
+    options: { 'password-stdin': flag },
+    run: onDatabase(async ({ db, clock }, { positional, options }) => {
+      const { email } = read(z.object({ email: EmailAddress }), { email: positional })
+      const { password, shown } = await passwordFor(options)
+      return db.transaction(async () => {
+        const id = await setPassword(db, email, password, clock())
+        await endOtherSessions(db, id, null)
+        return { id, email, ...shown }
+      })
+    }),
+  },
+  'restore-table': {
+    argument: '<id>',
+    run: onDatabase(async (deps, { positional }) => restoreTable(systemScope(deps), read(z.object({ id: IdText }), { id: positional }).id)),
+  },
+  'restore-space': {
+    argument: '<id>',
+    run: onDatabase(async (deps, { positional }) => restoreSpace(systemScope(deps), read(z.object({ id: IdText }), { id: positional }).id)),
+  },
+  backup: {
+    argument: '<file.tar.gz>',
+    run: async ({ positional = '' }) => {
+      const settings = readSettings()
+      const bytes = await backUp(settings, positional)
+      console.log(`Wrote ${positional}, ${(bytes / 1_048_576).toFixed(1)} MB; keep it secret, for it holds the secret key`)
+      if (settings.storage.startsWith('s3://')) console.log('The files in the bucket are not in it')
+    },
+  },
+  restore: {
+    argument: '<file.tar.gz>',
+    options: { replace: flag },
+    run: async ({ positional = '', options }) => {
+      const settings = readSettings()
+      const { madeAt, accounts, users, aside } = await restore(settings, positional, { replaces: options.replace === true })
+      console.log(`Restored the state of ${madeAt} into ${settings.dataDir}: ${accounts} accounts, ${users} users`)
+      if (aside) console.log(`What was there before is in ${aside}: remove it when you need it no longer`)
+    },
+  },
+}
+
+await runScript(async () => {
+  const [name = '', ...rest] = process.argv.slice(2)
+  if (['', 'help', '--help', '-h'].includes(name) || rest.includes('--help')) return console.log(USAGE)
+  const command = commands[name]
+  if (!command) throw new ScriptError(`There is no command ${name}: npm run admin -- --help lists them`)
+  await command.run(argumentsOf(name, command, rest))
+})
+
+function argumentsOf(name: string, { argument, options = {} }: Command, args: string[]): Given {
+  try {
+    const parsed = parseArgs({ args, options, allowPositionals: argument !== undefined })
+    const [positional, ...more] = parsed.positionals
+    if (argument !== undefined && (positional === undefined || more.length)) throw new Error(`needs one argument, ${argument}`)
+    return { positional, options: parsed.values as Given['options'] }
+  } catch (error) {
+    throw new ScriptError(`${name}: ${(error as Error).message.split('. ')[0]}; npm run admin -- --help shows how it is used`)
+  }
+}
+
+/** What the options are, by a schema. @throws ScriptError naming the first that is wrong */
+function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] | object): z.infer<Schema> {
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  const { path = [], message } = parsed.error.issues[0] ?? {}
+  const [name] = path.map(String)
+  if (name === undefined) throw new ScriptError(message ?? 'wrong')
+  const isMissing = (given as Record<string, unknown>)[name] === undefined
+  throw new ScriptError(`${name} ${isMissing ? 'is missing' : message}`)
+}
+
+/** The line on standard input, or a password of our own making, which is then shown. */
+async function passwordFor(options: Given['options']): Promise<{ password: string; shown: { password?: string } }> {
+  if (!options['password-stdin']) {
+    const password = newToken(12)
+    return { password, shown: { password } }
+  }
+  const lines = createInterface({ input: process.stdin })
+  const { value } = await lines[Symbol.asyncIterator]().next()
+  lines.close()
+  return { password: read(z.object({ password: Password }), { password: value ?? '' }).password, shown: {} }
+}
+
+function ownerOf(db: Database, accountId: number): Promise<ActingUser> {
+  return findActor(db, { owns: { id: accountId } }, `There is no account ${accountId}`)
+}
+
+function userOf(db: Database, email: string): Promise<ActingUser> {
+  return findActor(db, { email, status: 'active' }, `There is no active user ${email}`)
+}
+
+async function findActor(
+  db: Database,
+  where: { owns: { id: number } } | { email: string; status: string },
+  missing: string,
+): Promise<ActingUser> {
+  const user = await db.prisma.user.findFirst({ where, include: { owns: true } })
+  if (!user) throw new ScriptError(missing)
+  const { id: userId, accountId, email, name, timezone: timeZone, owns } = user
+  return { accountId, userId, email, name, timeZone, isOwner: owns !== null }
+}
+
+function listOf(list: string): string[] {
+  return list.split(',').map((part) => part.trim())
+}

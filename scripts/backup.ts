@@ -1,0 +1,261 @@
+/**
+ * Backs up and restores the embedded default: the database as Postgres's own files, and the files beside it, in one .tar.gz.
+ * The npm package of Postgres brings no pg_dump and no pg_basebackup, so this does what pg_basebackup does (PostgreSQL manual,
+ * "Making a Base Backup Using the Low Level API"): it works beside a running service, and needs the same major version to restore.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { z } from 'zod'
+import { loginFile } from '../src/demo/login.ts'
+import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
+import { findPostgresPrograms } from '../src/postgres-program.ts'
+import { isAlive } from '../src/postgres-server.ts'
+import { noteRunning, readRunning } from '../src/running.ts'
+import type { Settings } from '../src/settings.ts'
+import { ScriptError } from './runtime.ts'
+
+const FORMAT = 1
+const Manifest = z.object({ format: z.literal(FORMAT), postgres: z.int(), made_at: z.string() })
+const MANIFEST = 'gridpost-backup.json'
+/** What of DATA_DIR is the data; logs and sockets are not. */
+const PARTS = ['postgres', 'files', 'secret-key', 'service.json', 'demo.json'] as const
+
+/**
+ * Writes the backup. Nobody else may read it: it holds the secret key and all data.
+ * @returns its size in bytes
+ * @throws ScriptError when the file exists already, or the database is not the embedded one
+ */
+export async function backUp(settings: Settings, givenFile: string): Promise<number> {
+  requireEmbedded(settings)
+  const file = resolve(givenFile)
+  if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
+  if (!existsSync(join(settings.dataDir, 'postgres'))) throw new ScriptError(`${settings.dataDir} holds no database yet`)
+  process.umask(0o077)
+  const staging = mkdtempSync(join(settings.dataDir, 'backup-'))
+  try {
+    await copyDatabase(settings.dataDir, join(staging, 'postgres'))
+    // After the database: whatever a row names was stored before the row.
+    const files = filesFolder(settings)
+    if (files && existsSync(files)) copyTree(files, join(staging, 'files'), linkOrCopy, (path) => path.endsWith('~'))
+    for (const path of [join(settings.dataDir, 'secret-key'), loginFile(settings.dataDir)])
+      if (existsSync(path)) copyFileSync(path, join(staging, path.slice(settings.dataDir.length + 1)))
+    const running = readRunning(settings.dataDir)
+    // The mail catcher keeps its port, which integrations in the database name.
+    if (running) noteRunning(staging, { ...running, pid: null })
+    const manifest: z.infer<typeof Manifest> = { format: FORMAT, postgres: majorVersion(), made_at: new Date().toISOString() }
+    writeFileSync(join(staging, MANIFEST), `${JSON.stringify(manifest)}\n`)
+    tar(['-czf', `${file}.partial`, '-C', staging, '.'])
+    renameSync(`${file}.partial`, file)
+    return statSync(file).size
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+    rmSync(`${file}.partial`, { force: true })
+  }
+}
+
+/** A copy that Postgres brings into one state when it first starts on it, by replaying the log that was written meanwhile. */
+async function copyDatabase(dataDir: string, target: string): Promise<void> {
+  const postgres = await openEmbeddedPostgres({ dataDir })
+  const client = new pg.Client({ ...postgres.connection, application_name: 'gridpost backup' })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const one = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows[0] as Record<string, string>
+    const { source = '' } = await one(`select current_setting('data_directory') as source`)
+    // Temporary, so it goes with the connection; until then it keeps Postgres from recycling the log.
+    await one('select pg_create_physical_replication_slot($1, true, true)', [`gridpost_backup_${process.pid}`])
+    const { first = '' } = await one(`select pg_walfile_name(pg_backup_start('gridpost', true)) as first`)
+    copyTree(source, target, copyFileSync, isLeftOut)
+    // Last, so that the log is replayed from the start of the copying on.
+    copyFileSync(join(source, 'global', 'pg_control'), join(target, 'global', 'pg_control'))
+    const { labelfile = '', last = '' } = await one('select labelfile, pg_walfile_name(lsn) as last from pg_backup_stop(false)')
+    writeFileSync(join(target, 'backup_label'), labelfile)
+    for (const name of readdirSync(join(source, 'pg_wal'))) {
+      if (/^[0-9A-F]{24}$/.test(name) && name >= first && name <= last)
+        copyFileSync(join(source, 'pg_wal', name), join(target, 'pg_wal', name))
+    }
+  } finally {
+    await client.end().catch(() => {})
+    await postgres.leave()
+  }
+}
+
+/** Folders whose contents belong to the server that runs; the log is copied by itself. */
+const EMPTIED = /^(pg_wal|pg_dynshmem|pg_notify|pg_replslot|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/(?!archive_status$|summaries$)/
+const LEFT_OUT = /(^|\/)(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map|pg_internal\.init[^/]*|pgsql_tmp[^/]*|\.s\.PGSQL[^/]*)$/
+const isLeftOut = (path: string) => EMPTIED.test(path) || LEFT_OUT.test(path) || path === 'global/pg_control'
+
+/** Copies a folder whose files may go away meanwhile. @param omits gets the path below `source` */
+function copyTree(source: string, target: string, copy: (from: string, to: string) => void, omits: (path: string) => boolean): void {
+  mkdirSync(target, { recursive: true })
+  const visit = (below: string) => {
+    for (const entry of readdirSync(join(source, below), { withFileTypes: true })) {
+      const path = below ? `${below}/${entry.name}` : entry.name
+      if (omits(path)) continue
+      if (entry.isDirectory()) {
+        mkdirSync(join(target, path))
+        visit(path)
+      } else if (entry.isFile()) unlessGone(() => copy(join(source, path), join(target, path)))
+    }
+  }
+  visit('')
+}
+
+function unlessGone(work: () => void): void {
+  try {
+    work()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+}
+
+/** Stored files never change, so within one file system a second name is as good as a copy. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw error
+    copyFileSync(from, to)
+  }
+}
+
+/**
+ * Puts a backup into DATA_DIR, starts it once and counts what is in it. If that fails, what was there before is there again.
+ * @param replaces whether a database that is there already may be put aside
+ * @returns the folder with what was there before, if anything was
+ * @throws ScriptError when the database is in use, or the backup is none or of another major version
+ */
+export async function restore(
+  settings: Settings,
+  givenFile: string,
+  { replaces }: { replaces: boolean },
+): Promise<{ madeAt: string; accounts: number; users: number; aside: string | null }> {
+  requireEmbedded(settings)
+  const { dataDir } = settings
+  const file = resolve(givenFile)
+  if (!existsSync(file)) throw new ScriptError(`${file} does not exist`)
+  process.umask(0o077)
+  const isThere = existsSync(join(dataDir, 'postgres'))
+  if (isThere && !replaces) throw new ScriptError(`${dataDir} holds a database already: add --replace, and it is put aside`)
+  await requireUnused(dataDir)
+
+  const staging = mkdtempSync(join(dataDir, 'restore-'))
+  try {
+    tar(['-xzof', file, '-C', staging])
+    const madeAt = checkManifest(staging, file)
+    const aside = mkdtempSync(join(dataDir, 'before-restore-'))
+    moveParts(settings, dataDir, aside)
+    moveParts(settings, staging, dataDir)
+    try {
+      const counts = await countPeople(dataDir)
+      // The settings have just made a secret key where there was none.
+      const isWorthKeeping = isThere || existsSync(join(aside, 'files'))
+      if (!isWorthKeeping) rmSync(aside, { recursive: true })
+      return { madeAt, ...counts, aside: isWorthKeeping ? aside : null }
+    } catch (error) {
+      moveParts(settings, dataDir, staging)
+      moveParts(settings, aside, dataDir)
+      rmSync(aside, { recursive: true })
+      throw error
+    }
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+function requireEmbedded({ databaseUrl }: Settings): void {
+  if (databaseUrl) throw new ScriptError('DATABASE_URL is set: back up and restore that database with pg_dump and pg_restore')
+}
+
+/** Where stored files lie; null when they are in a bucket, which has backups of its own. */
+const filesFolder = ({ storage }: Settings) => (storage.startsWith('s3://') ? null : storage)
+
+const majorVersion = () => findPostgresPrograms().majorVersion
+
+/** @throws ScriptError while a service or a script uses the database */
+async function requireUnused(dataDir: string): Promise<void> {
+  // Adopting and leaving stops a server that a crash has left running. One that does not start at all is no reason to refuse.
+  if (existsSync(join(dataDir, 'postgres')))
+    await openEmbeddedPostgres({ dataDir }).then(
+      (postgres) => postgres.leave(),
+      () => {},
+    )
+  const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
+  const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : 0
+  if (pid > 0 && isAlive(pid)) throw new ScriptError(`The database in ${dataDir} is in use: stop the service first`)
+}
+
+/** @returns when the backup was made */
+function checkManifest(staging: string, file: string): string {
+  const path = join(staging, MANIFEST)
+  const manifest = existsSync(path) ? Manifest.safeParse(JSON.parse(readFileSync(path, 'utf8'))) : undefined
+  if (!manifest?.success) throw new ScriptError(`${file} is no backup that this release can read`)
+  const { postgres, made_at } = manifest.data
+  if (postgres !== majorVersion())
+    throw new ScriptError(
+      `${file} is of PostgreSQL ${postgres}, this release brings ${majorVersion()}: restore it with the release that made it`,
+    )
+  return made_at
+}
+
+/** Moves what of the data is there from one folder to another. */
+function moveParts(settings: Settings, from: string, to: string): void {
+  const placeIn = (folder: string, part: string) =>
+    folder === settings.dataDir && part === 'files' ? filesFolder(settings) : join(folder, part)
+  for (const part of PARTS) {
+    const [source, target] = [placeIn(from, part), placeIn(to, part)]
+    if (source && target && existsSync(source)) move(source, target)
+  }
+}
+
+function move(source: string, target: string): void {
+  try {
+    renameSync(source, target)
+  } catch (error) {
+    // STORAGE may lie on another file system.
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
+    cpSync(source, target, { recursive: true })
+    rmSync(source, { recursive: true })
+  }
+}
+
+async function countPeople(dataDir: string): Promise<{ accounts: number; users: number }> {
+  const postgres = await openEmbeddedPostgres({ dataDir })
+  const client = new pg.Client(postgres.connection)
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query(
+      'select (select count(*)::int from accounts) as accounts, (select count(*)::int from users) as users',
+    )
+    return rows[0]
+  } finally {
+    await client.end().catch(() => {})
+    await postgres.leave()
+  }
+}
+
+/** @throws ScriptError with what tar has to say */
+function tar(args: string[]): void {
+  const { status, stderr, error } = spawnSync('tar', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
+  if (error) throw new ScriptError(`tar is needed, and cannot be run: ${error.message}`)
+  const complaints = stderr.split('\n').filter((line) => line && !line.endsWith('file changed as we read it'))
+  // GNU tar ends with 1 when a file that it read was unlinked elsewhere at that moment; what it has read is whole.
+  if (status !== 0 && !(status === 1 && !complaints.length))
+    throw new ScriptError(`tar failed: ${complaints[0] ?? `it ended with ${status}`}`)
+}
