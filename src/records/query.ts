@@ -1,10 +1,8 @@
 /** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
 import type { Database } from '../db.ts'
-import { sql } from '../db.ts'
-import { AppError, badInput, notFound, sqlState } from '../errors.ts'
+import { AppError, badInput, notFound } from '../errors.ts'
 import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
-import { tableDefinition } from '../tables/definitions.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../trpc.ts'
 import { leavesOf, parseConditions } from '../views/filter.ts'
@@ -15,13 +13,14 @@ import { type Lookups, lookupsOf, present, type Row } from './present.ts'
 import { isRestricted, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
 import type { Counted, RecordPage, RecordsCount, RecordsQuery } from './schema.ts'
 import { wordsOf } from './search.ts'
+import { withDefinition } from './with-definition.ts'
 
 /**
  * One page of records, through a view or not. The number of statements does not depend on the rows.
  * @throws AppError 400 naming what is wrong; 500 `View not found` (api.md, Errors)
  */
 export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promise<RecordPage> {
-  return withDefinition(scope.db, table, async (definition) => {
+  return withDefinition(scope, table, async (definition) => {
     const { db, actor } = scope
     const fields = chosenFields(definition, input.fields)
     const { selection, sort, weekStart } = await planOf(scope, definition, input, viewGone)
@@ -42,7 +41,7 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
  * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
  */
 export function count(scope: Scope, table: TableRef, input: RecordsCount): Promise<Counted> {
-  return withDefinition(scope.db, table, async (definition) => {
+  return withDefinition(scope, table, async (definition) => {
     const { db } = scope
     const { selection, weekStart } = await planOf(scope, definition, input, () => notFound('View'))
     const lookups = await lookupsOf(db, namedFields(selection, null))
@@ -103,22 +102,3 @@ const contextOf = ({ actor, now }: Scope, weekStart: Context['moment']['weekStar
   accountId: actor.accountId,
   lookups,
 })
-
-/** What Postgres says when a table has changed since its definition was read. */
-const CHANGED = new Set(['0A000', '42703', '42P01'])
-
-/** Runs a read with the definition of the table; when that has changed in between, once more with the new one. */
-export async function withDefinition<T>(
-  db: Database,
-  table: { id: number; version: number },
-  read: (definition: TableDef) => Promise<T>,
-): Promise<T> {
-  try {
-    return await read(await tableDefinition(db, table))
-  } catch (error) {
-    if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
-    const [now] = await db.query<{ version: number }>(sql`select version from tables where id = ${table.id} and deleted_at is null`)
-    if (!now) throw notFound('Table')
-    return read(await tableDefinition(db, { id: table.id, version: now.version }))
-  }
-}
