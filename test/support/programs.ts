@@ -1,0 +1,113 @@
+/** The programs as their users start them, on a DATA_DIR of the test's own. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Ended {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface Service {
+  url: string
+  /** All that it has written so far. */
+  output(): string
+  stop(): Promise<void>
+}
+
+export interface Programs {
+  dataDir: string
+  /** `npm run -s <script> -- <args>`, to its end. @param input what it reads from standard input */
+  run(script: string, args?: string[], input?: string): Promise<Ended>
+  /** `npm start`, until it listens. */
+  start(): Promise<Service>
+  /** Ends what runs, and removes the folder. */
+  cleanUp(): Promise<void>
+}
+
+/** @param environment settings beside DATA_DIR; any free port by default */
+export function programs(environment: Record<string, string> = {}): Programs {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-programs-'))
+  const { PATH = '', HOME = '', TZ } = process.env
+  const env = { PATH, HOME, ...(TZ && { TZ }), DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', ...environment }
+  const started: ChildProcess[] = []
+  const npm = (args: string[]) => {
+    // A process group of its own, so that all of it can be ended.
+    const child = spawn('npm', args, { cwd: root, env, detached: true, stdio: 'pipe' })
+    started.push(child)
+    return child
+  }
+
+  return {
+    dataDir,
+    async run(script, args = [], input = '') {
+      const child = npm(['run', '-s', script, '--', ...args])
+      child.stdin.end(input)
+      const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+      // What npm itself says of the machine's settings.
+      return { code, stdout, stderr: stderr.replaceAll(/^npm (warn|notice).*\n/gm, '') }
+    },
+    async start() {
+      const child = npm(['start', '--silent'])
+      let output = ''
+      const ended = once(child, 'close')
+      const url = await new Promise<string>((resolve, reject) => {
+        for (const stream of [child.stdout, child.stderr]) {
+          stream.on('data', (chunk) => {
+            output += chunk
+            const [, listening] = /listens on (http:\S+?);?\s/.exec(output) ?? []
+            if (listening) resolve(listening)
+          })
+        }
+        ended.then(([code]) => reject(new Error(`npm start ended with ${code}: ${output}`)))
+      })
+      return {
+        url,
+        output: () => output,
+        stop: async () => {
+          child.kill('SIGTERM')
+          await ended
+        },
+      }
+    },
+    async cleanUp() {
+      for (const { exitCode, signalCode, pid } of started)
+        if (exitCode === null && signalCode === null && pid) process.kill(-pid, 'SIGKILL')
+      if (existsSync(join(dataDir, 'postgres', 'postmaster.pid')))
+        await (await openEmbeddedPostgres({ dataDir }).catch(() => undefined))?.leave()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** One call; answers the status and the body, parsed where it is JSON. */
+export async function call(url: string, path: string, { key, cookie, body }: { key?: string; cookie?: string; body?: unknown } = {}) {
+  const response = await fetch(url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(cookie && { cookie }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const raw = await response.text()
+  const isJson = response.headers.get('content-type')?.startsWith('application/json')
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(raw) : raw) as any }
+}
+
+/** Signs in; answers the session's cookie. */
+export async function signIn(url: string, { email, password }: { email: string; password: string }): Promise<string> {
+  const { status, headers, body } = await call(url, '/api/auth/login', { body: { email, password } })
+  if (status !== 200) throw new Error(`${email} cannot sign in: ${JSON.stringify(body)}`)
+  return headers.getSetCookie()[0]?.split(';')[0] ?? ''
+}
