@@ -1,0 +1,296 @@
+import { describe, expect, it } from 'vitest'
+import { sql } from '../src/db.ts'
+import { type Caller, type TestAccount, testApp } from './support/app.ts'
+
+const app = await testApp()
+
+async function newRecord(account: TestAccount) {
+  const { rpc } = app.as(account.keys.account)
+  const table = await rpc.tables.create.mutate({ space_id: account.space, name: 'Deals', fields: [{ name: 'Name', type: 'text' }] })
+  const { id } = await rpc.records.create.mutate({ table_id: table.id, data: { name: 'Acme' } })
+  return { table_id: table.id, record_id: id, path: `/api/table/${table.id}/record/${id}`, follow: `/api/subscriptions/${table.id}` }
+}
+
+const heard = async (caller: Caller) =>
+  (await app.as(caller).post('/api/notifications/list')).body.map(
+    ({ event_type, message, summary }: { event_type: string; message: string; summary: string }) => [event_type, message, summary],
+  )
+
+/** A mail among the comments, as sending or receiving one leaves it. */
+async function email(
+  account: TestAccount,
+  record: { table_id: number; record_id: number },
+  type: 'email_out' | 'email_in',
+): Promise<number> {
+  const secret = 'secret@example.com'
+  const { id } = await app.db.prisma.recordComment.create({
+    data: {
+      accountId: account.id,
+      spaceId: account.space,
+      tableId: record.table_id,
+      recordId: record.record_id,
+      type,
+      userId: 0,
+      userName: 'Ann',
+      content: 'Hello',
+      metadata: { status: 'sent', to: ['a@example.com'], bcc: [secret], recipients: [{ email: secret, kind: 'bcc' }] },
+    },
+  })
+  return id
+}
+
+describe('a comment', () => {
+  it('is written, listed newest first, rewritten and deleted, on REST and RPC', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    const first = await as.post(`${record.path}/comments/create`, { content: 'First' })
+    expect(first.body).toEqual({
+      id: expect.any(Number),
+      table_id: record.table_id,
+      record_id: record.record_id,
+      type: 'comment',
+      user_id: account.member.id,
+      user_name: 'Max Member',
+      api_key_id: null,
+      content: 'First',
+      attachments: [],
+      metadata: null,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      updated_at: null,
+    })
+    const ids = { table_id: record.table_id, record_id: record.record_id }
+    const second = await app.as(account.admin).rpc.comments.create.mutate({ ...ids, content: 'Second' })
+    const list = await app.as(account.viewer).get(`${record.path}/comments/get`)
+    expect(list.body).toEqual([second, first.body])
+    expect(list.headers.get('x-total-count')).toBe('2')
+    expect(await as.rpc.comments.list.query({ ...ids, limit: 1, offset: 1 })).toEqual({ rows: [first.body], total: 2 })
+    expect((await as.get(`${record.path}/comments/get?limit=9999&offset=-3`)).body).toHaveLength(2)
+    expect((await as.get(`${record.path}/comments/get?offset=5`)).headers.get('x-total-count')).toBe('2')
+
+    const rewritten = await as.post(`${record.path}/comment/${first.body.id}/update`, { content: 'Better' })
+    expect(rewritten.body).toEqual({ ...first.body, content: 'Better', updated_at: expect.any(String) })
+    const answers = await Promise.all([1, 2].map(() => as.post(`${record.path}/comment/${first.body.id}/delete`)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404])
+    expect((await as.get(`${record.path}/comments/get`)).body).toEqual([second])
+  })
+
+  it('through a key is signed by the key, a personal one too', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    for (const key of [account.keys.account, account.keys.personal]) {
+      const { body } = await app.as(key).post(`${record.path}/comments/create`, { content: 'By key' })
+      expect(body).toMatchObject({ user_id: 0, user_name: 'API: Test key', api_key_id: expect.any(Number) })
+      expect((await app.as(key).post(`${record.path}/comment/${body.id}/update`, { content: 'Still by key' })).status).toBe(200)
+      const other = key === account.keys.account ? account.keys.personal : account.member
+      expect((await app.as(other).post(`${record.path}/comment/${body.id}/update`, { content: 'Forged' })).status).toBe(403)
+    }
+  })
+
+  it('is refused when it is empty, too long or has unknown keys', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    for (const [input, path] of [
+      [{}, ['content']],
+      [{ content: ' \n ' }, ['content']],
+      [{ content: 'x'.repeat(50_001) }, ['content']],
+      [{ content: 5 }, ['content']],
+      [{ content: 'x', author: 1 }, ['author']],
+      [{ content: 'x', attachments: 'a' }, ['attachments']],
+      [{ content: 'x', attachments: [{ path: '1-1-none' }] }, ['attachments', 0, 'path']],
+      [{ content: 'x', attachments: [{ name: 'a' }] }, ['attachments', 0, 'path']],
+    ] as const) {
+      const answer = await as.post(`${record.path}/comments/create`, input)
+      expect([answer.status, answer.body.issues[0].path]).toEqual([400, path])
+    }
+    expect((await as.get(`${record.path}/comments/get`)).body).toEqual([])
+    expect((await as.get(`${record.path}/comments/get?limit=x`)).status).toBe(400)
+  })
+
+  it('carries files that were uploaded for it, and lets go of them when it is deleted', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.keys.account)
+    const data = Buffer.from('hello').toString('base64')
+    const file = (await as.post(`${record.path}/comments/upload`, { name: 'a.txt', type: 'text/plain', data })).body
+    expect(file).toMatchObject({ name: 'a.txt', size: 5, type: 'text/plain', host: 'local' })
+    const { body } = await as.post(`${record.path}/comments/create`, { content: 'See', attachments: [{ ...file, name: 'forged' }, file] })
+    expect(body.attachments).toEqual([file])
+    const isDropped = async () =>
+      (
+        await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${file.path}`)
+      )[0]?.dropped
+    expect(await isDropped()).toBe(false)
+    expect((await as.post(`${record.path}/comment/${body.id}/update`, { content: 'x', attachments: [] })).status).toBe(400)
+    await as.post(`${record.path}/comment/${body.id}/delete`)
+    expect(await isDropped()).toBe(true)
+  })
+
+  it('is its author’s to rewrite for 15 minutes, and theirs or an admin’s to delete', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const { body } = await app.as(account.member).post(`${record.path}/comments/create`, { content: 'Mine' })
+    const comment = `${record.path}/comment/${body.id}`
+    const second = await app.person(account.id, 'Sue Second')
+    await app.as(account.owner).post(`/api/space/${account.space}/members/add`, { email: second.email, role: 'member' })
+    for (const caller of [second, account.admin, account.owner, account.keys.account])
+      expect(await app.as(caller).post(`${comment}/update`, { content: 'x' })).toMatchObject({
+        status: 403,
+        body: { message: 'Not authorized' },
+      })
+    for (const caller of [second, account.viewer, account.keys.personalViewer])
+      expect((await app.as(caller).post(`${comment}/delete`)).status).toBe(403)
+    for (const caller of [account.outsider, account.keys.accountOutsider]) {
+      expect((await app.as(caller).post(`${comment}/delete`)).status).toBe(404)
+      expect((await app.as(caller).get(`${record.path}/comments/get`)).status).toBe(404)
+    }
+    await app.db.execute(sql`update record_comments set created_at = created_at - interval '16 minutes' where id = ${body.id}`)
+    expect(await app.as(account.member).post(`${comment}/update`, { content: 'Late' })).toMatchObject({
+      status: 403,
+      body: { message: 'Comment can no longer be edited' },
+    })
+    expect((await app.as(account.admin).post(`${comment}/delete`)).status).toBe(200)
+    expect(await app.as(account.admin).post(`${comment}/delete`)).toMatchObject({ status: 404, body: { message: 'Comment not found' } })
+    const viewer = await app.as(account.viewer).post(`${record.path}/comments/create`, { content: 'x' })
+    expect(viewer).toMatchObject({ status: 403, body: { message: 'Not authorized' } })
+  })
+
+  it('is found on its own record only', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    const { body } = await as.post(`${record.path}/comments/create`, { content: 'Here' })
+    const other = (await as.post(`/api/table/${record.table_id}/records/create`, { data: {} })).body.id
+    const elsewhere = `/api/table/${record.table_id}/record/${other}/comment/${body.id}`
+    expect(await as.post(`${elsewhere}/update`, { content: 'x' })).toMatchObject({ status: 404, body: { message: 'Comment not found' } })
+    expect((await as.post(`${elsewhere}/delete`)).status).toBe(404)
+    expect((await as.post(`/api/table/${record.table_id}/record/999999/comment/${body.id}/delete`)).body.message).toBe('Record not found')
+  })
+
+  it('goes with its record', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    await as.post(`${record.path}/comments/create`, { content: 'Here' })
+    await as.post(`${record.follow}/${record.record_id}/subscribe`)
+    await as.post(`${record.path}/delete`)
+    expect((await as.get(`${record.path}/comments/get`)).status).toBe(404)
+    expect(await app.db.query(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
+    expect(await app.db.query(sql`select 1 from subscriptions where table_id = ${record.table_id}`)).toEqual([])
+  })
+
+  it('of a record that is deleted at this moment leaves nothing behind', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    const writing = Array.from({ length: 10 }, () => as.post(`${record.path}/comments/create`, { content: 'x' }))
+    const [gone, ...written] = await Promise.all([as.post(`${record.path}/delete`), ...writing])
+    expect(gone.status).toBe(200)
+    for (const { status } of written) expect([200, 404]).toContain(status)
+    expect(await app.db.query(sql`select 1 from record_comments where table_id = ${record.table_id}`)).toEqual([])
+  })
+})
+
+describe('a mail among the comments', () => {
+  it('cannot be rewritten, and is deleted by an admin', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    for (const type of ['email_out', 'email_in'] as const) {
+      const id = await email(account, record, type)
+      for (const caller of [account.member, account.owner])
+        expect((await app.as(caller).post(`${record.path}/comment/${id}/update`, { content: 'x' })).status).toBe(403)
+      expect((await app.as(account.member).post(`${record.path}/comment/${id}/delete`)).status).toBe(403)
+      expect((await app.as(account.admin).post(`${record.path}/comment/${id}/delete`)).status).toBe(200)
+    }
+  })
+
+  it('shows blind copies to those who can write only', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    await email(account, record, 'email_out')
+    const metadataFor = async (caller: Caller) => (await app.as(caller).get(`${record.path}/comments/get`)).body[0].metadata
+    expect(await metadataFor(account.member)).toMatchObject({ bcc: ['secret@example.com'] })
+    for (const caller of [account.viewer, account.keys.personalViewer])
+      expect(JSON.stringify(await metadataFor(caller))).not.toContain('secret@example.com')
+  })
+})
+
+describe('who hears of it', () => {
+  it('whoever is mentioned and a member, once, who then follows the record', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const { member, viewer, admin, outsider } = account
+    const content = `Hi @{${viewer.id}:Vera} @{${viewer.id}:Vera} @{${outsider.id}:Sam} @{${member.id}:me} @{999999:no} @{x:y} @{${admin.id}:`
+    const { body } = await app.as(member).post(`${record.path}/comments/create`, { content })
+    expect(await heard(viewer)).toEqual([
+      ['comment.mention', 'Max Member mentioned you on a record of “Deals”.', `Hi @Vera @Vera @Sam @me @no @{x:y} @{${admin.id}:`],
+    ])
+    for (const person of [member, admin, outsider]) expect(await heard(person)).toEqual([])
+    const status = await app.as(viewer).post(`${record.follow}/status`, { record_id: record.record_id })
+    expect(status.body).toEqual({ table: false, record: true })
+
+    // An edit tells the newly mentioned only.
+    await app.as(member).post(`${record.path}/comment/${body.id}/update`, { content: `@{${viewer.id}:Vera} @{${admin.id}:Ada}` })
+    expect(await heard(viewer)).toHaveLength(1)
+    expect(await heard(admin)).toEqual([['comment.mention', 'Max Member mentioned you on a record of “Deals”.', '@Vera @Ada']])
+  })
+
+  it('whoever follows the record or its table, once, but not the one who writes', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const { member, viewer, admin, owner } = account
+    for (const person of [member, viewer]) await app.as(person).post(`${record.follow}/${record.record_id}/subscribe`)
+    for (const person of [viewer, admin]) await app.as(person).post(`${record.follow}/subscribe`)
+    await app.as(account.keys.account).post(`${record.follow}/subscribe`)
+    await app.as(member).post(`${record.path}/comments/create`, { content: 'News' })
+    const told = ['COMMENT', 'Max Member commented on a record of “Deals”.', 'News']
+    for (const person of [viewer, admin, owner]) expect(await heard(person)).toEqual([told])
+    expect(await heard(member)).toEqual([])
+    // An account key is nobody, so its owner hears of what it does.
+    await app.as(account.keys.account).post(`${record.path}/comments/create`, { content: 'By key' })
+    expect((await heard(owner))[0]).toEqual(['COMMENT', 'API: Test key commented on a record of “Deals”.', 'By key'])
+    // Who has left hears no more.
+    await app.as(owner).post(`/api/space/${account.space}/member/${admin.id}/remove`)
+    await app.as(member).post(`${record.path}/comments/create`, { content: 'More' })
+    expect(await heard(admin)).toHaveLength(2)
+  })
+})
+
+describe('following', () => {
+  it('is started and ended once, unless it is forced', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.viewer)
+    for (const path of [record.follow, `${record.follow}/${record.record_id}`]) {
+      expect((await as.post(`${path}/unsubscribe`)).body).toMatchObject({ code: 'CONFLICT', message: 'Not subscribed' })
+      expect((await as.post(`${path}/unsubscribe`, { force: true })).body).toEqual({ ok: true, subscribed: false })
+      const answers = await Promise.all([1, 2, 3].map(() => as.post(`${path}/subscribe`)))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409])
+      expect((await as.post(`${path}/subscribe`)).body.message).toBe('Already subscribed')
+      expect((await as.post(`${path}/subscribe`, { force: true })).body).toEqual({ ok: true, subscribed: true })
+    }
+    expect((await as.post(`${record.follow}/status`, { record_id: record.record_id })).body).toEqual({ table: true, record: true })
+    expect((await as.post(`${record.follow}/unsubscribe`)).body).toEqual({ ok: true, subscribed: false })
+    expect(await as.rpc.subscriptions.status.query({ table_id: record.table_id, record_id: record.record_id })).toEqual({
+      table: false,
+      record: true,
+    })
+    expect((await as.post(`${record.follow}/status`)).body).toEqual({ table: false, record: false })
+    expect(await as.post(`${record.follow}/status`, { record_id: 999_999 })).toMatchObject({
+      status: 404,
+      body: { message: 'Record not found' },
+    })
+  })
+
+  it('is for those who may read; a read-only key may ask, not change', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const readOnly = app.as(account.keys.accountReadOnly)
+    expect((await readOnly.post(`${record.follow}/status`)).status).toBe(200)
+    expect((await readOnly.post(`${record.follow}/subscribe`)).body.message).toBe('API key is read-only')
+    expect((await app.as(account.outsider).post(`${record.follow}/subscribe`)).status).toBe(404)
+    const colleague = await app.person(account.id, 'Carl Colleague')
+    expect((await app.as(colleague).post(`${record.follow}/subscribe`)).status).toBe(403)
+  })
+})
