@@ -1,0 +1,164 @@
+/** `npm run admin`, on real databases. */
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Seeded } from '../scripts/seed-account.ts'
+import { call, programs, type Service, signIn } from './support/programs.ts'
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+
+const own = programs()
+const elsewhere = programs()
+const backup = join(own.dataDir, 'all.tar.gz')
+let service: Service
+let seeded: Seeded
+
+beforeAll(async () => {
+  service = await own.start()
+  seeded = JSON.parse((await own.run('seed', ['--json'])).stdout) as Seeded
+})
+afterAll(async () => {
+  await own.cleanUp()
+  await elsewhere.cleanUp()
+})
+
+const admin = (args: string[], input?: string) => own.run('admin', args, input)
+
+async function made(args: string[], input?: string) {
+  const { code, stdout, stderr } = await admin(args, input)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+async function refusal(args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await admin(args)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  return stderr.trimEnd()
+}
+
+test('it makes an account with people, a space and keys that work', async () => {
+  const { account_id, owner } = await made(['create-account', '--name', 'Acme', '--owner', 'Ann', '--email', 'ann@acme.example'])
+  const account = ['--account', String(account_id)]
+  await signIn(service.url, owner)
+  await made(
+    ['create-user', ...account, '--name', 'Bob', '--email', 'Bob@acme.example', '--timezone', 'Asia/Tokyo', '--password-stdin'],
+    'a password of his own\n',
+  )
+  const cookie = await signIn(service.url, { email: 'bob@acme.example', password: 'a password of his own' })
+  expect((await call(service.url, '/api/auth/me', { cookie })).body).toMatchObject({ account_id, name: 'Bob', timezone: 'Asia/Tokyo' })
+
+  const space = await made(['create-space', ...account, '--name', 'Work'])
+  const key = await made(['create-key', ...account, '--name', 'Sync', '--read-only', '--spaces', String(space.id)])
+  expect((await call(service.url, '/api/spaces/list', { key: key.secret })).body).toMatchObject([{ id: space.id, name: 'Work' }])
+  const personal = await made(['create-key', '--user', 'bob@acme.example', '--name', 'Mine'])
+  expect((await call(service.url, '/api/key/self', { key: personal.secret })).body.acts_as.email).toBe('bob@acme.example')
+})
+
+test('a new password ends the sessions that there were', async () => {
+  const { email } = seeded.viewer
+  const before = await signIn(service.url, seeded.viewer)
+  const { password } = await made(['set-password', email])
+  expect((await call(service.url, '/api/auth/me', { cookie: before })).status).toBe(401)
+  await expect(signIn(service.url, seeded.viewer)).rejects.toThrow('Wrong email or password')
+  seeded.viewer = { ...seeded.viewer, password }
+  await signIn(service.url, seeded.viewer)
+})
+
+test('a deleted table and a deleted space come back, with their records', async () => {
+  const { table_id, space_id, keys } = seeded
+  const path = `/api/table/${table_id}/get`
+  const status = async () => (await call(service.url, path, { key: keys.account })).status
+  await call(service.url, `/api/table/${table_id}/delete`, { key: keys.account, body: {} })
+  expect(await status()).toBe(404)
+  await made(['restore-table', String(table_id)])
+  expect(await status()).toBe(200)
+  expect(await refusal(['restore-table', String(table_id)])).toBe('Deleted table not found')
+
+  await call(service.url, `/api/table/${table_id}/delete`, { key: keys.account, body: {} })
+  await call(service.url, `/api/space/${space_id}/delete`, { key: keys.account, body: {} })
+  expect(await refusal(['restore-table', String(table_id)])).toBe(`Its space ${space_id} is deleted, too: restore that first`)
+  await made(['restore-space', String(space_id)])
+  await made(['restore-table', String(table_id)])
+  const { body } = await call(service.url, `/api/table/${table_id}/records/count`, { key: keys.account, body: {} })
+  expect(body.total).toBe(25)
+})
+
+test.each([
+  [['no-such-command'], /^There is no command no-such-command: npm run admin -- --help lists them$/],
+  [['create-space', '--account', '1'], /^name is missing$/],
+  [['create-space', '--account', 'one', '--name', 'x'], /^account must be a whole number$/],
+  [['create-space', '--account', '999999', '--name', 'x'], /^There is no account 999999$/],
+  [['create-space', '--colour', 'red'], /^create-space: Unknown option '--colour'; npm run admin -- --help/],
+  [['create-key', '--name', 'x'], /^create-key needs either --account <id>/],
+  [['create-user', '--account', '1', '--name', 'x', '--email', 'owner@demo.example'], /belongs to a user already$/],
+  [['set-password', 'nobody@nowhere.example'], /^User not found$/],
+  [['backup'], /^backup: needs one argument, <file\.tar\.gz>/],
+  [['restore', '/no/such/file'], /^\/no\/such\/file does not exist$/],
+])('%j is refused in one line', async (args, line) => {
+  expect(await refusal(args)).toMatch(line)
+})
+
+test('--help says what there is', async () => {
+  const { code, stdout } = await admin(['--help'])
+  expect(code).toBe(0)
+  for (const command of ['create-account', 'set-password', 'restore-table', 'backup', 'restore']) expect(stdout).toContain(`  ${command} `)
+})
+
+test('a backup made while people work is restored elsewhere whole, files included', async () => {
+  const { table_id, record_ids, keys, member } = seeded
+  const { body: record } = await call(service.url, `/api/table/${table_id}/record/${record_ids[0]}/get`, { key: keys.account })
+  const before = await writeUntil(admin(['backup', backup]))
+  expect(statSync(backup).mode & 0o077).toBe(0)
+  expect(readdirSync(own.dataDir).filter((name) => name.startsWith('backup-'))).toEqual([])
+
+  const { code, stdout, stderr } = await elsewhere.run('admin', ['restore', backup])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout).toMatch(/^Restored the state of .+ into .+: 4 accounts, 10 users\n$/)
+  const restored = await elsewhere.start()
+  await signIn(restored.url, member)
+  const { body: rows } = await call(restored.url, `/api/table/${table_id}/records/query`, { key: keys.account, body: { limit: 1000 } })
+  const ids = new Set(rows.map(({ id }: { id: number }) => id))
+  expect(before.filter((id) => !ids.has(id))).toEqual([])
+  expect((await call(restored.url, `/api/table/${table_id}/record/${record_ids[0]}/get`, { key: keys.account })).body).toEqual(record)
+  const path = `/api/file/${record.data.file[0].path}`
+  expect((await call(restored.url, path, { key: keys.account })).body).toContain('umlaut')
+  await restored.stop()
+})
+
+/** Writes records for as long as something goes on; answers those that were there when it began. */
+async function writeUntil(ending: Promise<{ code: number | null; stderr: string }>): Promise<number[]> {
+  let ended: { code: number | null; stderr: string } | undefined
+  ending.then((result) => {
+    ended = result
+  })
+  const written: number[] = []
+  while (!ended) {
+    const { body } = await call(service.url, `/api/table/${seeded.table_id}/records/create`, {
+      key: seeded.keys.account,
+      body: { data: { text: 'written meanwhile', long_text: 'x'.repeat(5_000) } },
+    })
+    written.push(body.id)
+  }
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  // The command takes most of a second to begin.
+  return [...seeded.record_ids, ...written.slice(0, 3)]
+}
+
+test('a backup replaces what is there only when asked to, and never under a service', async () => {
+  expect(await refusal(['backup', backup])).toMatch(/all\.tar\.gz exists already: name another file$/)
+  expect(await refusal(['restore', backup])).toMatch(/holds a database already: add --replace, and it is put aside$/)
+  expect(await refusal(['restore', backup, '--replace'])).toMatch(/is in use: stop the service first$/)
+  await service.stop()
+
+  const garbage = join(own.dataDir, 'garbage.tar.gz')
+  writeFileSync(garbage, 'no archive')
+  expect(await refusal(['restore', garbage, '--replace'])).toMatch(/^tar failed: /)
+  const { code, stdout } = await admin(['restore', backup, '--replace'])
+  expect(code).toBe(0)
+  const [, aside = ''] = /What was there before is in (\S+):/.exec(stdout) ?? []
+  expect(existsSync(join(aside, 'postgres', 'PG_VERSION'))).toBe(true)
+  service = await own.start()
+  await signIn(service.url, seeded.viewer)
+  await service.stop()
+})
