@@ -36,7 +36,7 @@ export async function once<T>(
   return db.transaction(async () => {
     const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${id.readBigInt64BE(0)}) as free`)
     if (!lock?.free) throw conflict('A request with this Idempotency-Key is still running')
-    const oldest = formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))
+    const oldest = oldestKept(now)
     const [stored] = await db.query<{ body_hash: Buffer; answer: Buffer }>(
       sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
     )
@@ -50,6 +50,13 @@ export async function once<T>(
     return { answer, isReplay: false }
   })
 }
+
+/** Removes the answers that are not given again. */
+export async function forgetAnswers(db: Database, now: Date): Promise<void> {
+  await db.execute(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
+}
+
+const oldestKept = (now: Date) => formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))
 
 const CONTEXT = 'idempotency'
 

@@ -106,3 +106,8 @@ async function leaseMore(db: Database, window: Window): Promise<void> {
     window.lease = null
   }
 }
+
+/** Removes the windows that have ended. */
+export async function forgetWindows(db: Database, now: Date): Promise<void> {
+  await db.execute(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
+}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ident, join, recordsOf, sql } from '../src/db.ts'
-import { withDefinition } from '../src/records/query.ts'
+import { withDefinition } from '../src/records/with-definition.ts'
 import { ownFields } from '../src/tables/fields.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
@@ -589,7 +589,7 @@ test('a column that goes while its table is read is read without, the next momen
   const [{ version } = { version: 0 }] = await app.db.prisma.table.findMany({ where: { id: table } })
   const ids: string[][] = []
   const read = () =>
-    withDefinition(app.db, { id: table, version }, async (definition) => {
+    withDefinition({ db: app.db }, { id: table, version }, async (definition) => {
       ids.push(ownFields(definition).map(({ id }) => id))
       // As if the field went between the check of the request and the query.
       if (ids.length === 2) await app.as(account.owner).post(`/api/table/${table}/field/short_lived/delete`)

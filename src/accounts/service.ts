@@ -88,3 +88,26 @@ export async function findOrInvite(
   if (user.accountId !== accountId) throw conflict('This email address belongs to another account')
   return { id: user.id, name: user.name, status: user.status, isNew: made.length > 0 }
 }
+
+/** What a person may have changed of themselves. What is undefined keeps its value. */
+export interface UserChange {
+  name?: string | undefined
+  timezone?: string | undefined
+  passwordHash?: string
+  status?: 'active'
+}
+
+/** Changes a user, who must exist. */
+export async function changeUser(db: Database, userId: number, { name, timezone, passwordHash, status }: UserChange, now: Date) {
+  return db.prisma.user.update({
+    where: { id: userId },
+    data: {
+      ...(name !== undefined && { name }),
+      ...(timezone !== undefined && { timezone }),
+      ...(passwordHash !== undefined && { passwordHash }),
+      ...(status !== undefined && { status }),
+      updatedAt: toTheSecond(now),
+      version: { increment: 1 },
+    },
+  })
+}

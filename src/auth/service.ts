@@ -1,3 +1,4 @@
+import { changeUser } from '../accounts/service.ts'
 import { type Database, sql, toTheSecond } from '../db.ts'
 import { AppError, badInput, unauthorized } from '../errors.ts'
 import type { Scope } from '../scope.ts'
@@ -56,12 +57,8 @@ export async function me({ db, actor }: Scope): Promise<Me> {
 }
 
 /** Changes name and time zone of the signed-in user. */
-export async function updateProfile({ db, actor, now }: Scope, { name, timezone }: Profile): Promise<Me> {
-  const user = await db.prisma.user.update({
-    where: { id: actor.userId },
-    data: { ...(name !== undefined && { name }), ...(timezone !== undefined && { timezone }), updatedAt: toTheSecond(now) },
-  })
-  return meOf(user)
+export async function updateProfile({ db, actor, now }: Scope, profile: Profile): Promise<Me> {
+  return meOf(await changeUser(db, actor.userId, profile, now))
 }
 
 /**
@@ -75,8 +72,8 @@ export async function changePassword(
   const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
   if (!(await verifyPassword(current_password, user.passwordHash))) throw badInput('current_password', 'is wrong')
   const passwordHash = await hashPassword(new_password)
-  await transaction(async (tx) => {
-    await tx.user.update({ where: { id: user.id }, data: { passwordHash, updatedAt: toTheSecond(now) } })
+  await transaction(async () => {
+    await changeUser(db, user.id, { passwordHash }, now)
     await endOtherSessions(db, user.id, actor.sessionId)
   })
 }
@@ -98,15 +95,12 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
  */
 export async function acceptInvite({ db, now, transaction }: Scope, { token, name, password, timezone }: AcceptInvite): Promise<SignedIn> {
   const passwordHash = await hashPassword(password)
-  return transaction(async (tx) => {
+  return transaction(async () => {
     // Deleting is what uses it up: of two requests at once, one gets the row.
     const [invite] = await db.query<{ user_id: number }>(sql`
       delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
     if (!invite) throw badInput('token', 'is not valid any more')
-    const user = await tx.user.update({
-      where: { id: invite.user_id },
-      data: { name, passwordHash, status: 'active', updatedAt: toTheSecond(now), ...(timezone !== undefined && { timezone }) },
-    })
+    const user = await changeUser(db, invite.user_id, { name, timezone, passwordHash, status: 'active' }, now)
     return { user: meOf(user), token: await startSession(db, user.id, now) }
   })
 }

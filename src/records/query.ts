@@ -1,5 +1,4 @@
 /** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
-import type { Database } from '../db.ts'
 import { AppError, badInput, notFound } from '../errors.ts'
 import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'

@@ -12,7 +12,7 @@ const ATTEMPTS = 3
 
 /** Works with the table's definition, and once more with a newer one when the table is changed meanwhile (design.md §3). */
 export async function withDefinition<T>(
-  { db }: Scope,
+  { db }: Pick<Scope, 'db'>,
   table: { id: number; version: number },
   work: (definition: TableDef) => Promise<T | typeof STALE>,
 ): Promise<T> {
