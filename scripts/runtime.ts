@@ -6,7 +6,7 @@ import { openDeps } from '../src/deps.ts'
 import { EmbeddedPostgresError } from '../src/embedded-postgres.ts'
 import { AppError } from '../src/errors.ts'
 import { MigrationError } from '../src/migrations.ts'
-import { noteRunning, readRunning, urlOf } from '../src/running.ts'
+import { readRunning, reserveCatcher, urlOf } from '../src/running.ts'
 import type { Deps } from '../src/scope.ts'
 import { type Settings, SettingsError } from '../src/settings.ts'
 
@@ -71,8 +71,8 @@ export async function catcherOf(settings: Settings): Promise<{ host: string; por
   if (catcher) return catcher
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const reserved = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+  const free = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
   await new Promise((resolve) => server.close(resolve))
-  noteRunning(settings.dataDir, { pid: null, url: baseUrl, catchDomain, catcher: reserved })
-  return reserved
+  reserveCatcher(settings.dataDir, { url: baseUrl, catchDomain, catcher: free })
+  return readRunning(settings.dataDir)?.catcher ?? free
 }

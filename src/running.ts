@@ -1,5 +1,5 @@
 /** What the service of the embedded default tells the other processes of its DATA_DIR: where it listens, and where its mail catcher is. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { isAlive } from './postgres-server.ts'
@@ -18,9 +18,26 @@ const fileIn = (dataDir: string) => join(dataDir, 'service.json')
 
 /** The file stays after the end, so that the catcher keeps its port: integrations name it. */
 export function noteRunning(dataDir: string, running: Running): void {
+  renameSync(writeBeside(dataDir, running), fileIn(dataDir))
+}
+
+/** Sets a port aside for the catcher of the first service; of several scripts at once, one does, and the others find its note. */
+export function reserveCatcher(dataDir: string, reserved: Omit<Running, 'pid'>): void {
+  const partial = writeBeside(dataDir, { ...reserved, pid: null })
+  try {
+    linkSync(partial, fileIn(dataDir))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(partial)
+  }
+}
+
+/** Written whole first, so that nobody reads half of it. */
+function writeBeside(dataDir: string, running: Running): string {
   const partial = `${fileIn(dataDir)}.${process.pid}`
   writeFileSync(partial, `${JSON.stringify(running)}\n`, { mode: 0o600 })
-  renameSync(partial, fileIn(dataDir))
+  return partial
 }
 
 /** What the service that runs, or the last one that ran, has noted; null when none has. */
