@@ -11,7 +11,7 @@ import type { OutgoingMetadata } from './schema.ts'
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
   const columns = table.fields.map(({ id }) => ident(id))
   const rows = await db.query<Row>(sql`select ${join(columns)} from ${recordsOf(table.id)} where id = ${recordId}`)
-  await present(db, table.account_id, table.fields, rows, await lookupsOf(db, table.fields))
+  await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
   return rows[0]
 }
 

@@ -1,5 +1,5 @@
 /** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
-import type { Role } from '../access.ts'
+import type { Actor, Role } from '../access.ts'
 import { type Database, recordsOf, sql } from '../db.ts'
 import { badInputs, forbidden, type Issue } from '../errors.ts'
 import type { Scope } from '../scope.ts'
@@ -70,7 +70,7 @@ export async function readDrafts(
     for (const { id } of required) if (!Object.hasOwn(data, id)) issues.push({ path: [...path, id], message: 'is required' })
     return cells
   })
-  const found = open.length ? await find(db, table, open) : null
+  const found = open.length ? await find(db, table, actor, open) : null
   for (const { field, parsed, path, cells } of found ? open : []) {
     const resolved = resolve(field, parsed, found as Found)
     if ('reason' in resolved) issues.push({ path, message: resolved.reason })
@@ -83,7 +83,7 @@ export async function readDrafts(
 const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'
 
 /** One statement after the other: inside a transaction they share a connection. */
-async function find(db: Database, table: TableDef, open: readonly Open[]): Promise<Found> {
+async function find(db: Database, table: TableDef, actor: Actor, open: readonly Open[]): Promise<Found> {
   const named = { users: new Set<UserRef>(), records: new Map<number, Set<number>>(), paths: new Set<string>() }
   for (const { field, parsed } of open) {
     if (parsed.kind === 'users') for (const user of parsed.users) named.users.add(user)
@@ -95,15 +95,16 @@ async function find(db: Database, table: TableDef, open: readonly Open[]): Promi
     }
   }
   return {
-    users: await findMembers(db, table, [...named.users]),
+    users: await findMembers(db, table, actor, [...named.users]),
     records: await findRecords(db, named.records),
     files: await findFiles(db, { account_id: table.account_id, table_id: table.id }, [...named.paths]),
   }
 }
 
 /** Members of the table's space, invited ones too; the account's owner counts as one. */
-async function findMembers(db: Database, table: TableDef, refs: UserRef[]): Promise<Map<UserRef, number>> {
-  if (!refs.length) return new Map()
+async function findMembers(db: Database, table: TableDef, actor: Actor, refs: UserRef[]): Promise<Map<UserRef, number>> {
+  // Who may write here is a member: `@me`, which most forms send, needs no look.
+  if (refs.every((ref) => ref === actor.userId && actor.kind !== 'system')) return new Map(refs.map((ref) => [ref, actor.userId]))
   const ids = refs.filter((ref) => typeof ref === 'number' && ref > 0 && ref <= 2_147_483_647)
   const emails = refs.filter((ref) => typeof ref === 'string')
   const members = await db.query<{ id: number; email: string }>(

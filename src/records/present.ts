@@ -1,7 +1,6 @@
 /** Stored cells as the wire has them. Users and records that cells name are read for all rows together. */
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
-import { tableDefinitions } from '../tables/definitions.ts'
-import { type FieldDef, isLookup, isMultiple, isSelect, isUser, titleField } from '../tables/fields.ts'
+import { type FieldDef, isLookup, isMultiple, isSelect, isUser } from '../tables/fields.ts'
 
 /** One record: its id, and a cell for each field that was read, by field id. */
 export type Row = { id: number } & Record<string, unknown>
@@ -19,11 +18,13 @@ export interface LookupValue {
 /** The tables that lookups point to; deleted ones are missing. */
 export type Lookups = ReadonlyMap<number, { titleField: string | null }>
 
-/** What the lookups among the fields point to: one statement, or none. */
-export async function lookupsOf(db: Database, fields: readonly FieldDef[]): Promise<Lookups> {
-  const ids = new Set(fields.flatMap(({ lookup_table_id }) => lookup_table_id ?? []))
-  const tables = ids.size ? await tableDefinitions(db, [...ids]) : []
-  return new Map([...tables].map(([id, table]) => [id, { titleField: titleField(table)?.id ?? null }]))
+/** What the lookups among the fields point to, as the definition of their table says. */
+export function lookupsOf(fields: readonly FieldDef[]): Lookups {
+  return new Map(
+    fields.flatMap(({ lookup_table_id, lookup }) =>
+      lookup_table_id !== null && lookup ? [[lookup_table_id, { titleField: lookup.title_field }]] : [],
+    ),
+  )
 }
 
 /**
@@ -71,8 +72,8 @@ function converter(
 
 const optionTitles = new WeakMap<FieldDef, ReadonlyMap<number, string>>()
 
-/** Kept with the definition of the table. */
-function titlesOf(field: FieldDef): ReadonlyMap<number, string> {
+/** The titles of a select's options by id, kept with the definition of the table. */
+export function titlesOf(field: FieldDef): ReadonlyMap<number, string> {
   const kept = optionTitles.get(field)
   if (kept) return kept
   const titles = new Map((field.options ?? []).map(({ id, title }) => [id, title]))

@@ -23,7 +23,7 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const { db, actor } = scope
     const fields = chosenFields(definition, input.fields)
     const { selection, sort, weekStart } = await planOf(scope, definition, input, viewGone)
-    const lookups = await lookupsOf(db, [...fields, ...namedFields(selection, sort)])
+    const lookups = lookupsOf([...fields, ...namedFields(selection, sort)])
     const context = contextOf(scope, weekStart, lookups)
     const page = printPage({ ...selection, fields, sort, limit: input.limit, offset: input.offset }, context)
     const [rows, counted] = await Promise.all([
@@ -43,7 +43,7 @@ export function count(scope: Scope, table: TableRef, input: RecordsCount): Promi
   return withDefinition(scope, table, async (definition) => {
     const { db } = scope
     const { selection, weekStart } = await planOf(scope, definition, input, () => notFound('View'))
-    const lookups = await lookupsOf(db, namedFields(selection, null))
+    const lookups = lookupsOf(namedFields(selection, null))
     const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, contextOf(scope, weekStart, lookups)))
     return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(selection) }
   })

@@ -3,11 +3,11 @@ import { conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'
 import { recordsDeleted } from '../tables/dependents.ts'
-import { ownFields, type TableDef, titleField } from '../tables/fields.ts'
+import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../tables/fields.ts'
 import type { RecordRef, TableRef } from '../trpc.ts'
 import { type Draft, readDrafts } from './drafts.ts'
 import { pathsIn, updateCells } from './file-cells.ts'
-import { lookupsOf, present } from './present.ts'
+import { titlesOf } from './present.ts'
 import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
 import { STALE, withDefinition } from './with-definition.ts'
@@ -53,7 +53,7 @@ function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promis
       return insertRows(db, definition, cells, changeBy(scope))
     }
     const rows = paths.length ? await transaction(write) : await write()
-    return rows.length ? presentAll(scope, definition, rows) : STALE
+    return rows.length ? rows.map((row) => recordOf(definition, row)) : STALE
   })
 }
 
@@ -71,7 +71,7 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
     const present = await readRow(db, definition, record.id)
     if (!present) throw notFound('Record')
     if (expectedVersion !== undefined && present.version !== expectedVersion)
-      throw conflict('The record has changed since', { current: await presentOne(scope, definition, present) })
+      throw conflict('The record has changed since', { current: presentOne(scope, definition, present) })
     return cells.size ? STALE : presentOne(scope, definition, present)
   })
 }
@@ -104,22 +104,26 @@ export async function remove(scope: Scope, table: TableRef, record: RecordRef): 
   if (!(await removeAll(scope, table, [record.id]))) throw notFound('Record')
 }
 
-async function presentOne(scope: Scope, table: TableDef, row: StoredRow): Promise<DataRecord> {
+function presentOne(scope: Scope, table: TableDef, row: StoredRow): DataRecord {
   scope.tagged(row.version)
-  const [record] = await presentAll(scope, table, [row])
-  return record as DataRecord
+  return recordOf(table, row)
 }
 
-async function presentAll({ db }: Scope, table: TableDef, rows: readonly StoredRow[]): Promise<DataRecord[]> {
-  const own = ownFields(table)
-  const lookups = own.filter(({ id, lookup_table_id }) => lookup_table_id !== null && rows.some((row) => row[id] !== null))
-  await present(db, table.account_id, own, rows, await lookupsOf(db, lookups))
+/** The record as the wire has it; users and other records have come with the row. */
+function recordOf(table: TableDef, row: StoredRow): DataRecord {
   const title = titleField(table)?.id
-  return rows.map((row) => ({
+  return {
     id: row.id,
     title: title === undefined ? null : (row[title] as string | null),
-    data: Object.fromEntries(own.map(({ id }) => [id, row[id]])),
+    data: Object.fromEntries(ownFields(table).map((field) => [field.id, shownValue(field, row[field.id])])),
     created_at: row.created_at,
     updated_at: row.updated_at,
-  }))
+  }
+}
+
+function shownValue(field: FieldDef, cell: unknown): unknown {
+  if (field.type === 'checkbox') return cell === true
+  if (field.type === 'select') return titlesOf(field).get(cell as number) ?? null
+  if (field.type === 'multi_select') return ((cell ?? []) as number[]).flatMap((id) => titlesOf(field).get(id) ?? [])
+  return isMultiple(field.type) ? (cell ?? []) : cell
 }

@@ -13,15 +13,23 @@ const LOCK_TIMEOUT = '55P03'
 
 /**
  * Runs a change of a table's name, fields, options or views. The version goes up first: its row lock lets one change in at a
- * time, so that a field delete and the save of a view that needs the field cannot both pass (design.md §3).
+ * time, so that a field delete and the save of a view that needs the field cannot both pass (design.md §3). Tables whose lookups
+ * point here get a new version, too: their definitions say what a lookup shows.
  * @param fn gets the definition as it stands under the lock
  * @throws AppError 404 when the table is gone; 503 when other work holds it for too long
  */
 export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
   return withShortLocks(scope, async () => {
-    const [bumped] = await scope.db.query<{ version: number }>(sql`
-      update tables set version = version + 1, updated_at = ${formatInstant(scope.now)}::timestamp
-      where id = ${table.id} and deleted_at is null returning version`)
+    const bumped = (
+      await scope.db.query<{ id: number; version: number }>(sql`
+        with changed as (
+          select id from tables
+          where deleted_at is null and (id = ${table.id} or id in (select table_id from fields where lookup_table_id = ${table.id}))
+          order by id for no key update
+        )
+        update tables t set version = version + 1, updated_at = ${formatInstant(scope.now)}::timestamp
+        from changed c where t.id = c.id returning t.id, t.version`)
+    ).find(({ id }) => id === table.id)
     if (!bumped) throw notFound('Table')
     return fn(await tableDefinition(scope.db, { id: table.id, version: bumped.version }))
   })

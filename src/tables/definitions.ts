@@ -55,6 +55,12 @@ function keep(db: Database, cache: Map<string, TableDef>, table: TableDef): void
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>
 
+/** The first text field is the title of what a lookup shows. */
+const lookedUp = sql`(
+  select json_build_object('title_field',
+    (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))
+  from tables l where l.id = f.lookup_table_id and l.deleted_at is null)`
+
 /** Version and fields come from one snapshot, so that no version is ever kept with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
   const rows = await db.query<Omit<TableDef, 'fields'> & { fields: StoredField[] }>(
@@ -62,8 +68,8 @@ async function readDefinitions(db: Database, ids: readonly number[]): Promise<Ta
       from tables t
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
-          'admin_only', admin_only, 'options', options, 'decimals', decimals, 'lookup_table_id', lookup_table_id) order by position, id) as fields
-        from fields where table_id = t.id
+          'admin_only', admin_only, 'options', options, 'decimals', decimals, 'lookup_table_id', lookup_table_id, 'lookup', ${lookedUp}) order by position, id) as fields
+        from fields f where f.table_id = t.id
       ) f on true
       where t.id = any(${ids}) and t.deleted_at is null`,
     'table-definitions',

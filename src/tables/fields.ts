@@ -41,6 +41,8 @@ export interface FieldDef {
   decimals: number | null
   /** Of a lookup or multi_lookup: the table whose records it names. */
   lookup_table_id: number | null
+  /** What a lookup needs of that table; null when it is gone. Every change of it gives the lookup's own table a new version. */
+  lookup?: { title_field: string | null } | null
   /** The record's id. */
   key: boolean
   /** Kept by the service: when and by whom. */
