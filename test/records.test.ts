@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sql, recordsOf } from '../src/db.ts'
+import { recordsOf, sql } from '../src/db.ts'
 import { FIELD_TYPES } from '../src/tables/fields.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'

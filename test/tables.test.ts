@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sql, recordsOf } from '../src/db.ts'
+import { recordsOf, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
