@@ -88,8 +88,6 @@ export interface Access {
   effect?: 'read' | 'write'
   /** Where the target's ids stand. Those of a path are checked before the body is read. */
   idsIn?: 'path' | 'body'
-  /** An id of which 0 names something, too: the Default view. */
-  acceptsZero?: string
   /** Only the account's owner, and account keys that see every space. */
   isOwnerOnly?: boolean
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */
@@ -168,12 +166,12 @@ function requireWholeNumber(name: string, value: unknown): void {
   if (!Number.isInteger(value)) throw badInput(name, value === undefined ? 'is required' : 'must be a whole number')
 }
 
-/** Ids as the statement can take them: one that names nothing for sure is bound as 0, which no row has. */
+/** Ids as the statement can take them: one that names nothing for sure is bound as -1, which no row has. */
 function boundIds(target: Target, ids: Record<string, unknown>): Ids {
   return Object.fromEntries(
     target.ids.map(({ name }) => {
       const value = ids[name]
-      return [name, typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MAX_ID ? value : 0]
+      return [name, typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_ID ? value : -1]
     }),
   )
 }

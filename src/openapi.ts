@@ -167,7 +167,7 @@ const describe = (name: string) =>
 function errorsOf({ meta }: RestProcedure, hasBody: boolean): Operation['responses'] {
   const statuses = new Set([400, 429, 500, 503])
   if (meta.access.callers.length) for (const status of [401, 403]) statuses.add(status)
-  if (meta.access.target) statuses.add(404)
+  if (meta.access.target?.ids.length) statuses.add(404)
   if (hasBody) for (const status of [413, 415]) statuses.add(status)
   if (meta.isRepeatable) statuses.add(409)
   const own = meta.openapi.errorResponses as Record<string, string> | undefined

@@ -38,7 +38,7 @@ export const viewsRouter = router({
     .output(listOf(View))
     .query(({ ctx }) => views.list(ctx.scope, ctx.table)),
 
-  get: tableProcedure('read', callers.any)
+  get: targetProcedure(views.anyViewTarget, 'read', callers.any)
     .meta(
       rest('GET', '/api/table/{table_id}/view/{view_id}/get', 'Get a view', {
         description: '0 is the Default view, which every table has.',
@@ -48,7 +48,7 @@ export const viewsRouter = router({
     )
     .input(ViewPath)
     .output(View)
-    .query(({ ctx, input }) => views.get(ctx.scope, ctx.table, input.view_id)),
+    .query(({ ctx, input }) => views.get(ctx.scope, tableOf(ctx.row, ctx.scope.actor), input.view_id)),
 
   create: tableProcedure('admin', callers.session)
     .meta(

@@ -1,7 +1,6 @@
 import type { Target } from '../access.ts'
 import { sql, toTheSecond } from '../db.ts'
 import { conflict, isUniqueViolation, notFound } from '../errors.ts'
-import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
 import { changeTable } from '../tables/change.ts'
 import { tableDefinition } from '../tables/definitions.ts'
@@ -22,16 +21,23 @@ export const viewTarget: Target<TableRow & { view_id: number }> = {
   check: tableTarget.check,
 }
 
+/** The same, or the Default view. */
+export const anyViewTarget: typeof viewTarget = {
+  ...viewTarget,
+  select: ({ table_id = 0, view_id = 0 }) =>
+    view_id === 0 ? sql`select t.*, 0 as view_id from (${tableTarget.select({ table_id })}) t` : viewTarget.select({ table_id, view_id }),
+}
+
 /** The Default view first, then the saved views by name ignoring case. */
 export async function list({ db }: Scope, table: TableRef): Promise<{ rows: View[]; total: number }> {
   const rows = [defaultView(table), ...(await readViews(db, table.id)).map(viewOf)]
   return { rows, total: rows.length }
 }
 
-/** @throws AppError 404, also for a view of another table */
+/** @throws AppError 404 when it has just been deleted */
 export async function get({ db, tagged }: Scope, table: TableRef, viewId: number): Promise<View> {
   if (viewId === 0) return defaultView(table)
-  const view = viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
+  const view = await readView(db, table.id, viewId)
   if (!view) throw notFound('View')
   tagged(view.version)
   return viewOf(view)
