@@ -7,6 +7,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { authenticate, type Credentials } from './access.ts'
 import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
 import { mountDocs } from './docs.ts'
+import { isPixelPath, sendPixel } from './email/routes.ts'
 import { answerOf } from './errors.ts'
 import { mountHealth } from './health.ts'
 import { noteKeyUse } from './keys/service.ts'
@@ -41,6 +42,11 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     // A batch of RPC calls names all its procedures in one path segment.
     routerOptions: { maxParamLength: 5_000 },
     forceCloseConnections: 'idle',
+    // A path that cannot be decoded reaches no route and no hook.
+    frameworkErrors: (error, request, reply) => {
+      if (isPixelPath(request.url)) sendPixel(reply)
+      else answerError(error, request, reply)
+    },
   })
 
   app.decorateRequest('context')

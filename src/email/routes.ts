@@ -38,7 +38,14 @@ async function pixel(deps: Deps, request: FastifyRequest, reply: FastifyReply): 
   } catch (error) {
     request.log.error({ err: error }, 'hit of a pixel lost')
   }
-  return reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff').type('image/png').send(PIXEL)
+  return sendPixel(reply)
+}
+
+/** A path that cannot even be decoded gets the image, too. */
+export const isPixelPath = (url: string) => url.startsWith(PIXEL_PATH)
+
+export function sendPixel(reply: FastifyReply): FastifyReply {
+  return reply.code(200).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff').type('image/png').send(PIXEL)
 }
 
 /** @throws AppError 503 when the message cannot be stored, so that the sender tries again */

@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+
+it('answers a path that it does not have, or cannot decode, in the form of every error', async () => {
+  const nowhere = await app.as(null).get('/api/nowhere')
+  expect([nowhere.status, nowhere.body]).toEqual([
+    404,
+    { message: 'No such path', code: 'NOT_FOUND', request_id: expect.stringMatching(/^req-/) },
+  ])
+  const broken = await app.as(null).get('/api/space/%zz/get')
+  expect([broken.status, broken.body.code]).toEqual([400, 'BAD_REQUEST'])
+})
+
+it('answers every path under the pixel with the image', async () => {
+  for (const path of ['a.png', 'a', '%zz.png', '%00', 'a/b/c.png', '']) {
+    const { status, headers } = await app.as(null).get(`/email/pixel/${path}`)
+    expect([status, headers.get('content-type'), headers.get('cache-control')], path).toEqual([200, 'image/png', 'no-store'])
+  }
+})
+
+it('is alive, ready, measured and documented', async () => {
+  expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
+  expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true })
+  expect((await app.as(null).get('/metrics')).body).toContain(
+    'gridpost_http_request_seconds_count{method="GET",route="/readyz",status="200"} 1',
+  )
+  expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
+})
+
+it('takes a POST without a body in every form', async () => {
+  const { owner, space, keys } = await app.account()
+  const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Bodies', fields: [{ name: 'Name', type: 'text' }] })
+  const path = `/api/table/${made.body.id}/records/count`
+  const forms: RequestInit[] = [
+    { method: 'POST' },
+    { method: 'POST', body: '' },
+    { method: 'POST', body: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    { method: 'POST', body: '', headers: { 'content-type': 'application/json' } },
+    { method: 'POST', body: '', headers: { 'content-type': 'text/plain' } },
+    { method: 'POST', body: '{}', headers: { 'content-type': 'application/json; charset=UTF-8' } },
+  ]
+  for (const form of forms) expect((await app.as(keys.account).send(path, form)).body).toMatchObject({ count: 0 })
+})
+
+it('gives the same answer to bad input before and after a REST call', async () => {
+  const { owner, space } = await app.account()
+  const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Coerced', fields: [{ name: 'Name', type: 'text' }] })
+  const path = `/api/table/${made.body.id}/records/query`
+  const ask = async () => [
+    (await app.as(owner).post(path, { limit: '5' })).body.issues,
+    (await app.as(owner).post(path, { count: 'false' })).body.issues,
+    (await app.as(owner).post('/trpc/records.query', { table_id: String(made.body.id) })).body.error.data.issues,
+    (await app.as(owner).post('/trpc/records.query', { table_id: made.body.id, limit: null })).body.error.data.issues,
+  ]
+  const before = await ask()
+  expect((await app.as(owner).get(`/api/table/${made.body.id}/get`)).status).toBe(200)
+  expect((await app.as(owner).post(path, { limit: 5 })).status).toBe(200)
+  expect(await ask()).toEqual(before)
+  for (const issues of before) expect(issues).toHaveLength(1)
+})
