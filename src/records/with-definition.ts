@@ -8,9 +8,10 @@ export const STALE = Symbol('the definition is stale')
 
 /** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table. */
 const CHANGED = new Set(['0A000', '42703', '42P01'])
-const ATTEMPTS = 3
+/** A new field every few milliseconds, as a script makes them, must not starve who writes records meanwhile. */
+const ATTEMPTS = 10
 
-/** Works with the table's definition, and once more with a newer one when the table is changed meanwhile (design.md §3). */
+/** Works with the table's definition, and again with a newer one when the table is changed meanwhile (design.md §3). */
 export async function withDefinition<T>(
   { db }: Pick<Scope, 'db'>,
   table: { id: number; version: number },
