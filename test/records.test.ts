@@ -168,6 +168,26 @@ describe('a record', () => {
     expect(refused.status).toBe(400)
   })
 
+  it('shows of a lookup what is the title at the time', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const [as, admin] = [app.as(account.member), app.as(account.admin)]
+    const { body } = await as.post(`${table.path}/records/create`, { data: { lookup: table.target, multi_lookup: [table.target] } })
+    const titles = async () => {
+      const { lookup, multi_lookup } = (await as.get(`${table.path}/record/${body.id}/get`)).body.data
+      return [lookup.title, multi_lookup[0].title]
+    }
+    expect(await titles()).toEqual(['Target', 'Target'])
+    await admin.post(`/api/table/${table.other}/fields/create`, { name: 'Code', type: 'text' })
+    await as.post(`/api/table/${table.other}/record/${table.target}/update`, { data: { code: 'T-1' } })
+    await admin.post(`/api/table/${table.other}/fields/reorder`, { field_ids: ['code', 'name'] })
+    expect(await titles()).toEqual(['T-1', 'T-1'])
+    await admin.post(`/api/table/${table.other}/field/code/delete`)
+    expect(await titles()).toEqual(['Target', 'Target'])
+    await admin.post(`/api/table/${table.other}/field/name/delete`)
+    expect(await titles()).toEqual([null, null])
+  })
+
   it('is changed only in the version that If-Match names', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
