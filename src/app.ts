@@ -16,7 +16,7 @@ import { mountRest } from './rest.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
 import type { Deps } from './scope.ts'
 import { looksLikeKey, tokenHash } from './secrets.ts'
-import { askingOf, type RequestContext } from './trpc.ts'
+import { askingOf, type CallContext, type RequestContext } from './trpc.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -36,7 +36,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     loggerInstance: deps.log as FastifyBaseLogger,
     // Fastify's own two lines a request are replaced by one, below.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    genReqId: () => `req-${randomBytes(8).toString('hex')}`,
+    genReqId: requestIds(),
     trustProxy: settings.trustProxy,
     bodyLimit: RPC_BODY_LIMIT,
     // A batch of RPC calls names all its procedures in one path segment.
@@ -49,9 +49,10 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     },
   })
 
+  const cookies = await openCookies(app)
   app.decorateRequest('context')
   app.addHook('onRequest', async (request, reply) => {
-    request.context = contextOf(deps, request, reply)
+    request.context = contextOf(deps, cookies, request, reply)
     reply.header('x-request-id', request.id)
     reply.header('x-api-version', API_VERSION)
   })
@@ -62,8 +63,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   app.setNotFoundHandler((_, reply) => reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: reply.request.id }))
 
-  // Its hooks would run on every request and answer; few of them have to do with cookies.
-  await app.register(fastifyCookie, { hook: false })
   if (settings.corsOrigins.length) {
     await app.register(fastifyCors, {
       origin: settings.corsOrigins,
@@ -87,12 +86,12 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     prefix: '/trpc',
     trpcOptions: {
       router: appRouter,
-      createContext: ({ req }: { req: FastifyRequest }) => req.context,
+      createContext: ({ req }: { req: FastifyRequest }) => ({ request: req.context }),
       allowMethodOverride: true,
-      onError: ({ error, path, ctx }: { error: Error; path: string | undefined; ctx: RequestContext | undefined }) => {
-        const answer = answerOf(error, ctx?.requestId ?? '')
-        for (const [name, value] of Object.entries(answer.headers)) ctx?.setHeader(name, value)
-        if (answer.isFault) ctx?.log.error({ err: error.cause ?? error, path }, 'fault')
+      onError: ({ error, path, ctx }: { error: Error; path: string | undefined; ctx: CallContext | undefined }) => {
+        const answer = answerOf(error, ctx?.request.requestId ?? '')
+        for (const [name, value] of Object.entries(answer.headers)) ctx?.request.setHeader(name, value)
+        if (answer.isFault) ctx?.request.log.error({ err: error.cause ?? error, path }, 'fault')
       },
     },
   })
@@ -101,6 +100,25 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   mountHealth(app, deps)
   await mountDocs(app, apiDocument())
   return app
+}
+
+type Cookies = Pick<FastifyInstance, 'parseCookie' | 'serializeCookie'>
+
+/** The plugin in a scope without routes: its hooks would run on every answer, and few of them set a cookie. */
+async function openCookies(app: FastifyInstance): Promise<Cookies> {
+  const { promise, resolve } = Promise.withResolvers<Cookies>()
+  await app.register(async (scope) => {
+    await scope.register(fastifyCookie)
+    resolve({ parseCookie: scope.parseCookie, serializeCookie: scope.serializeCookie })
+  })
+  return promise
+}
+
+/** Unique over processes and restarts; a counter, because random bytes for each request would cost more than its routing. */
+function requestIds(): () => string {
+  const process = randomBytes(6).toString('hex')
+  let count = 0
+  return () => `req-${process}-${(++count).toString(36)}`
 }
 
 async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -118,7 +136,7 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
   return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(answer.body)
 }
 
-function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): RequestContext {
+function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply: FastifyReply): RequestContext {
   const { headers } = request
   const now = deps.clock()
   const key = headers['idempotency-key']
@@ -128,7 +146,7 @@ function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): Re
     log: request.log,
     ip: request.ip,
     userAgent: headers['user-agent'] ?? '',
-    credentials: credentialsOf(request),
+    credentials: credentialsOf(request, cookies),
     isCrossSite: isCrossSite(deps, request),
     now,
     idempotencyKeys: typeof key === 'string' ? (request.url.startsWith('/trpc/') ? key.split(',').map((part) => part.trim()) : [key]) : [],
@@ -137,7 +155,7 @@ function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): Re
     setCookie: (name, value, { maxAgeSeconds }) =>
       void reply.header(
         'set-cookie',
-        request.server.serializeCookie(name, value, {
+        cookies.serializeCookie(name, value, {
           path: '/',
           httpOnly: true,
           sameSite: 'lax',
@@ -150,13 +168,13 @@ function contextOf(deps: Deps, request: FastifyRequest, reply: FastifyReply): Re
 }
 
 /** When cookie and key are both sent, the key counts (contract.md §2). */
-function credentialsOf({ headers, server }: FastifyRequest): Credentials {
+function credentialsOf({ headers }: FastifyRequest, cookies: Cookies): Credentials {
   if (headers.authorization !== undefined) {
     const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
     // The checksum tells a mistyped key without a query.
     return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
   }
-  const session = headers.cookie && server.parseCookie(headers.cookie)[SESSION_COOKIE]
+  const session = headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]
   return session ? { kind: 'session', tokenHash: tokenHash(session) } : { kind: 'none' }
 }
 

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, admit } from './access.ts'
 import { AppError } from './errors.ts'
-import { askingOf, BODY_LIMIT, type Meta, type RequestContext } from './trpc.ts'
+import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
   name: string
@@ -15,7 +15,7 @@ export interface RestProcedure {
   meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
   input: z.ZodObject | undefined
   call(options: {
-    ctx: RequestContext
+    ctx: CallContext
     path: string
     type: 'query' | 'mutation'
     getRawInput: () => Promise<unknown>
@@ -80,7 +80,7 @@ function mount(
           throw new AppError('BAD_REQUEST', `${id}: stands in the path`, { issues: [{ path: [id], message: 'stands in the path' }] })
       const whole = { ...given, ...ids }
       const answer = await call({
-        ctx: contextOf(request),
+        ctx: { request: contextOf(request) },
         path: name,
         type,
         getRawInput: async () => whole,

@@ -1,4 +1,4 @@
-import { argon2, createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
@@ -18,7 +18,7 @@ export function newHexToken(byteCount: number): string {
  * guess, and a lookup by hash in a unique index tells nothing through its timing.
  */
 export function tokenHash(token: string): Buffer<ArrayBuffer> {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer') as Buffer<ArrayBuffer>
 }
 
 // ── API keys ────────────────────────────────────────────────────────────────

@@ -44,6 +44,11 @@ export interface RequestContext {
   admission?: Admission | undefined
 }
 
+/** What tRPC hands on. It copies the context for each middleware: one property is cheaper than fifteen. */
+export interface CallContext {
+  request: RequestContext
+}
+
 export interface Meta extends Record<string, unknown> {
   access?: Access
   /** Set by `rest`. */
@@ -62,10 +67,10 @@ export interface Meta extends Record<string, unknown> {
 
 const t = initTRPC
   .meta<Meta>()
-  .context<RequestContext>()
+  .context<CallContext>()
   .create({
     errorFormatter: ({ error, shape, ctx }) => {
-      const { status, body } = answerOf(error, ctx?.requestId ?? '')
+      const { status, body } = answerOf(error, ctx?.request.requestId ?? '')
       const data: ErrorBody & { httpStatus: number } = { ...body, httpStatus: status }
       return { ...shape, message: body.message, data }
     },
@@ -146,19 +151,19 @@ function versionOf(ifMatch: string | undefined): number | undefined {
 
 /** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */
 const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
-  t.procedure.meta({ access }).use(async ({ ctx, type, path, meta, getRawInput, batchIndex, next }) => {
-    const raw = await rawInput(ctx, access, getRawInput)
+  t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
+    const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
-    const { actor, row } = ctx.admission ?? (await admit(askingOf(ctx), access, type === 'mutation', ids))
+    const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
     if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null)
       throw forbidden('Attachments cannot be set via the public API')
     refuseBrokenText(raw)
 
-    const scope = scopeOf(ctx, actor)
+    const scope = scopeOf(request, actor)
     const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
-    const key = ctx.idempotencyKeys[batchIndex]
+    const key = request.idempotencyKeys[batchIndex]
     if (!key || !meta?.isRepeatable) return proceed()
-    return repeatable(ctx, actor, { path, key, raw }, proceed)
+    return repeatable(request, actor, { path, key, raw }, proceed)
   })
 
 async function repeatable<Result extends { ok: boolean }>(

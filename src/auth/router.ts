@@ -22,7 +22,7 @@ export const authRouter = router({
     .output(Me)
     .mutation(async ({ ctx, input }) => {
       const { user, token } = await auth.login(ctx.scope, input)
-      ctx.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
       return user
     }),
 
@@ -38,7 +38,7 @@ export const authRouter = router({
     .output(Ok)
     .mutation(async ({ ctx }) => {
       await endSession(ctx.scope.db, ctx.scope.actor.sessionId ?? 0)
-      ctx.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
+      ctx.request.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
       return { ok: true }
     }),
 
@@ -93,7 +93,7 @@ export const authRouter = router({
     .output(Me)
     .mutation(async ({ ctx, input }) => {
       const { user, token } = await auth.acceptInvite(ctx.scope, input)
-      ctx.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
       return user
     }),
 })

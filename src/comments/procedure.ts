@@ -32,6 +32,6 @@ const RULES = { edit: canEdit, delete: canDelete }
 /** On the comment named `comment_id` of a record; for an edit, as long as it can be edited. */
 export const commentProcedure = (right: keyof typeof RULES) =>
   targetProcedure(commentTarget(RULES[right]), 'write', callers.any).use(({ ctx, next }) => {
-    if (right === 'edit' && !isStillEditable(ctx.row, ctx.now)) throw forbidden('Comment can no longer be edited')
+    if (right === 'edit' && !isStillEditable(ctx.row, ctx.scope.now)) throw forbidden('Comment can no longer be edited')
     return next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor), comment: ctx.row } })
   })

@@ -79,7 +79,7 @@ const COMMENT_RULES = { edit: canEditComment, delete: canDeleteComment }
 /** On the comment named `comment_id` of that task; for an edit, as long as it can be edited. */
 export const taskCommentProcedure = (right: keyof typeof COMMENT_RULES, allowed: Callers = callers.any) =>
   targetProcedure(withRule(taskCommentTarget, COMMENT_RULES[right]), 'read', allowed).use(({ ctx, next }) => {
-    if (right === 'edit' && !isStillEditable(ctx.row, ctx.now)) throw forbidden('Comment can no longer be edited')
+    if (right === 'edit' && !isStillEditable(ctx.row, ctx.scope.now)) throw forbidden('Comment can no longer be edited')
     return next({ ctx: { ...ctx, comment: ctx.row } })
   })
 

@@ -60,7 +60,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     SECRET_KEY: 'a key for tests, long enough to be one',
     RATE_LIMIT_PER_MINUTE: '0',
     RATE_LIMIT_PER_HOUR: '0',
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: process.env.TEST_LOG ?? 'silent',
     SMTP_ALLOW_PRIVATE: 'true',
     ...environment,
   })
