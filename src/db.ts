@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
+import { PreparedNames, PreparedQuery } from './prepared.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -22,7 +22,8 @@ export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
    * the wire, int8 and numeric as numbers.
-   * @param label says that the same text comes often: it is then planned once a connection, not each time
+   * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
+   *   of a user table, the label names the table's version
    */
   query<Row>(statement: Sql, label?: string): Promise<Row[]>
   /** Like `query`, answering how many rows were changed. */
@@ -69,8 +70,13 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
 
   async function run({ text, values }: Sql, label?: string): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client ?? pool
-    const name = label === undefined ? undefined : prepared.nameOf(text)
-    return client.query({ text, values, ...(name && { name }) })
+    const name = label === undefined ? undefined : prepared.nameOf(label, text)
+    if (!name) return client.query({ text, values })
+    // Handed to pg as a query of its own making, it is answered through a callback.
+    const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+    const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
+    client.query(new PreparedQuery({ name, text, values }) as never, undefined as never, answered as never)
+    return promise
   }
 
   return {
@@ -124,27 +130,6 @@ class TransactionPool extends pg.Pool {
       if (store) store.client = client
       return client
     })
-  }
-}
-
-/** Connections never drop a prepared statement by themselves, so only this many texts, the latest, are prepared … */
-const MAX_PREPARED = 200
-/** … and only once they have come this often: a walk over 2,000 tables prepares nothing. */
-const PREPARED_FROM_USE = 3
-
-class PreparedNames {
-  readonly #uses = new Map<string, { name: string; count: number }>()
-
-  /** The name to prepare the text under; undefined while it is rare. */
-  nameOf(text: string): string | undefined {
-    const use = this.#uses.get(text) ?? { name: createHash('sha1').update(text).digest('base64url'), count: 0 }
-    use.count++
-    // The map keeps the order of insertion: what was used last stands last, and goes last.
-    this.#uses.delete(text)
-    this.#uses.set(text, use)
-    const [oldest] = this.#uses.size > MAX_PREPARED ? this.#uses.keys() : []
-    if (oldest !== undefined) this.#uses.delete(oldest)
-    return use.count >= PREPARED_FROM_USE ? use.name : undefined
   }
 }
 
