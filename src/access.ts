@@ -73,10 +73,10 @@ export interface Target<Row extends object = object> {
   /** The ids in the order in which they are looked for, the noun of the 404, and the column that is null when it is missing. */
   readonly ids: readonly { name: string; thing: string; found: string }[]
   /** One row, or none; may use `p`, the row of the principal (p.p_account_id, p.p_user_id). */
-  select(ids: Ids): Sql
+  select(ids: Ids, db?: Database): Sql
   /** The checks after existence: whitelist, read right, role, row rule. */
   check(row: Row, actor: Actor, right: Right): void
-  /** When a statement fails because a user table is missing, the target that tells what is. */
+  /** When a statement fails because a user table or a column of it is missing, the target that tells what is there. */
   readonly without?: Target<Row>
 }
 
@@ -210,17 +210,18 @@ const WRONG_KEY = 'The API key is not valid'
 const ENDED = 'The session has ended, please sign in again'
 
 async function withTarget(db: Database, principal: Sql, target: Target | null, ids: Ids): Promise<PrincipalRow[]> {
-  const lateral = target ? sql`left join lateral (${target.select(ids)}) t on true` : empty
+  const lateral = target ? sql`left join lateral (${target.select(ids, db)}) t on true` : empty
   try {
     // Prepared: planning it anew for each request would cost 0.8 ms, six times what it takes to run.
     return await db.query<PrincipalRow>(sql`select p.*${target ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
   } catch (error) {
-    if (target?.without && sqlState(error) === UNDEFINED_TABLE) return withTarget(db, principal, target.without, ids)
+    if (target?.without && IS_MISSING.has(sqlState(error) ?? '')) return withTarget(db, principal, target.without, ids)
     throw error
   }
 }
 
-const UNDEFINED_TABLE = '42P01'
+/** No such table, no such column, a plan that no longer fits. */
+const IS_MISSING = new Set(['42P01', '42703', '0A000'])
 
 const ofKey = (tokenHash: Buffer) => sql`
   select k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,

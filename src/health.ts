@@ -40,8 +40,9 @@ export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
       for (const { queue, state, count } of rows) this.set({ queue, state }, count)
     },
   })
-  app.addHook('onResponse', async ({ method, routeOptions }, reply) => {
+  app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
     durations.observe({ method, route: routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
+    done()
   })
   app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
 }

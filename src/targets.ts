@@ -62,23 +62,27 @@ export const tableTarget: Target<TableRow> = {
 
 /** The same targets with the ids spelled as in the body of the email endpoints. */
 export function renamed<Row extends object>(target: Target<Row>, names: Record<string, string>): Target<Row> {
+  const original = (ids: Record<string, number>) => Object.fromEntries(target.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
   return {
     ...target,
     ids: target.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
-    select: (ids) => target.select(Object.fromEntries(target.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))),
+    select: (ids, db) => target.select(original(ids), db),
     ...(target.without && { without: renamed(target.without, names) }),
   }
 }
 
+/** A record with its table. @param more columns of the record, `r` */
+export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
+  ofTable(
+    table_id,
+    sql`, r.id as record_id, r.version as record_version${more}`,
+    // The id is a checked number, so it can stand in the name of the schema.
+    sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
+  )
+
 export const recordTarget: Target<RecordRow> = {
   ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
-  select: ({ table_id = 0, record_id }) =>
-    ofTable(
-      table_id,
-      sql`, r.id as record_id, r.version as record_version`,
-      // The id is a checked number, so it can stand in the name of the schema.
-      sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
-    ),
+  select: (ids) => recordOfTable(ids),
   check: checkSpace,
   without: {
     ...tableTarget,

@@ -1,6 +1,7 @@
 import { callers } from '../access.ts'
 import { listOf, Ok } from '../schemas.ts'
 import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
+import { shownRecordProcedure } from './procedure.ts'
 import { count, query } from './query.ts'
 import {
   Counted,
@@ -36,7 +37,7 @@ const row = {
 const given = { data: { company: 'Acme', stage: 'Lead', amount: '1250.50', owner: '@me' } }
 
 export const recordsRouter = router({
-  get: recordProcedure('read', callers.any)
+  get: shownRecordProcedure(callers.any)
     .meta(
       rest('GET', '/api/table/{table_id}/record/{record_id}/get', 'Get a record', {
         description: 'With every field but key and calc fields in `data`. Answers an ETag.',
@@ -46,7 +47,7 @@ export const recordsRouter = router({
     )
     .input(RecordPath)
     .output(DataRecord)
-    .query(({ ctx }) => records.get(ctx.scope, ctx.table, ctx.record)),
+    .query(({ ctx }) => records.get(ctx.scope, ctx.table, ctx.record, ctx.shown)),
 
   create: tableProcedure('write', callers.any)
     .meta(

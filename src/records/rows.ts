@@ -26,26 +26,59 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
   return row
 }
 
+const shownTexts = new WeakMap<TableDef, Sql>()
+
+/** The whole of a row `r` as one JSON value, as `readRow` would give it: for a statement that has columns of its own. */
+export function shownAsJson(table: TableDef): Sql {
+  const kept = shownTexts.get(table)
+  if (kept) return kept
+  const instants = ['created_at', 'updated_at', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? id : []))]
+  // JSON would write instants with a T.
+  const rewritten = instants.map((id) => sql`s.${ident(id)}::text as ${ident(id)}`)
+  const others = ['id', 'version', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? [] : id))].map(
+    (id) => sql`s.${ident(id)}`,
+  )
+  const printed = sql`(select row_to_json(w) from (select ${join([...others, ...rewritten])} from (select ${shown(table)}) s) w)`
+  shownTexts.set(table, printed)
+  return printed
+}
+
 /**
  * Writes records, in their order, in one statement.
  * @returns none when the table is no longer of this version
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
-  const own = ownFields(table)
-  const columns = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)]
-  const values = own.map(({ id }) => sql`x.${ident(id)}`)
+  const { into, outOf, returning } = insertion(table)
   const cells = records.map((record, index) => ({ '#': index, ...Object.fromEntries(record) }))
   const rows = await db.query<StoredRow>(
-    sql`with by as (select ${formatInstant(now)}::timestamp as at, ${userId}::int as id)
-      insert into ${recordsOf(table.id)} as r (${join(columns.map(ident))})
-      select ${join([sql`by.at, by.id, by.at, by.id`, ...values])}
-      from by, jsonb_to_recordset(${JSON.stringify(cells)}::jsonb) as x (${join([sql`"#" int`, ...own.map(typed)])})
-      where ${isCurrent(table)} order by x."#"
-      returning ${shown(table)}`,
+    sql`with by as (select ${formatInstant(now)}::timestamp as at, ${userId}::int as id) ${into}
+      from by, jsonb_to_recordset(${JSON.stringify(cells)}::jsonb) as x ${outOf}
+      where ${isCurrent(table)} order by x."#" ${returning}`,
     `insert:${table.id}:${table.version}`,
   )
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
+
+const insertions = new WeakMap<TableDef, { into: Sql; outOf: Sql; returning: Sql }>()
+
+/** The parts of an insert that only the definition decides, printed once. */
+function insertion(table: TableDef) {
+  const kept = insertions.get(table)
+  if (kept) return kept
+  const own = ownFields(table)
+  const columns = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
+  const values = [sql`by.at, by.id, by.at, by.id`, ...own.map(({ id }) => sql`x.${ident(id)}`)]
+  const parts = {
+    into: asOne(sql`insert into ${recordsOf(table.id)} as r (${join(columns)}) select ${join(values)}`),
+    outOf: asOne(sql`(${join([sql`"#" int`, ...own.map(typed)])})`),
+    returning: sql`returning ${shown(table)}`,
+  }
+  insertions.set(table, parts)
+  return parts
+}
+
+/** One fragment instead of hundreds, which each use would have to put together; only for those without values. */
+const asOne = (fragment: Sql): Sql => raw(fragment.sql)
 
 /**
  * Changes the cells of a record, which gets the next version.

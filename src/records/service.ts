@@ -12,10 +12,13 @@ import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
 import { STALE, withDefinition } from './with-definition.ts'
 
-/** @throws AppError 404 when it has just been deleted */
-export async function get(scope: Scope, table: TableRef, record: RecordRef): Promise<DataRecord> {
+/**
+ * @param shown the row, where it was read with the right to read it
+ * @throws AppError 404 when it has just been deleted
+ */
+export async function get(scope: Scope, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<DataRecord> {
   return withDefinition(scope, table, async (definition) => {
-    const row = await readRow(scope.db, definition, record.id)
+    const row = shown && definition.version === table.version ? shown : await readRow(scope.db, definition, record.id)
     if (!row) throw notFound('Record')
     return presentOne(scope, definition, row)
   })

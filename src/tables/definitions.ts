@@ -37,6 +37,11 @@ export async function tableDefinitions(db: Database, ids: readonly number[]): Pr
   return new Map(found.map((table) => [table.id, table]))
 }
 
+const latest = new WeakMap<Database, Map<number, TableDef>>()
+
+/** The latest definition that this process has read, if any: a guess, which whoever uses it must check by its version. */
+export const guessedDefinition = (db: Database, tableId: number): TableDef | undefined => latest.get(db)?.get(tableId)
+
 function cacheOf(db: Database): Map<string, TableDef> {
   const cache = caches.get(db) ?? new Map<string, TableDef>()
   caches.set(db, cache)
@@ -47,9 +52,12 @@ function keep(db: Database, cache: Map<string, TableDef>, table: TableDef): void
   // A transaction that is undone gives its version number to the next change: what was read inside one is not kept.
   if (db.inTransaction()) return
   cache.set(`${table.id}:${table.version}`, table)
-  for (const oldest of cache.keys()) {
+  const guesses = latest.get(db) ?? new Map<number, TableDef>()
+  latest.set(db, guesses.set(table.id, table))
+  for (const [oldest, { id }] of cache) {
     if (cache.size <= MAX_KEPT) break
     cache.delete(oldest)
+    guesses.delete(id)
   }
 }
 
