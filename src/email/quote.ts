@@ -76,8 +76,8 @@ function aboveRule(lines: string[], index: number): number {
   return start
 }
 
-// What stands above a quote: "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:". An opener in its
-// first line, somewhere a digit, and at the end a verb.
+// What stands above a quote: "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:". An opener in its first line, at the end a
+// verb, and somewhere a digit: without one ("On Monday, Ann wrote:") it may be the sender's own words, so it has to be a single line.
 const INTRODUCTIONS: [opener: RegExp, end: RegExp][] = [
   [/^\s*on\b/i, /\bwrote\s*[:：]\s*$/i],
   [/^\s*(am|on)\b/i, /\b(schrieb|geschrieben)\b.{0,120}[:：]\s*$/i],
@@ -106,7 +106,7 @@ function introductionAt(lines: string[], index: number): number {
     if (!line?.trim() || line.startsWith('>') || line.length > 300) return 0
     joined += ` ${line.trim()}`
     const first = lines[index] ?? ''
-    if (/\d/.test(joined) && INTRODUCTIONS.some(([opener, end]) => opener.test(first) && end.test(joined))) return count
+    if ((count === 1 || /\d/.test(joined)) && INTRODUCTIONS.some(([opener, end]) => opener.test(first) && end.test(joined))) return count
   }
   return 0
 }

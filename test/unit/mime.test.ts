@@ -86,6 +86,7 @@ describe('visible text', () => {
     ['own words right above a Finnish introduction stay', 'Kiitos!\n2.3.2026 klo 10.12 Desk <d@e.example> kirjoitti:\n> Vanha', 'Kiitos!'],
     ['an answer below the quote stays', '> Old\n> text\n\nNew.', 'New.'],
     ['Outlook’s divider goes with what is below', 'Yes.\n\n-----Original Message-----\nFrom: x', 'Yes.'],
+    ['an introduction without a date goes with its quote', 'Thanks!\n\nOn Monday, Ann wrote:\n> Old', 'Thanks!'],
     ['nothing of one’s own is nothing', 'On 2 Mar 2026, Desk wrote:\n> Old', ''],
     ['a signature goes', 'Yes.\n-- \nBob\n+41', 'Yes.'],
     ['a phone’s line goes', 'Ja.\n\nVon meinem iPhone gesendet', 'Ja.'],
