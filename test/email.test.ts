@@ -249,6 +249,12 @@ describe('sending a mail', () => {
     expect(lastReceived().envelopeTo).toEqual(['a@b.example', 'c@b.example'])
   })
 
+  test('keeps the order in which its recipients were given', async () => {
+    const { sent } = await desk()
+    const { metadata } = await sent({ to: ['a@b.example', 'z@b.example', 'm@b.example'], cc: ['a@b.example'] })
+    expect(metadata.to).toEqual(['a@b.example', 'z@b.example', 'm@b.example'])
+  })
+
   test('repeated with the same Idempotency-Key is one mail', async () => {
     const { mail, keys, comments } = await desk()
     const post = () => app.as(keys.account).post('/api/email/send', mail(), { 'idempotency-key': 'one' })

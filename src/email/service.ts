@@ -114,7 +114,7 @@ function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
     }),
   )
   if (given.length > MAX_RECIPIENTS) throw badInput('to', `to, cc and bcc must have at most ${MAX_RECIPIENTS} recipients in all`)
-  return [...new Map(given.toReversed().map((recipient) => [recipient.email, recipient])).values()].toReversed()
+  return given.filter(({ email }, index) => given.findIndex((other) => other.email === email) === index)
 }
 
 async function signatureOf({ db, actor }: Scope, id: number): Promise<string> {
