@@ -127,6 +127,8 @@ function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known key' }))
   if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.endsWith('received undefined'))
     return [{ path, message: 'is required' }]
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
+    return [{ path, message: `must be one of ${issue.values.join(', ')}` }]
   return [{ path, message: issue.message }]
 }
 

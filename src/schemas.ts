@@ -6,7 +6,10 @@ import { isCalendarDate } from './time.ts'
 export const MAX_ID = 2_147_483_647
 
 /** A positive whole number that names a row. */
-export const Id = z.int('must be a whole number').min(1, 'must be 1 or more').max(MAX_ID, 'is too large')
+export const Id = z
+  .int({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a whole number') })
+  .min(1, 'must be 1 or more')
+  .max(MAX_ID, 'is too large')
 
 /** `YYYY-MM-DD`, a day that exists. It has no time zone and never passes through an instant. */
 export const CalendarDate = z

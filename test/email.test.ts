@@ -387,6 +387,7 @@ describe('a mail that cannot be accepted', () => {
     ['51 recipients', { to: Array.from({ length: 51 }, (_, i) => `a${i}@b.example`) }, 400, 'to'],
     ['51 recipients in all', { to: Array.from({ length: 50 }, (_, i) => `a${i}@b.example`), bcc: ['b@b.example'] }, 400, 'to'],
     ['an unknown key', { tableID: 1 }, 400, 'tableID'],
+    ['no integration', { smtpIntegrationId: undefined }, 400, 'smtpIntegrationId: is required'],
     ['an unknown integration', { smtpIntegrationId: 2_000_000_000 }, 404, 'SMTP integration not found'],
     ['an unknown signature', { signatureId: 2_000_000_000 }, 404, 'Signature not found'],
     ['an unknown record', { recordId: 2_000_000_000 }, 404, 'Record not found'],

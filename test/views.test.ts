@@ -179,6 +179,11 @@ describe('saving a view', () => {
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toHaveLength(before)
   })
 
+  test('an unknown type is told which there are', async () => {
+    const { body } = await create(account.admin, { name: `Bad ${counter++}`, type: 'map' })
+    expect(body.message).toBe('type: must be one of grid, calendar, gallery, kanban')
+  })
+
   test('checking tells what saving would do, and saves nothing', async () => {
     const check = (body: object, caller: Caller = account.admin) => app.as(caller).post(`/api/table/${table}/views/check`, body)
     const before = (await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body.length
