@@ -42,6 +42,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     // A batch of RPC calls names all its procedures in one path segment.
     routerOptions: { maxParamLength: 5_000 },
     forceCloseConnections: 'idle',
+    // Fastify would wait for ever for the rest of a request; an upload of 70 MB of base64 takes this long at 2 Mbit/s.
+    requestTimeout: 300_000,
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       if (isPixelPath(request.url)) sendPixel(reply)

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { buildApp } from '../src/app.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -27,6 +28,11 @@ it('is alive, ready, measured and documented', async () => {
     'gridpost_http_request_seconds_count{method="GET",route="/readyz",status="200"} 1',
   )
   expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
+})
+
+it('does not wait without end for a body that never comes', async () => {
+  const { server } = await buildApp(app.deps)
+  expect(server.requestTimeout).toBe(300_000)
 })
 
 it('takes a POST without a body in every form', async () => {
