@@ -39,6 +39,7 @@ export async function mountDocs(app: FastifyInstance, document: object): Promise
   const json = `${JSON.stringify(document)}\n`
   app.get('/openapi.json', async (_, reply) => reply.type('application/json; charset=utf-8').send(json))
   const headers = { 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' }
+  app.get('/', async (_, reply) => reply.redirect('/docs'))
   app.get('/docs', async (_, reply) => reply.headers(headers).type('text/html; charset=utf-8').send(PAGE))
   app.get('/docs/start.js', async (_, reply) => reply.headers(headers).type('text/javascript; charset=utf-8').send(START))
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

@@ -1,6 +1,7 @@
 /** The whole API on one page: procedures, served as RPC and as REST, and the plain routes for bytes and streams. */
 import type { FastifyInstance } from 'fastify'
 import { authRouter } from './auth/router.ts'
+import { authOperations, mountInvitePage } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
 import { commentDependent } from './comments/service.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
@@ -48,11 +49,12 @@ export type AppRouter = typeof appRouter
 
 /** Plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
+  mountInvitePage(app)
   mountFiles(app, deps)
   mountEmail(app, deps)
 }
 
-export const plainOperations: PlainOperation[] = [...healthOperations, ...fileOperations, ...emailOperations]
+export const plainOperations: PlainOperation[] = [...healthOperations, ...authOperations, ...fileOperations, ...emailOperations]
 
 /** The document that is served, committed and checked. */
 export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)

@@ -32,8 +32,8 @@ export const limit = (byDefault: number, max: number) =>
     .number()
     .refine(Number.isInteger, 'must be a whole number')
     .transform((value) => Math.min(Math.max(value, 1), max))
-    .optional()
-    .default(byDefault)
+    .nullish()
+    .transform((value) => value ?? byDefault)
     .meta({ type: 'integer', description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
 
 /** How many rows to leave out: a negative one is 0. */
@@ -41,8 +41,8 @@ export const Offset = z
   .number()
   .refine(Number.isInteger, 'must be a whole number')
   .transform((value) => Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER))
-  .optional()
-  .default(0)
+  .nullish()
+  .transform((value) => value ?? 0)
   .meta({ type: 'integer', description: 'How many rows to leave out; default 0.', example: 0 })
 
 /** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */

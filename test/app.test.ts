@@ -35,6 +35,14 @@ it('does not wait without end for a body that never comes', async () => {
   expect(server.requestTimeout).toBe(300_000)
 })
 
+it('leads from the start page to the documents, and from an invitation to a page', async () => {
+  const start = await app.as(null).send('/', { redirect: 'manual' })
+  expect([start.status, start.headers.get('location')]).toEqual([302, '/docs'])
+  const page = await app.as(null).get('/invite')
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  for (const [, path] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await app.as(null).get(path)).status).toBe(200)
+})
+
 it('takes a POST without a body in every form', async () => {
   const { owner, space, keys } = await app.account()
   const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Bodies', fields: [{ name: 'Name', type: 'text' }] })
@@ -45,6 +53,7 @@ it('takes a POST without a body in every form', async () => {
     { method: 'POST', body: '', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     { method: 'POST', body: '', headers: { 'content-type': 'application/json' } },
     { method: 'POST', body: '', headers: { 'content-type': 'text/plain' } },
+    { method: 'POST', body: '{}', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
     { method: 'POST', body: '{}', headers: { 'content-type': 'application/json; charset=UTF-8' } },
   ]
   for (const form of forms) expect((await app.as(keys.account).send(path, form)).body).toMatchObject({ count: 0 })
@@ -58,7 +67,7 @@ it('gives the same answer to bad input before and after a REST call', async () =
     (await app.as(owner).post(path, { limit: '5' })).body.issues,
     (await app.as(owner).post(path, { count: 'false' })).body.issues,
     (await app.as(owner).post('/trpc/records.query', { table_id: String(made.body.id) })).body.error.data.issues,
-    (await app.as(owner).post('/trpc/records.query', { table_id: made.body.id, limit: null })).body.error.data.issues,
+    (await app.as(owner).post('/trpc/records.query', { table_id: made.body.id, limit: true })).body.error.data.issues,
   ]
   const before = await ask()
   expect((await app.as(owner).get(`/api/table/${made.body.id}/get`)).status).toBe(200)

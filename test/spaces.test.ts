@@ -72,7 +72,8 @@ describe('members', () => {
 
   it('lose sight of the space when they are removed, and the owner cannot be', async () => {
     const { space, admin, member, owner, keys } = await app.account()
-    const list = await app.as(member).get(`/api/space/${space}/members/list`)
+    expect((await app.as(member).get(`/api/space/${space}/members/list`)).body.message).toBe('Not authorized')
+    const list = await app.as(admin).get(`/api/space/${space}/members/list`)
     expect(list.body.map(({ role }: { role: string }) => role).sort()).toEqual(['admin', 'admin', 'member', 'viewer'])
     expect((await app.as(admin).post(`/api/space/${space}/member/${member.id}/update`, { role: 'viewer' })).body.role).toBe('viewer')
     expect((await app.as(keys.account).post(`/api/space/${space}/member/${member.id}/remove`)).body).toEqual({ ok: true })

@@ -49,7 +49,7 @@ export async function create(scope: Scope, space: { id: number; account_id: numb
     const [row] = await scope.db.query<SmtpIntegration>(sql`
       insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
         disable_pixel, reply_as_envelope, all_tables, table_ids, created_at, updated_at)
-      values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls}, ${input.username ?? null},
+      values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
         ${input.from_domains ?? []}, ${JSON.stringify(input.from_identities ?? [])}::jsonb, ${input.disable_pixel ?? false},
         ${input.reply_as_envelope ?? true}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
       returning ${columns}`)

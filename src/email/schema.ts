@@ -49,6 +49,7 @@ export type SmtpIntegration = z.infer<typeof SmtpIntegration>
 
 export const NewSmtpIntegration = z.strictObject({
   ...integration,
+  tls: integration.tls.nullish().meta({ description: 'By default tls on port 465, else starttls.' }),
   username: integration.username.optional(),
   password: Password.optional(),
   from_domains: integration.from_domains.nullish(),

@@ -73,7 +73,7 @@ export const spacesRouter = router({
       return { ok: true }
     }),
 
-  members: spaceProcedure('read', callers.any)
+  members: spaceProcedure('admin', callers.any)
     .meta(
       rest('GET', '/api/space/{space_id}/members/list', 'List the members of a space', {
         description: 'Everyone who may be assigned, mentioned or named in a user field, by name.',

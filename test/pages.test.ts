@@ -1,10 +1,11 @@
-/** /docs in a real browser: what its security policy, its assets and the document make of each other shows nowhere else. */
+/** Our pages in a real browser: what its security policy, its assets and the document make of each other shows nowhere else. */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createInvite } from '../src/auth/service.ts'
 import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 
@@ -17,7 +18,7 @@ const NO_CALLS_HOME = ['--disable-component-update', '--disable-sync']
 
 if (isMissing) console.warn(`Skipped: no browser at ${CHROMIUM}. Install Debian's chromium, or name another with CHROMIUM_PATH.`)
 
-const title = isMissing ? `the page /docs (skipped: no browser at ${CHROMIUM})` : 'the page /docs'
+const title = isMissing ? `the pages (skipped: no browser at ${CHROMIUM})` : 'the pages'
 describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
   const app = await testApp()
   let profile: string
@@ -90,5 +91,24 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     if (process.env.SCREENSHOTS) await operation.screenshot({ path: join(process.env.SCREENSHOTS, 'operation.png') })
     expect(complaints).toEqual([])
     await page.close()
+  })
+
+  it('lets an invited person in, through the link of the mail', async () => {
+    const { space, admin } = await app.account()
+    const email = `invited.${Date.now()}@example.com`
+    const { user_id } = await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email, role: 'viewer' })
+    const token = await createInvite(app.db, user_id, new Date())
+    const page = await browser.newPage()
+    const complaints: string[] = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    await page.goto(`${app.url}/invite#${token}`)
+    await page.getByLabel('Your name').fill('Ines Invited')
+    await page.getByLabel('A password').fill('correct horse battery')
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, 'invite.png') })
+    await page.getByRole('button').click()
+    await page.getByText(`Welcome, Ines Invited. You are signed in as ${email}.`).waitFor()
+    expect(await page.evaluate('fetch("/api/auth/me").then((answer) => answer.json())')).toMatchObject({ id: user_id, email })
+    expect(complaints).toEqual([])
   })
 })
