@@ -9,7 +9,7 @@ import { newHexToken, newToken } from '../src/secrets.ts'
 import { addMember, create as createSpace } from '../src/spaces/service.ts'
 import type { NewTable } from '../src/tables/schema.ts'
 import { create as createTable } from '../src/tables/service.ts'
-import type { SpaceRef, TableRef } from '../src/trpc.ts'
+import type { SpaceRef, TableRef } from '../src/targets.ts'
 import { everyTypeFiles, everyTypeRecords, everyTypeTable, otherRecords, otherTable } from './every-type.ts'
 
 /** What everybody in the account sends mail from. */

@@ -89,3 +89,40 @@ export const recordTarget: Target<RecordRow> = {
     ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   } as unknown as Target<RecordRow>,
 }
+
+// ── what a service gets of a row that was found and checked ─────────────────
+
+export interface SpaceRef {
+  id: number
+  account_id: number
+  name: string
+  /** Of the acting user. */
+  role: Role
+}
+
+export interface TableRef extends SpaceRef {
+  space_id: number
+  version: number
+}
+
+export interface RecordRef {
+  id: number
+  version: number
+}
+
+// A checked row has a role: `checkSpace` refuses who has none.
+export const spaceOf = (row: SpaceRow, actor: Actor): SpaceRef => ({
+  id: row.space_id,
+  account_id: row.account_id,
+  name: row.space_name,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})
+
+export const tableOf = (row: TableRow, actor: Actor): TableRef => ({
+  id: row.table_id,
+  space_id: row.space_id,
+  account_id: row.account_id,
+  name: row.table_name,
+  version: row.table_version,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})

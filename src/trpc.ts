@@ -15,13 +15,13 @@ import {
   type Callers,
   type Credentials,
   type Right,
-  type Role,
   type Target,
 } from './access.ts'
-import { AppError, answerOf, badInputs, type ErrorBody, forbidden, type Issue } from './errors.ts'
+import { refuseBrokenText } from './broken-text.ts'
+import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import { type Deps, type Scope, scopeParts } from './scope.ts'
-import { recordTarget, roleOf, type SpaceRow, spaceTarget, type TableRow, tableTarget } from './targets.ts'
+import { recordTarget, spaceOf, spaceTarget, tableOf, tableTarget } from './targets.ts'
 
 /** One HTTP request: a REST call, or a batch of RPC calls. */
 export interface RequestContext {
@@ -231,73 +231,3 @@ export const recordProcedure = (right: Right, allowed: Callers, options: Options
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },
   }))
-
-export interface SpaceRef {
-  id: number
-  account_id: number
-  name: string
-  /** Of the acting user. */
-  role: Role
-}
-
-export interface TableRef extends SpaceRef {
-  space_id: number
-  version: number
-}
-
-export interface RecordRef {
-  id: number
-  version: number
-}
-
-// A checked row has a role: `checkSpace` refuses who has none.
-export const spaceOf = (row: SpaceRow, actor: Actor): SpaceRef => ({
-  id: row.space_id,
-  account_id: row.account_id,
-  name: row.space_name,
-  role: roleOf(actor, row.member_role) ?? 'viewer',
-})
-
-export const tableOf = (row: TableRow, actor: Actor): TableRef => ({
-  id: row.table_id,
-  space_id: row.space_id,
-  account_id: row.account_id,
-  name: row.table_name,
-  version: row.table_version,
-  role: roleOf(actor, row.member_role) ?? 'viewer',
-})
-
-/**
- * NUL cannot be stored, and half a surrogate pair is no text: 400 wherever they stand (contract.md §1).
- * @throws AppError 400 naming each place
- */
-export function refuseBrokenText(value: unknown): void {
-  const issues: Issue[] = []
-  walk(value, [], issues)
-  if (issues.length) throw badInputs(issues)
-}
-
-function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0')) issues.push({ path: [...path], message: 'must not contain NUL' })
-    else if (!value.isWellFormed()) issues.push({ path: [...path], message: 'must not contain half a surrogate pair' })
-  } else if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) step(value[index], index, path, issues)
-  } else if (value && typeof value === 'object') {
-    for (const key of Object.keys(value)) {
-      if (key.includes('\0') || !key.isWellFormed())
-        issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
-      step((value as Record<string, unknown>)[key], key, path, issues)
-    }
-  }
-}
-
-function step(value: unknown, key: string | number, path: (string | number)[], issues: Issue[]): void {
-  if (value === null || (typeof value !== 'string' && typeof value !== 'object')) return
-  if (path.length > MAX_DEPTH) throw badInputs([{ path: path.slice(0, 1), message: `must not be nested deeper than ${MAX_DEPTH}` }])
-  path.push(key)
-  walk(value, path, issues)
-  path.pop()
-}
-
-const MAX_DEPTH = 64

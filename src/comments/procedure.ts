@@ -2,8 +2,8 @@
 import { type Actor, callers, type Target } from '../access.ts'
 import { type Sql, sql } from '../db.ts'
 import { forbidden } from '../errors.ts'
-import { type RecordRow, recordTarget } from '../targets.ts'
-import { tableOf, targetProcedure } from '../trpc.ts'
+import { type RecordRow, recordTarget, tableOf } from '../targets.ts'
+import { targetProcedure } from '../trpc.ts'
 import { isStillEditable } from './authorship.ts'
 import { canDelete, canEdit, type Subject } from './policy.ts'
 

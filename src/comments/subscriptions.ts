@@ -5,8 +5,8 @@ import { conflict, notFound } from '../errors.ts'
 import { actingUserId } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { isMember } from '../spaces/membership.ts'
+import type { RecordRef, TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
-import type { RecordRef, TableRef } from '../trpc.ts'
 import type { Subscribed, SubscriptionStatus } from './schema.ts'
 
 /** All of the table. */

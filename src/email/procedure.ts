@@ -1,7 +1,7 @@
 /** The builders of this feature's procedures: what each needs, found and checked before its body is judged. */
 import { callers } from '../access.ts'
-import { recordTarget, renamed, tableTarget } from '../targets.ts'
-import { tableOf, targetProcedure } from '../trpc.ts'
+import { recordTarget, renamed, tableOf, tableTarget } from '../targets.ts'
+import { targetProcedure } from '../trpc.ts'
 import { integrationTarget } from './integrations.ts'
 import { emailTarget } from './service.ts'
 import { signatureTarget, writerTarget } from './signatures.ts'

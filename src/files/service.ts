@@ -3,7 +3,7 @@ import { changeFiles, requireFileField } from '../records/file-cells.ts'
 import type { Scope } from '../scope.ts'
 import { newToken } from '../secrets.ts'
 import { type FileEntry, type FilePlace, insertFile } from '../stored-files.ts'
-import type { RecordRef, TableRef } from '../trpc.ts'
+import type { RecordRef, TableRef } from '../targets.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type Upload } from './schema.ts'
 
 /** A file whose bytes have come, before it has a path. */

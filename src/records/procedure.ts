@@ -2,8 +2,8 @@
 import type { Callers, Target } from '../access.ts'
 import { sql } from '../db.ts'
 import { guessedDefinition } from '../tables/definitions.ts'
-import { type RecordRow, recordOfTable, recordTarget } from '../targets.ts'
-import { tableOf, targetProcedure } from '../trpc.ts'
+import { type RecordRow, recordOfTable, recordTarget, tableOf } from '../targets.ts'
+import { targetProcedure } from '../trpc.ts'
 import { type StoredRow, shownAsJson } from './rows.ts'
 
 interface ShownRow extends RecordRow {

@@ -1,7 +1,8 @@
 import { callers } from '../access.ts'
 import { listOf, Ok } from '../schemas.ts'
 import { TablePath } from '../tables/schema.ts'
-import { rest, router, tableOf, tableProcedure, targetProcedure } from '../trpc.ts'
+import { tableOf } from '../targets.ts'
+import { rest, router, tableProcedure, targetProcedure } from '../trpc.ts'
 import { NewView, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
 import * as views from './service.ts'
 

@@ -1,0 +1,36 @@
+import { badInputs, type Issue } from './errors.ts'
+
+/**
+ * NUL cannot be stored, and half a surrogate pair is no text: 400 wherever they stand (contract.md §1).
+ * @throws AppError 400 naming each place
+ */
+export function refuseBrokenText(value: unknown): void {
+  const issues: Issue[] = []
+  walk(value, [], issues)
+  if (issues.length) throw badInputs(issues)
+}
+
+function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) issues.push({ path: [...path], message: 'must not contain NUL' })
+    else if (!value.isWellFormed()) issues.push({ path: [...path], message: 'must not contain half a surrogate pair' })
+  } else if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) step(value[index], index, path, issues)
+  } else if (value && typeof value === 'object') {
+    for (const key of Object.keys(value)) {
+      if (key.includes('\0') || !key.isWellFormed())
+        issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
+      step((value as Record<string, unknown>)[key], key, path, issues)
+    }
+  }
+}
+
+function step(value: unknown, key: string | number, path: (string | number)[], issues: Issue[]): void {
+  if (value === null || (typeof value !== 'string' && typeof value !== 'object')) return
+  if (path.length > MAX_DEPTH) throw badInputs([{ path: path.slice(0, 1), message: `must not be nested deeper than ${MAX_DEPTH}` }])
+  path.push(key)
+  walk(value, path, issues)
+  path.pop()
+}
+
+const MAX_DEPTH = 64
