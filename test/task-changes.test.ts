@@ -115,6 +115,8 @@ describe('changing a task', () => {
   it('refuses a stale version, and shows the present row', async () => {
     const { post, member, viewer } = await withTask()
     expect((await post(member, 'update', { title: 'One' }, { 'if-match': '"1"' })).status).toBe(200)
+    const nothing = await post(viewer, 'update', { title: 'One', details: null })
+    expect([nothing.status, nothing.headers.get('etag')]).toEqual([200, '"2"'])
     const stale = await post(viewer, 'update', { title: 'Two' }, { 'if-match': '"1"' })
     expect([stale.status, stale.body.message, stale.body.current.title]).toEqual([409, 'The task has changed since', 'One'])
     const both = await Promise.all(['Three', 'Four'].map((title) => post(member, 'update', { title }, { 'if-match': '"2"' })))

@@ -161,6 +161,9 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
     const reminder = reminderAt(due)
     const { title = current.title, details = current.details } = input
     const assigneeId = await newAssignee(scope, current, input)
+    const next = { ...due, title, details, assignee_user_id: assigneeId }
+    // What changes nothing makes nobody's If-Match stale.
+    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
     const [row] = await db.query<StoredTask>(sql`
       with changed as (
         update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId},
