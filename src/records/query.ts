@@ -73,7 +73,7 @@ async function planOf(scope: Scope, table: TableDef, input: RecordsCount & Parti
 }
 
 async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError) {
-  if (viewId === undefined || viewId === null || viewId === 0) return undefined
+  if (viewId === undefined || viewId === 0) return undefined
   const isId = typeof viewId === 'number' && Number.isInteger(viewId) && viewId > 0 && viewId <= MAX_ID
   const saved = isId ? await savedQuery(db, table, viewId) : undefined
   if (!saved) throw viewNotFound()
