@@ -41,3 +41,10 @@ export function losers(
     .filter((role) => input[`${role}_user_id`] != null && input[`${role}_email`] != null)
     .map((role) => `${role}_email`)
 }
+
+/** The input that named them, as errors call it. */
+export const inputOf = (role: 'assignee' | 'assigner', { email }: { email: string | null }) =>
+  email === null ? `${role}_user_id` : `${role}_email`
+
+/** Why somebody named cannot be taken. */
+export const OUT_OF_REACH = { record: 'is not a member of the space', standalone: 'shares no space with you' }

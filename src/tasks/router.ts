@@ -1,7 +1,9 @@
 import { callers } from '../access.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
 import { recordProcedure, rest, router } from '../trpc.ts'
+import * as changes from './changes.ts'
 import * as comments from './comments.ts'
+import * as creation from './creation.ts'
 import * as examples from './examples.ts'
 import { standaloneProcedure, taskCommentProcedure, taskProcedure } from './procedure.ts'
 import {
@@ -44,7 +46,7 @@ export const tasksRouter = router({
     )
     .input(withDueRules(NewTask.extend(RecordPath.shape)))
     .output(Task)
-    .mutation(({ ctx, input }) => tasks.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
+    .mutation(({ ctx, input }) => creation.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
 
   listOnRecord: recordProcedure('read', callers.any)
     .meta(
@@ -96,7 +98,7 @@ export const tasksRouter = router({
     )
     .input(TaskUpdate.extend(TaskPath.shape))
     .output(Task)
-    .mutation(({ ctx, input }) => tasks.update(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => changes.update(ctx.scope, ctx.task, input)),
 
   delete: taskProcedure('delete')
     .meta(
@@ -123,7 +125,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(Marked)
-    .mutation(({ ctx }) => tasks.mark(ctx.scope, ctx.task, 'done')),
+    .mutation(({ ctx }) => changes.mark(ctx.scope, ctx.task, 'done')),
 
   markUndone: taskProcedure('edit')
     .meta(
@@ -135,7 +137,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(Marked)
-    .mutation(({ ctx }) => tasks.mark(ctx.scope, ctx.task, 'open')),
+    .mutation(({ ctx }) => changes.mark(ctx.scope, ctx.task, 'open')),
 
   subscribe: taskProcedure('read')
     .meta(
@@ -189,7 +191,7 @@ export const tasksRouter = router({
     )
     .input(withDueRules(NewTask))
     .output(Task)
-    .mutation(({ ctx, input }) => tasks.create(ctx.scope, null, input)),
+    .mutation(({ ctx, input }) => creation.create(ctx.scope, null, input)),
 
   badgeCount: standaloneProcedure()
     .meta(

@@ -1,0 +1,95 @@
+/** Changing a task, and marking it done or not. */
+import { sql } from '../db.ts'
+import { badInput, badInputs, conflict, notFound } from '../errors.ts'
+import { notifying } from '../notifications/notify.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
+import type { TaskRow } from './procedure.ts'
+import { type StoredTask, taskColumns } from './queries.ts'
+import { changeDue, dueIssues, reminderAt } from './reminder.ts'
+import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
+import { assigned, marked } from './sentences.ts'
+import { answer } from './service.ts'
+import { followers, following } from './subscribers.ts'
+
+/**
+ * Changes what the input names. A reminder that the change makes impossible is dropped; whoever becomes the assignee is
+ * subscribed and told.
+ * @throws AppError 400 for an impossible combination or assignee; 404 when just deleted; 409 for a stale If-Match, with the present row
+ */
+export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpdate): Promise<Task> {
+  const { db, actor, now, transaction } = scope
+  scope.ignored(...losers(input))
+  return transaction(async () => {
+    const [current] = await db.query<StoredTask>(
+      sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
+    )
+    if (!current) throw notFound('Task')
+    const { expectedVersion } = scope
+    if (expectedVersion !== undefined && expectedVersion !== current.version)
+      throw conflict('The task has changed since', { current: answer(scope, current) })
+
+    const due = changeDue(current, input)
+    const issues = dueIssues(due)
+    if (issues.length) throw badInputs(issues)
+    const reminder = reminderAt(due)
+    const { title = current.title, details = current.details } = input
+    const assigneeId = await newAssignee(scope, current, input)
+    const next = { ...due, title, details, assignee_user_id: assigneeId }
+    // What changes nothing makes nobody's If-Match stale.
+    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
+    const [row] = await db.query<StoredTask>(sql`
+      with changed as (
+        update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId},
+          due_date = ${due.due_date}::date, due_time = ${due.due_time}::time,
+          reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
+          reminder_at = ${reminder}::timestamp,
+          -- Another due date or reminder is a reminder that has not been sent yet.
+          reminder_sent_at = case when (due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
+              (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)
+            then reminder_sent_at end,
+          updated_at = ${formatInstant(now)}::timestamp, version = version + 1
+        where id = ${task_id} returning *
+      ),
+      reassigned as (select * from changed where assignee_user_id <> ${current.assignee_user_id}),
+      subscribed as (${following(sql`select id as task_id, assignee_user_id as user_id from reassigned`, now)}),
+      notified as (${notifying(
+        sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from reassigned`,
+        assigned({ title, ...due }, actor),
+        actor,
+        now,
+      )})
+      select ${taskColumns(sql`k`)}, k.version from changed k`)
+    return answer(scope, row as StoredTask)
+  })
+}
+
+/** Whom the input names; the present assignee when it names nobody. @throws AppError 400 */
+async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
+  const assignee = named(assignee_user_id, assignee_email)
+  if ((assignee.id === null && assignee.email === null) || assignee.id === task.assignee_user_id) return task.assignee_user_id
+  const [found] = await db.query<{ id: number }>(findPerson(assignee, task.space_id, actor))
+  if (!found) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[task.space_id === null ? 'standalone' : 'record'])
+  return found.id
+}
+
+/** Marks the task. `ok` is false when it was so already: of two calls at once, the conditional update lets one win. */
+export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
+  const at = sql`${formatInstant(now)}::timestamp`
+  const completion =
+    status === 'done'
+      ? sql`completed_at = ${at}, completed_by_user_id = ${actor.userId}`
+      : sql`completed_at = null, completed_by_user_id = null`
+  const [found] = await db.query<{ exists: boolean; changed: boolean }>(
+    sql`with changed as (
+        update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
+        where id = ${task_id} and status <> ${status} returning *
+      ),
+      notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)})
+      select exists (select 1 from tasks where id = ${task_id}) as exists, exists (select 1 from changed) as changed`,
+    'tasks:mark',
+  )
+  if (!found?.exists) throw notFound('Task')
+  return { ok: found.changed, status }
+}

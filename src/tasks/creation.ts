@@ -1,0 +1,94 @@
+/** Making a task, on a record or standalone. */
+import type { Actor } from '../access.ts'
+import { recordsOf, type Sql, sql } from '../db.ts'
+import { badInput, notFound } from '../errors.ts'
+import { actingUserId, notifying } from '../notifications/notify.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
+import { type StoredTask, taskColumns } from './queries.ts'
+import { reminderAt } from './reminder.ts'
+import type { NewTask, Task } from './schema.ts'
+import { assigned } from './sentences.ts'
+import { answer } from './service.ts'
+import { following } from './subscribers.ts'
+
+/** Where a new task is put; null is nowhere. */
+export interface Place {
+  space_id: number
+  table_id: number
+  record_id: number
+}
+
+/**
+ * Makes a task, with its subscribers and the notification to its assignee, in one statement.
+ * @param input its due date, time and reminder go together (`withDueRules`)
+ * @throws AppError 400 for an assignee or assigner who cannot be one; 404 when the record has just been deleted
+ */
+export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
+  const { db, actor, now } = scope
+  scope.ignored(...losers(input))
+  const assignee = named(input.assignee_user_id, input.assignee_email)
+  const assigner = named(input.assigner_user_id, input.assigner_email)
+  const isAssigned = assignee.id !== null || assignee.email !== null
+  const hasAssigner = assigner.id !== null || assigner.email !== null
+  const { title, details = null, due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
+  const at = sql`${formatInstant(now)}::timestamp`
+  const spaceId = place?.space_id ?? null
+
+  const [row] = await db.query<Made>(
+    sql`with live as (${live(place)}),
+    people as (
+      select (${findPerson(isAssigned ? assignee : { id: actor.userId, email: null }, spaceId, actor)}) as found_assignee_id,
+        (${findPerson(assigner, spaceId, actor)}) as found_assigner_id
+    ),
+    new_task as (
+      insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
+        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, created_at, updated_at)
+      select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
+        ${spaceId}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
+        ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
+        ${reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })}::timestamp, ${at}, ${at}
+      from people, live
+      where found_assignee_id is not null and (not ${hasAssigner} or found_assigner_id is not null and ${mayBeNamed(actor)})
+      returning *
+    ),
+    subscribed as (${following(
+      sql`select id as task_id, assignee_user_id as user_id from new_task
+        union all select id, creator_user_id from new_task where ${input.notify_assigner ?? true}`,
+      now,
+    )}),
+    notified as (${notifying(
+      sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from new_task
+        where assignee_user_id is distinct from ${actingUserId(actor)}::int`,
+      assigned(input, actor),
+      actor,
+      now,
+    )})
+    select people.*, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
+    from people left join new_task k on true`,
+    'tasks:create',
+  )
+
+  if (!row?.is_live) throw notFound('Record')
+  if (row.found_assignee_id === null) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[place ? 'record' : 'standalone'])
+  if (row.id === null) {
+    const reason = row.found_assigner_id === null ? OUT_OF_REACH[place ? 'record' : 'standalone'] : 'must be the caller or the assignee'
+    throw badInput(inputOf('assigner', assigner), reason)
+  }
+  const { found_assignee_id: _assignee, found_assigner_id: _assigner, is_live: _live, ...task } = row
+  return answer(scope, task)
+}
+
+type Made = { found_assignee_id: number | null; found_assigner_id: number | null; is_live: boolean } & StoredTask & { id: number | null }
+
+/** Locks the record until the task is in, so that a deletion at the same moment comes before it or takes it along. */
+const live = (place: Place | null): Sql =>
+  place ? sql`select id from ${recordsOf(place.table_id)} where id = ${place.record_id} for key share` : sql`select 1 as id`
+
+/** Without an assigner, a key of the account leaves the task to its assignee: the owner is usually uninvolved (api.md, Ownership 1). */
+const ownerByDefault = (actor: Actor): Sql => (actor.kind === 'account' ? sql`found_assignee_id` : sql`${actor.userId}::int`)
+
+/** An account key may name anyone as assigner; people only themselves or the assignee (api.md, Ownership 3). */
+const mayBeNamed = (actor: Actor): Sql =>
+  actor.kind === 'account' ? sql`true` : sql`found_assigner_id in (${actor.userId}, found_assignee_id)`
