@@ -24,6 +24,7 @@ const OWNERS: Record<string, string[]> = {
   keys: ['api_keys'],
   'limits.ts': ['rate_windows'],
   'idempotency.ts': ['idempotency_keys'],
+  'events.ts': ['events'],
   spaces: ['spaces', 'space_members'],
   tables: ['tables', 'fields'],
   views: ['views'],
