@@ -1,9 +1,11 @@
 /** A resolved query as one parameterised statement. Identifiers come from the field list, values are bound. */
-import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { Tree } from '../views/filter.ts'
-import type { Checked, Sort } from '../views/resolve.ts'
+import type { Checked } from '../views/resolve.ts'
+import type { Sort } from '../views/sort.ts'
 import { ALWAYS, type Context, columnOf, printTree } from './condition.ts'
+import { printOrder } from './order.ts'
 import { printSearch } from './search.ts'
 
 /** Which records. */
@@ -18,8 +20,8 @@ export interface Selection {
 export interface Page extends Selection {
   /** The columns to read; `id` is always read. */
   fields: readonly FieldDef[]
-  /** null: by id, ascending. */
-  sort: Sort | null
+  /** The first key first; none: by id, ascending. */
+  order: readonly Sort[]
   limit: number
   offset: number
 }
@@ -32,7 +34,7 @@ export function printPage(page: Page, context: Context): Sql {
   const { table, fields, limit, offset } = page
   const columns = columnsOf(fields)
   const records = recordsOf(table.id)
-  const order = printOrder(page.sort, context)
+  const order = printOrder(page.order, context)
   const window = sql`where ${printSelection(page, context)} order by ${order} limit ${limit}::bigint offset ${offset}::bigint`
   const version = raw(`/* v${table.version} */`)
   if (offset < DEEP_OFFSET) return sql`select ${version} ${columns} from ${records} r ${window}`
@@ -73,50 +75,4 @@ const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.eve
 function printSelection({ table, where, words }: Selection, context: Context): Sql {
   const parts = [...(isAlways(where) ? [] : [printTree(where, context)]), ...(words.length ? [printSearch(words, table)] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS
-}
-
-/**
- * An empty value is the smallest; ties go by id in the same direction. Spelled as the indexes are made, `(f NULLS FIRST, id)`,
- * which then serve both directions.
- */
-function printOrder(sort: Sort | null, context: Context): Sql {
-  if (!sort) return sql`r.id asc`
-  const [direction, nulls] = sort.isDescending ? [raw('desc'), raw('nulls last')] : [raw('asc'), raw('nulls first')]
-  if (sort.field.key) return sql`r.id ${direction}`
-  return sql`${sortKey(sort.field, context)} ${direction} ${nulls}, r.id ${direction}`
-}
-
-/** What a field is sorted by: contract.md §5, last column of the table. */
-function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {
-  const column = columnOf(field)
-  switch (field.type) {
-    case 'text':
-    case 'email':
-    case 'url':
-    case 'phone':
-      return sql`lower(${column})`
-    case 'long_text':
-      return sql`lower(left(${column}, 200))`
-    case 'checkbox':
-      return sql`coalesce(${column}, false)`
-    case 'select':
-      return byPosition(field)
-    case 'user':
-      return sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column} and u.account_id = ${accountId})`
-    case 'lookup': {
-      const title = field.lookup_table_id === null ? null : lookups.get(field.lookup_table_id)?.titleField
-      // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.
-      if (!title || field.lookup_table_id === null) return sql`null::text`
-      return sql`(select lower(l.${ident(title)}) from ${recordsOf(field.lookup_table_id)} l where l.id = ${column})`
-    }
-    default:
-      return column
-  }
-}
-
-/** While options stand in the order in which they were made, their ids do too, and an index on the column serves. */
-function byPosition(field: FieldDef): Sql {
-  const ids = (field.options ?? []).map(({ id }) => id)
-  const isAscending = ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0))
-  return isAscending ? columnOf(field) : sql`array_position(${ids}::int[], ${columnOf(field)})`
 }

@@ -5,8 +5,9 @@ import type { Scope } from '../scope.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
 import { leavesOf, parseConditions } from '../views/filter.ts'
-import { fieldsOf, resolveSort, resolveTree, type Sort } from '../views/resolve.ts'
+import { fieldsOf, resolveTree } from '../views/resolve.ts'
 import { savedQuery } from '../views/saved.ts'
+import { resolveOrder, type Sort } from '../views/sort.ts'
 import type { Context } from './condition.ts'
 import { type Lookups, lookupsOf, present, type Row } from './present.ts'
 import { isRestricted, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
@@ -22,10 +23,10 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
   return withDefinition(scope, table, async (definition) => {
     const { db, actor } = scope
     const fields = chosenFields(definition, input.fields)
-    const { selection, sort, weekStart } = await planOf(scope, definition, input, viewGone)
-    const lookups = lookupsOf([...fields, ...namedFields(selection, sort)])
+    const { selection, order, weekStart } = await planOf(scope, definition, input, viewGone)
+    const lookups = lookupsOf([...fields, ...namedFields(selection, order)])
     const context = contextOf(scope, weekStart, lookups)
-    const page = printPage({ ...selection, fields, sort, limit: input.limit, offset: input.offset }, context)
+    const page = printPage({ ...selection, fields, order, limit: input.limit, offset: input.offset }, context)
     const [rows, counted] = await Promise.all([
       db.query<Row>(page, 'records-page'),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
@@ -43,7 +44,7 @@ export function count(scope: Scope, table: TableRef, input: RecordsCount): Promi
   return withDefinition(scope, table, async (definition) => {
     const { db } = scope
     const { selection, weekStart } = await planOf(scope, definition, input, () => notFound('View'))
-    const lookups = lookupsOf(namedFields(selection, null))
+    const lookups = lookupsOf(namedFields(selection, []))
     const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, contextOf(scope, weekStart, lookups)))
     return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(selection) }
   })
@@ -53,7 +54,7 @@ export function count(scope: Scope, table: TableRef, input: RecordsCount): Promi
 const viewGone = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
 
 /** What is left unread when a view is queried without append_filters. */
-const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir'] as const
+const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir', 'order'] as const
 
 /** The view's part and the request's own: filters are joined by AND, the request's order wins where it counts at all. */
 async function planOf(scope: Scope, table: TableDef, input: RecordsCount & Partial<RecordsQuery>, viewNotFound: () => AppError) {
@@ -61,16 +62,18 @@ async function planOf(scope: Scope, table: TableDef, input: RecordsCount & Parti
   const words = wordsOf(input.search ?? '')
   if (saved && !input.append_filters) {
     scope.ignored(...IGNORED.filter((name) => input[name] !== undefined))
-    return { selection: { table, where: saved.where, words }, sort: saved.sort, weekStart: saved.weekStart }
+    return { selection: { table, where: saved.where, words }, order: orderOf(saved.sort), weekStart: saved.weekStart }
   }
   const own = resolveTree(parseConditions(input), table)
-  const sort = resolveSort(input.order_by, input.order_dir, table)
+  const order = resolveOrder(input, table)
   return {
     selection: { table, where: saved ? { all: [saved.where, own] } : own, words },
-    sort: sort ?? saved?.sort ?? null,
+    order: order.length ? order : orderOf(saved?.sort ?? null),
     weekStart: saved?.weekStart ?? 'monday',
   } as const
 }
+
+const orderOf = (sort: Sort | null): readonly Sort[] => (sort ? [sort] : [])
 
 async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError) {
   if (viewId === undefined || viewId === 0) return undefined
@@ -90,10 +93,7 @@ function chosenFields(table: TableDef, ids: readonly string[] | null | undefined
   })
 }
 
-const namedFields = ({ where }: Selection, sort: Sort | null): FieldDef[] => [
-  ...leavesOf(where).map(({ field }) => field),
-  ...(sort ? [sort.field] : []),
-]
+const namedFields = ({ where }: Selection, order: readonly Sort[]): FieldDef[] => [...leavesOf(where), ...order].map(({ field }) => field)
 
 const contextOf = ({ actor, now }: Scope, weekStart: Context['moment']['weekStart'], lookups: Lookups): Context => ({
   moment: { now, timeZone: actor.timeZone, weekStart },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit, Offset } from '../schemas.ts'
-import { Filters, Group, OrderBy, OrderDir, Where } from '../views/schema.ts'
+import { Filters, Group, Order, OrderBy, OrderDir, Where } from '../views/schema.ts'
 import type { Row } from './present.ts'
 
 /** Records that one request may make or delete. */
@@ -72,7 +72,7 @@ const throughView = {
   view_id: ViewId,
   append_filters: z.boolean().nullish().meta({
     description:
-      "With view_id: the request's filters, too, and its order_by if it has one. Without this they are ignored, and X-Ignored names them.",
+      "With view_id: the request's filters, too, and its order if it has one. Without this they are ignored, and X-Ignored names them.",
   }),
 }
 
@@ -81,6 +81,7 @@ export const RecordsQuery = TablePath.extend({
   ...narrowing,
   order_by: OrderBy,
   order_dir: OrderDir,
+  order: Order,
   fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields that rows shall have beside `id`; none means all.' }),
   limit: limit(100, 1_000),
   offset: Offset,

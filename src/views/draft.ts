@@ -3,7 +3,8 @@ import { AppError, badInputs, type Issue } from '../errors.ts'
 import type { TableDef } from '../tables/fields.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
 import { type Filter, parseFilters, precedence } from './filter.ts'
-import { directionOf, resolveSort, resolveTree } from './resolve.ts'
+import { resolveTree } from './resolve.ts'
+import { directionOf, resolveSort } from './sort.ts'
 
 /** The part of a view that depends on the fields of its table. */
 export interface Draft {

@@ -35,11 +35,6 @@ export interface Checked {
   operand: Operand
 }
 
-export interface Sort {
-  field: FieldDef
-  isDescending: boolean
-}
-
 /**
  * Checks every condition of the tree.
  * @throws AppError 400 naming each unknown column, each compare that the type does not have, and each value of the wrong type
@@ -157,29 +152,5 @@ function hasPart(title: string, compare: Compare, part: string): boolean {
   return compare === 'ends_with' ? whole.endsWith(wanted) : whole.includes(wanted)
 }
 
-/**
- * Checks a sort; null for none.
- * @throws AppError 400 for an unknown field, one that cannot be sorted by, or another direction than A and D
- */
-export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef): Sort | null {
-  const issues: Issue[] = []
-  const direction = directionOf(orderDir)
-  if (direction === undefined) issues.push({ path: ['order_dir'], message: "must be 'A' or 'D'" })
-  const field = typeof orderBy === 'string' ? fieldsOf(table).get(orderBy) : undefined
-  if (orderBy !== undefined && orderBy !== null) {
-    if (typeof orderBy !== 'string') issues.push({ path: ['order_by'], message: 'must be the id of a field' })
-    else if (!field) issues.push({ path: ['order_by'], message: `'${shortened(orderBy)}' is not a field of this table` })
-    else if (!RULES[field.type].sortsBy) issues.push({ path: ['order_by'], message: `a ${field.type} field cannot be sorted by` })
-  }
-  if (issues.length) throw badInputs(issues)
-  return field ? { field, isDescending: direction === 'D' } : null
-}
-
-/** 'A' or 'D' of either case; null for none, undefined for what is neither. */
-export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
-  if (orderDir === undefined || orderDir === null) return null
-  const direction = typeof orderDir === 'string' ? orderDir.toUpperCase() : undefined
-  return direction === 'A' || direction === 'D' ? direction : undefined
-}
-
-const shortened = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text)
+/** Names from a request, as messages quote them. */
+export const shortened = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text)

@@ -4,8 +4,9 @@ import type { TableDef } from '../tables/fields.ts'
 import type { WeekStart } from '../time.ts'
 import type { ViewConfig, ViewType } from './config.ts'
 import { type Filter, precedence, type Tree } from './filter.ts'
-import { type Checked, resolveSort, resolveTree, type Sort } from './resolve.ts'
+import { type Checked, resolveTree } from './resolve.ts'
 import type { View } from './schema.ts'
+import { resolveSort, type Sort } from './sort.ts'
 
 export interface ViewRow {
   id: number

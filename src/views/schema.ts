@@ -4,6 +4,7 @@ import { TablePath } from '../tables/schema.ts'
 import { COMPARES } from './compares.ts'
 import { VIEW_TYPES } from './config.ts'
 import { MAX_FILTERS } from './filter.ts'
+import { MAX_SORTS } from './sort.ts'
 
 const connector = z.enum(['AND', 'OR'])
 
@@ -78,6 +79,24 @@ export const Group = judgedByParser<GroupInput>({
 })
 export const OrderBy = judgedByParser<string>({ type: 'string', description: 'The id of a field.', example: 'amount' })
 export const OrderDir = judgedByParser<'A' | 'D' | 'a' | 'd'>({ type: 'string', enum: ['A', 'D'], description: 'Ascending or descending.' })
+export interface SortInput {
+  field: string
+  dir?: 'A' | 'D' | 'a' | 'd' | null
+}
+export const Order = judgedByParser<SortInput[]>({
+  type: 'array',
+  maxItems: MAX_SORTS,
+  items: {
+    type: 'object',
+    required: ['field'],
+    properties: {
+      field: { type: 'string', description: 'The id of a field.' },
+      dir: { type: 'string', enum: ['A', 'D'], default: 'A', description: 'Ascending or descending.' },
+    },
+  },
+  description: 'Several keys, instead of order_by and order_dir. Ties of the last go by id in its direction.',
+  example: [{ field: 'stage' }, { field: 'amount', dir: 'D' }],
+})
 const Config = judgedByParser<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,

@@ -1,0 +1,92 @@
+/** What records are sorted by: one field with `order_by` and `order_dir`, or up to three with `order` (contract.md §5, §7). */
+import { badInputs, type Issue } from '../errors.ts'
+import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { RULES } from './compares.ts'
+import type { Path } from './filter.ts'
+import { fieldsOf, shortened } from './resolve.ts'
+
+export interface Sort {
+  field: FieldDef
+  isDescending: boolean
+}
+
+/** Keys that one order may have. */
+export const MAX_SORTS = 3
+
+export interface WireOrder {
+  order_by?: unknown
+  order_dir?: unknown
+  /** `[{field, dir}]`, the first key first. */
+  order?: unknown
+}
+
+/**
+ * Checks the order of a request, in either form; empty for none.
+ * @throws AppError 400 naming both forms at once, too many keys, and each key that is unknown, doubled or cannot be sorted by
+ */
+export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: TableDef): readonly Sort[] {
+  if (!isGiven(order)) {
+    const sort = resolveSort(order_by, order_dir, table)
+    return sort ? [sort] : []
+  }
+  const issues: Issue[] = []
+  for (const [key, sent] of Object.entries({ order_by, order_dir }))
+    if (isGiven(sent)) issues.push({ path: [key], message: 'says in another way what order says: send one of them' })
+  const sorts = readOrder(order, table, issues)
+  if (issues.length) throw badInputs(issues)
+  return sorts
+}
+
+function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
+  const refuse = (path: Path, message: string): [] => {
+    issues.push({ path: ['order', ...path], message })
+    return []
+  }
+  if (!Array.isArray(order)) return refuse([], 'must be an array of {field, dir}')
+  if (order.length > MAX_SORTS) return refuse([], `must have at most ${MAX_SORTS} keys`)
+  const seen = new Set<unknown>()
+  return order.flatMap((key: unknown, index) => {
+    if (typeof key !== 'object' || key === null || Array.isArray(key)) return refuse([index], 'must be {field, dir}')
+    const { field: name, dir, ...others } = key as Record<string, unknown>
+    for (const other of Object.keys(others)) refuse([index, other], 'is not a known key')
+    const direction = directionOf(dir)
+    if (direction === undefined) refuse([index, 'dir'], NO_DIRECTION)
+    const field = sortable(name, table)
+    if (typeof field === 'string') return refuse([index, 'field'], field)
+    if (seen.has(name)) return refuse([index, 'field'], 'is a key already')
+    seen.add(name)
+    return { field, isDescending: direction === 'D' }
+  })
+}
+
+/**
+ * Checks a sort by one field; null for none.
+ * @throws AppError 400 for an unknown field, one that cannot be sorted by, or another direction than A and D
+ */
+export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef): Sort | null {
+  const issues: Issue[] = []
+  const direction = directionOf(orderDir)
+  if (direction === undefined) issues.push({ path: ['order_dir'], message: NO_DIRECTION })
+  const field = isGiven(orderBy) ? sortable(orderBy, table) : null
+  if (typeof field === 'string') issues.push({ path: ['order_by'], message: field })
+  if (issues.length) throw badInputs(issues)
+  return field && typeof field !== 'string' ? { field, isDescending: direction === 'D' } : null
+}
+
+/** The field that is named, or what is wrong with the name. */
+function sortable(name: unknown, table: TableDef): FieldDef | string {
+  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
+  const field = fieldsOf(table).get(name)
+  if (!field) return `'${shortened(name)}' is not a field of this table`
+  return RULES[field.type].sortsBy ? field : `a ${field.type} field cannot be sorted by`
+}
+
+/** 'A' or 'D' of either case; null for none, undefined for what is neither. */
+export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
+  if (!isGiven(orderDir)) return null
+  const direction = typeof orderDir === 'string' ? orderDir.toUpperCase() : undefined
+  return direction === 'A' || direction === 'D' ? direction : undefined
+}
+
+const NO_DIRECTION = "must be 'A' or 'D'"
+const isGiven = (input: unknown) => input !== undefined && input !== null
