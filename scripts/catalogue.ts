@@ -14,6 +14,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index email_signatures_one_default_per_user /,
   /^index tasks_due_reminders_idx /,
   /^index notifications_waiting_idx /,
+  /^index field_conversions_one_per_table /,
 ]
 
 /**
