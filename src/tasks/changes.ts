@@ -7,7 +7,7 @@ import { formatInstant } from '../time.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
-import { changeDue, dueIssues, reminderAt } from './reminder.ts'
+import { changeDue, dueIssues, isPast, reminderAt } from './reminder.ts'
 import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
 import { assigned, marked } from './sentences.ts'
 import { answer } from './service.ts'
@@ -39,6 +39,8 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
     const next = { ...due, title, details, assignee_user_id: assigneeId }
     // What changes nothing makes nobody's If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
+    const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
+      (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
     const [row] = await db.query<StoredTask>(sql`
       with changed as (
         update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId},
@@ -46,9 +48,8 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
           reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
           reminder_at = ${reminder}::timestamp,
           -- Another due date or reminder is a reminder that has not been sent yet.
-          reminder_sent_at = case when (due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
-              (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)
-            then reminder_sent_at end,
+          reminder_sent_at = case when ${keepsReminder} then reminder_sent_at end,
+          reminder_missed = case when ${keepsReminder} then reminder_missed else ${isPast(reminder, now)} end,
           updated_at = ${formatInstant(now)}::timestamp, version = version + 1
         where id = ${task_id} returning *
       ),
@@ -80,7 +81,9 @@ export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRo
   const completion =
     status === 'done'
       ? sql`completed_at = ${at}, completed_by_user_id = ${actor.userId}`
-      : sql`completed_at = null, completed_by_user_id = null`
+      : // A reminder whose time went by while the task was done is not sent late.
+        sql`completed_at = null, completed_by_user_id = null,
+          reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
   const [found] = await db.query<{ exists: boolean; changed: boolean }>(
     sql`with changed as (
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1

@@ -7,7 +7,7 @@ import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
-import { reminderAt } from './reminder.ts'
+import { isPast, reminderAt } from './reminder.ts'
 import type { NewTask, Task } from './schema.ts'
 import { assigned } from './sentences.ts'
 import { answer } from './service.ts'
@@ -33,6 +33,7 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
   const isAssigned = assignee.id !== null || assignee.email !== null
   const hasAssigner = assigner.id !== null || assigner.email !== null
   const { title, details = null, due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
+  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
   const at = sql`${formatInstant(now)}::timestamp`
   const spaceId = place?.space_id ?? null
 
@@ -44,11 +45,11 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
     ),
     new_task as (
       insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
-        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, created_at, updated_at)
+        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed, created_at, updated_at)
       select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
         ${spaceId}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
         ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
-        ${reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })}::timestamp, ${at}, ${at}
+        ${reminder}::timestamp, ${isPast(reminder, now)}, ${at}, ${at}
       from people, live
       where found_assignee_id is not null and (not ${hasAssigner} or found_assigner_id is not null and ${mayBeNamed(actor)})
       returning *

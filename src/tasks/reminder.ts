@@ -40,6 +40,9 @@ export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_
   return formatInstant(new Date(instant(due_date, due_time).getTime() - reminder_offset_mins * 60_000))
 }
 
+/** Whether a reminder lies before the moment at which it is set, and so is not sent. @param reminder `YYYY-MM-DD HH:MM:SS`, UTC, or none */
+export const isPast = (reminder: string | null, now: Date): boolean => reminder !== null && reminder < formatInstant(now)
+
 /**
  * What results from a change. What the change makes impossible without naming it is dropped: no date, no time and no reminder;
  * no time, no offset; a time, no reminder of date-only tasks. What it names stays, for `dueIssues` to refuse.
