@@ -32,7 +32,7 @@ const OWNERS: Record<string, string[]> = {
   'stored-files.ts': ['stored_files'],
   notifications: ['notifications'],
   comments: ['record_comments', 'subscriptions'],
-  tasks: ['tasks', 'task_subscribers', 'task_comments'],
+  tasks: ['tasks', 'task_subscribers', 'task_comments', 'deleted_tasks'],
   email: [
     'smtp_integrations',
     'email_signatures',
