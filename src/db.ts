@@ -32,6 +32,11 @@ export interface Database {
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   /** Whether a transaction is under way here. */
   inTransaction(): boolean
+  /**
+   * Calls back when a statement whose text holds the marker has taken effect: after it, or after the transaction that it is part of.
+   * There is one watcher.
+   */
+  watch(marker: string, committed: () => void): void
   /** Prisma for plain rows: the transaction under way, or else the client on the pool. */
   readonly prisma: Tx
   /** A connection of its own, for LISTEN, COPY and concurrent index builds. The caller ends it. */
@@ -42,6 +47,8 @@ export interface Database {
 interface Underway {
   client?: pg.PoolClient
   tx?: Tx
+  /** Whether a statement that is watched for was part of it. */
+  hasWatched?: boolean
 }
 
 const underway = new AsyncLocalStorage<Underway>()
@@ -67,8 +74,19 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
   const prepared = new PreparedNames()
+  let watched: { marker: string; committed: () => void } | undefined
 
-  async function run({ text, values }: Sql, label?: string): Promise<pg.QueryResult> {
+  async function run(statement: Sql, label?: string): Promise<pg.QueryResult> {
+    const result = await send(statement, label)
+    if (watched && statement.text.includes(watched.marker)) {
+      const transaction = underway.getStore()
+      if (transaction?.tx) transaction.hasWatched = true
+      else watched.committed()
+    }
+    return result
+  }
+
+  async function send({ text, values }: Sql, label?: string): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client ?? pool
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     if (!name) return client.query({ text, values })
@@ -96,8 +114,15 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
           .finally(() => {
             delete store.client
             delete store.tx
+          })
+          .then((result) => {
+            if (store.hasWatched) watched?.committed()
+            return result
           }),
       )
+    },
+    watch: (marker, committed) => {
+      watched = { marker, committed }
     },
     inTransaction: () => underway.getStore()?.tx !== undefined,
     get prisma() {

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { queues } from './background.ts'
 import { openDatabase } from './db.ts'
 import { openEmbeddedPostgres } from './embedded-postgres.ts'
+import { announceEvents } from './events.ts'
 import { openJobs } from './jobs.ts'
 import { createLimits } from './limits.ts'
 import { openMailer } from './mailer.ts'
@@ -40,6 +41,8 @@ export async function openDeps(settings: Settings, { log, publicUrl, isWorker, f
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const db = openDatabase(connection)
     closers.push(() => db.close())
+    const announcer = announceEvents(db, log)
+    closers.push(() => announcer.close())
     const mailer = openMailer(settings, fallbackSmtpUrl)
     closers.push(() => mailer.close())
     const jobs = await openJobs(connection, db, isWorker, (error) => log.error({ err: error }, 'job queue'))

@@ -1,5 +1,6 @@
 /** Clears what plumbing keeps for a while only. */
 import { z } from 'zod'
+import { forgetEvents } from './events.ts'
 import { forgetAnswers } from './idempotency.ts'
 import { defineQueue } from './jobs.ts'
 import { forgetWindows } from './limits.ts'
@@ -13,6 +14,7 @@ export const upkeepWorks: Work[] = [
     async ({ db, now }) => {
       await forgetWindows(db, now)
       await forgetAnswers(db, now)
+      await forgetEvents(db, now)
     },
     { concurrency: 1, cron: '*/10 * * * *' },
   ),

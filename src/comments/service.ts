@@ -2,7 +2,8 @@
 import type { Actor } from '../access.ts'
 import { recordsOf, type Sql, sql } from '../db.ts'
 import { badInputs, notFound } from '../errors.ts'
-import { actingUserId, type Notice, notifying } from '../notifications/notify.ts'
+import { emitting } from '../events.ts'
+import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { isMember } from '../spaces/membership.ts'
 import { dropFiles, type FileEntry, findFiles, holdFiles } from '../stored-files.ts'
@@ -11,6 +12,7 @@ import type { RecordRef, TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
 import { authorOf } from './authorship.ts'
 import { withoutBlindCopies } from './emails.ts'
+import { commentEvents } from './events.ts'
 import { mentionedIds } from './mentions.ts'
 import type { CommentRow } from './procedure.ts'
 import { commentColumns, listComments } from './queries.ts'
@@ -53,7 +55,11 @@ export async function create(scope: Scope, table: TableRef, record: RecordRef, i
         from live returning *
       ),
       ${tellMentioned(mentioned(table.name, content, actor), actor, now)},
-      told as (${notifying(others, commented(table.name, content, actor), actor, now)})
+      told as (${notifying(others, commented(table.name, content, actor), actor, now)}),
+      emitted as (${emitting(
+        [commentEvents('comment.created', sql`added`), notificationEvents(sql`told_mentioned`), notificationEvents(sql`told`)],
+        now,
+      )})
       select ${commentColumns} from added`)
   const [row] = attachments.length ? await transaction(() => held(scope, attachments, write)) : await write()
   if (!row) throw notFound('Record')
@@ -118,7 +124,8 @@ export async function update(scope: Scope, table: TableRef, comment: CommentRow,
         update record_comments set content = ${content}, updated_at = ${formatInstant(now)}::timestamp
         where id = ${comment.comment_id} returning *
       ),
-      ${tellMentioned(mentioned(table.name, content, actor), actor, now)}
+      ${tellMentioned(mentioned(table.name, content, actor), actor, now)},
+      emitted as (${emitting([commentEvents('comment.updated', sql`changed`), notificationEvents(sql`told_mentioned`)], now)})
       select ${commentColumns} from changed`)
     return row as RecordComment
   })
@@ -128,7 +135,9 @@ export async function update(scope: Scope, table: TableRef, comment: CommentRow,
 export async function remove({ db, now, transaction }: Scope, { comment_id }: CommentRow): Promise<void> {
   await transaction(async () => {
     const [gone] = await db.query<{ attachments: FileEntry[] }>(
-      sql`delete from record_comments where id = ${comment_id} returning attachments`,
+      sql`with gone as (delete from record_comments where id = ${comment_id} returning *),
+        emitted as (${emitting([commentEvents('comment.deleted', sql`gone`)], now)})
+        select attachments from gone`,
     )
     if (!gone) throw notFound('Comment')
     await dropFiles(

@@ -148,7 +148,7 @@ async function settle(scope: Scope, { comment_id }: OutboundMail, outcome: Outco
     const waits = recipients.some(({ status }) => status === 'queued')
     const metadata = { ...changed(mail.metadata, recipients, now), ...('content' in outcome && told(outcome.content)) }
     const content = 'content' in outcome && metadata.status !== 'queued' ? outcome.content.html : undefined
-    await patchEmail(db, comment_id, { from: EmailStatus.options, metadata, ...(content !== undefined && { content }) })
+    await patchEmail(db, comment_id, { from: EmailStatus.options, metadata, ...(content !== undefined && { content }) }, now)
     // Only an attempt with a known end gives the mail free for another.
     await db.execute(sql`
       update outbound_emails set attempts = attempts + 1, attempted_at = case when ${waits} then null else attempted_at end

@@ -166,7 +166,7 @@ async function report(scope: Scope, thread: Thread, { recipients: reported }: De
   const metadata: Partial<OutgoingMetadata> = { recipients, error }
   const isReachable = recipients.some(({ status }) => status === 'sent' || status === 'queued' || status === 'unknown')
   if (!isReachable) Object.assign(metadata, { status: 'bounced', bouncedAt: formatInstant(now) })
-  await patchEmail(db, thread.comment_id, { from: ['sent', 'read'], metadata })
+  await patchEmail(db, thread.comment_id, { from: ['sent', 'read'], metadata }, now)
 }
 
 function bounced(recipient: RecipientState, failed: DeliveryReport['recipients'], count: number): RecipientState {

@@ -26,7 +26,8 @@ const MAX_OPENS_PER_MAIL = 500
  */
 export async function noteHit({ db, clock }: Pick<Deps, 'db' | 'clock'>, hit: Hit): Promise<void> {
   if (!/^[\w-]{20,100}$/.test(hit.token)) return
-  const at = formatInstant(clock())
+  const now = clock()
+  const at = formatInstant(now)
   const userAgent = hit.userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
   const [mail] = await db.query<{ comment_id: number; is_off: boolean }>(
     sql`
@@ -43,7 +44,7 @@ export async function noteHit({ db, clock }: Pick<Deps, 'db' | 'clock'>, hit: Hi
     'email:hit',
   )
   if (mail && !mail.is_off && !hit.isHead)
-    await patchEmail(db, mail.comment_id, { from: ['sent'], metadata: { status: 'read', readAt: at } })
+    await patchEmail(db, mail.comment_id, { from: ['sent'], metadata: { status: 'read', readAt: at } }, now)
 }
 
 // Mail services that fetch images for their users, when the mail is opened or, in part, when it arrives.

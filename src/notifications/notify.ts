@@ -28,7 +28,8 @@ export const actingUserId = ({ kind, userId }: Actor): number | null => (kind ==
 export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 'account' ? `API: ${keyName}` : name)
 
 /**
- * The statement that writes one notification a recipient. It stands alone, or as a CTE beside the change itself.
+ * The statement that writes one notification a recipient, as a CTE beside the change itself. What it returns goes to
+ * `notificationEvents`, so that those who are told hear of it at once.
  * @param recipients selects user_id, account_id, space_id, table_id, record_id, task_id; one row a person
  */
 export function notifying(recipients: Sql, { event_type, message, summary }: Notice, actor: Actor, now: Date): Sql {
@@ -36,8 +37,13 @@ export function notifying(recipients: Sql, { event_type, message, summary }: Not
     (user_id, actor_user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
     select r.user_id, ${actingUserId(actor)}::int, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id,
       ${event_type}, ${message}, ${summary}, ${PLACE}, ${formatInstant(now)}::timestamp
-    from (${recipients}) r`
+    from (${recipients}) r
+    returning user_id, account_id, space_id, table_id, record_id, task_id`
 }
+
+/** For `emitting`: the events that tell the recipients. @param notified what `notifying` returns */
+export const notificationEvents = (notified: Sql): Sql =>
+  sql`select 'notification', account_id, space_id, table_id, record_id, task_id, null::int, array[user_id] from ${notified}`
 
 /** Where a frontend shows it; a path, because its address is not ours to know. */
 const PLACE = sql`case when r.task_id is not null then '/task/' || r.task_id else '/table/' || r.table_id || '/record/' || r.record_id end`

@@ -1,9 +1,11 @@
 /** Changing a task, and marking it done or not. */
 import { sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
-import { notifying } from '../notifications/notify.ts'
+import { emitting } from '../events.ts'
+import { notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
+import { taskEvents } from './events.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
@@ -60,7 +62,8 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
         assigned({ title, ...due }, actor),
         actor,
         now,
-      )})
+      )}),
+      emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
       select ${taskColumns(sql`k`)}, k.version from changed k`)
     return answer(scope, row as StoredTask)
   })
@@ -89,7 +92,8 @@ export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRo
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
         where id = ${task_id} and status <> ${status} returning *
       ),
-      notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)})
+      notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)}),
+      emitted as (${emitting([taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`), notificationEvents(sql`notified`)], now)})
       select exists (select 1 from tasks where id = ${task_id}) as exists, exists (select 1 from changed) as changed`,
     'tasks:mark',
   )

@@ -4,9 +4,11 @@ import { authorOf } from '../comments/authorship.ts'
 import { mentionedIds } from '../comments/mentions.ts'
 import { type Sql, sql } from '../db.ts'
 import { notFound } from '../errors.ts'
-import { actingUserId, type Notice, notifying } from '../notifications/notify.ts'
+import { emitting } from '../events.ts'
+import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
+import { commentEvents } from './events.ts'
 import { reachable } from './people.ts'
 import type { CommentRow, TaskRow } from './procedure.ts'
 import { commentColumns, listComments, type Page } from './queries.ts'
@@ -36,7 +38,11 @@ export async function create({ db, actor, now }: Scope, task: TaskRow, { content
         from live returning *
       ),
       ${tellMentioned(mentioned(task.title, content, actor), actor, now)},
-      told as (${notifying(others, commented(task.title, content, actor), actor, now)})
+      told as (${notifying(others, commented(task.title, content, actor), actor, now)}),
+      emitted as (${emitting(
+        [commentEvents('comment.created', sql`added`, sql`live`), notificationEvents(sql`told_mentioned`), notificationEvents(sql`told`)],
+        now,
+      )})
       select ${commentColumns} from added`,
     'tasks:comment',
   )
@@ -63,15 +69,19 @@ export async function update(
       changed as (
         update task_comments set content = ${content}, updated_at = ${formatInstant(now)}::timestamp where id = ${comment.comment_id} returning *
       ),
-      ${tellMentioned(mentioned(comment.title, content, actor), actor, now)}
+      ${tellMentioned(mentioned(comment.title, content, actor), actor, now)},
+      emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`live`), notificationEvents(sql`told_mentioned`)], now)})
       select ${commentColumns} from changed`)
     return row as TaskComment
   })
 }
 
 /** Deletes a comment. @throws AppError 404 when another call was first */
-export async function remove({ db }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
-  if (!(await db.execute(sql`delete from task_comments where id = ${comment_id} and task_id = ${task_id}`))) throw notFound('Comment')
+export async function remove({ db, now }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
+  const removed = await db.execute(sql`
+    with gone as (delete from task_comments where id = ${comment_id} and task_id = ${task_id} returning id)
+    ${emitting([commentEvents('comment.deleted', sql`gone`, sql`(select * from tasks where id = ${task_id})`)], now)}`)
+  if (!removed) throw notFound('Comment')
 }
 
 /** Selects those of the ids that are valid mentions: members of the space, or people who share one with the writer. */

@@ -2,9 +2,11 @@
 import type { Actor } from '../access.ts'
 import { recordsOf, type Sql, sql } from '../db.ts'
 import { badInput, notFound } from '../errors.ts'
-import { actingUserId, notifying } from '../notifications/notify.ts'
+import { emitting } from '../events.ts'
+import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
+import { taskEvents } from './events.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminder.ts'
@@ -65,7 +67,8 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
       assigned(input, actor),
       actor,
       now,
-    )})
+    )}),
+    emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
     select people.*, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
     from people left join new_task k on true`,
     'tasks:create',

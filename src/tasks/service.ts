@@ -1,10 +1,12 @@
 import { sql } from '../db.ts'
 import { notFound } from '../errors.ts'
+import { emitting } from '../events.ts'
 import { countDueTasks } from '../notifications/queries.ts'
 import { withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import type { Dependent } from '../tables/dependents.ts'
 import { titleField } from '../tables/fields.ts'
+import { deletionEvents } from './events.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getTask, listOfUser, listOnRecord, type Page } from './queries.ts'
 import type { BadgeCount, RecordPath, RecordTaskQuery, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
@@ -47,16 +49,23 @@ export async function badgeCount({ db, actor, now }: Scope): Promise<BadgeCount>
 }
 
 /** Deletes the task with its comments and subscribers. @throws AppError 404 when another call was first */
-export async function remove({ db }: Scope, { task_id }: TaskRow): Promise<void> {
-  if (!(await db.execute(sql`delete from tasks where id = ${task_id}`))) throw notFound('Task')
+export async function remove({ db, now }: Scope, { task_id }: TaskRow): Promise<void> {
+  const removed = await db.execute(
+    sql`with gone as (delete from tasks where id = ${task_id} returning *) ${emitting([deletionEvents(sql`gone`)], now)}`,
+  )
+  if (!removed) throw notFound('Task')
 }
 
 /** Tasks go with their records, in the transaction that deletes these. */
 export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
 
-/** @param recordIds null is every record of the table */
-async function removeOfRecords({ db }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
-  await db.execute(
-    sql`delete from tasks where table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`,
-  )
+/** @param recordIds null is every record of the table: it has been out of reach for days, so nobody is told */
+async function removeOfRecords({ db, now }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
+  if (recordIds === null) {
+    await db.execute(sql`delete from tasks where table_id = ${tableId}`)
+    return
+  }
+  await db.execute(sql`
+    with gone as (delete from tasks where table_id = ${tableId} and record_id = any(${recordIds}::int[]) returning *)
+    ${emitting([deletionEvents(sql`gone`)], now)}`)
 }

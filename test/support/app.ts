@@ -12,6 +12,7 @@ import { startSession } from '../../src/auth/sessions.ts'
 import { works } from '../../src/background.ts'
 import { type Client, createClient } from '../../src/client.ts'
 import { openDatabase } from '../../src/db.ts'
+import { announceEvents } from '../../src/events.ts'
 import { openJobs } from '../../src/jobs.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
 import { insertKey } from '../../src/keys/service.ts'
@@ -66,6 +67,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   })
   const log = pino({ level: settings.logLevel })
   const db = openDatabase(database.connection)
+  const announcer = announceEvents(db, log as unknown as Deps['log'])
   const jobs = await openJobs(database.connection, db, worker, (error) => log.error({ err: error }))
   const letters: Letter[] = []
   let now: Date | null = null
@@ -88,6 +90,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   afterAll(async () => {
     await jobs.stop()
     await server.close()
+    await announcer.close()
     await db.close()
     await rm(dataDir, { recursive: true, force: true })
   })

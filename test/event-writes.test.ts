@@ -1,0 +1,172 @@
+/** Which changes are told of. Who hears of them, and how, is in events.test.ts. */
+import { describe, expect, it } from 'vitest'
+import { insertSent, patchEmail } from '../src/comments/emails.ts'
+import { sql } from '../src/db.ts'
+import { forgetEvents } from '../src/events.ts'
+import { userScope } from '../src/scope.ts'
+import { type TestAccount, testApp } from './support/app.ts'
+import { taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord } = taskSupport(app)
+
+interface Written {
+  type: string
+  space_id: number | null
+  table_id: number | null
+  record_id: number | null
+  task_id: number | null
+  comment_id: number | null
+  audience: number[] | null
+}
+
+/** What was written since the last time that this was asked for the account. */
+async function written({ id }: Pick<TestAccount, 'id'>): Promise<Written[]> {
+  const rows = await app.db.query<Written & { id: number }>(sql`
+    select id, type, space_id, table_id, record_id, task_id, comment_id, audience from events
+    where account_id = ${id} and id > ${seen.get(id) ?? 0} order by id`)
+  seen.set(id, rows.at(-1)?.id ?? seen.get(id) ?? 0)
+  return rows.map(({ id: _, ...row }) => row)
+}
+const seen = new Map<number, number>()
+
+describe('of a task on a record', () => {
+  it('every change is told, with what people are notified of', async () => {
+    const { account, table, record, path, space, member, viewer, keys } = await onRecord()
+    const as = app.as(keys.account)
+    const place = { space_id: space, table_id: table, record_id: record, comment_id: null, audience: null }
+
+    const { body: task } = await as.post(`${path}/create`, { title: 'Call back', assignee_user_id: member.id })
+    const ofTask = { ...place, task_id: task.id }
+    expect(await written(account)).toEqual([
+      { ...ofTask, type: 'task.created' },
+      { ...ofTask, type: 'notification', audience: [member.id] },
+    ])
+
+    await as.post(`/api/task/${task.id}/update`, { assignee_user_id: viewer.id })
+    expect(await written(account)).toEqual([
+      { ...ofTask, type: 'task.updated' },
+      { ...ofTask, type: 'notification', audience: [viewer.id] },
+    ])
+    await as.post(`/api/task/${task.id}/update`, { assignee_user_id: viewer.id })
+    expect(await written(account)).toEqual([])
+
+    await app.as(viewer).post(`/api/task/${task.id}/markDone`)
+    await app.as(viewer).post(`/api/task/${task.id}/markDone`)
+    await app.as(viewer).post(`/api/task/${task.id}/markUndone`)
+    const told = { ...ofTask, type: 'notification', audience: [member.id] }
+    expect(await written(account)).toEqual([{ ...ofTask, type: 'task.done' }, told, { ...ofTask, type: 'task.undone' }, told])
+
+    const { body: comment } = await app.as(viewer).post(`/api/task/${task.id}/comments/create`, { content: `@{${member.id}:Max}, look` })
+    await app.as(viewer).post(`/api/task/${task.id}/comment/${comment.id}/update`, { content: 'Never mind' })
+    await app.as(viewer).post(`/api/task/${task.id}/comment/${comment.id}/delete`)
+    const ofComment = { ...ofTask, comment_id: comment.id }
+    expect(await written(account)).toEqual([
+      { ...ofComment, type: 'comment.created' },
+      told,
+      { ...ofComment, type: 'comment.updated' },
+      { ...ofComment, type: 'comment.deleted' },
+    ])
+
+    await as.post(`/api/task/${task.id}/delete`)
+    expect(await written(account)).toEqual([{ ...ofTask, type: 'task.deleted' }])
+    expect((await as.post(`/api/task/${task.id}/delete`)).status).toBe(404)
+    expect(await written(account)).toEqual([])
+  })
+
+  it('what is refused is not told', async () => {
+    const { account, path, keys, outsider } = await onRecord()
+    await app.as(keys.account).post(`${path}/create`, { title: '' })
+    await app.as(keys.account).post(`${path}/create`, { title: 'Call', assignee_user_id: outsider.id })
+    expect(await written(account)).toEqual([])
+  })
+
+  it('its deletion with the record is told, one by one', async () => {
+    const { account, table, record, other, create, keys } = await onRecord()
+    const ids = []
+    for (const title of ['One', 'Two']) ids.push((await create(keys.account, { title })).body.id)
+    await written(account)
+    await app.as(keys.account).post(`/api/table/${table}/records/delete_batch`, { record_ids: [record, other] })
+    const told = await written(account)
+    expect(told.map(({ type, task_id, record_id }) => [type, task_id, record_id]).sort()).toEqual(
+      ids.map((id) => ['task.deleted', id, record]).sort(),
+    )
+  })
+})
+
+describe('of a standalone task', () => {
+  it('the deletion names who could read it', async () => {
+    const { account, member, viewer, admin } = await onRecord()
+    const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
+    await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: `@{${admin.id}:Ada}` })
+    await written(account)
+    await app.as(member).post(`/api/task/${task.id}/delete`)
+    const [told] = await written(account)
+    expect(told).toMatchObject({ type: 'task.deleted', task_id: task.id, space_id: null, table_id: null, record_id: null })
+    expect([...new Set(told?.audience)].sort()).toEqual([member.id, viewer.id, admin.id].sort())
+  })
+})
+
+describe('of a record', () => {
+  it('its comments are told', async () => {
+    const { account, table, record, space, member, admin } = await onRecord()
+    const path = `/api/table/${table}/record/${record}`
+    await app.as(admin).post(`/api/subscriptions/${table}/${record}/subscribe`)
+    const { body: comment } = await app.as(member).post(`${path}/comments/create`, { content: 'Look at this' })
+    await app.as(member).post(`${path}/comment/${comment.id}/update`, { content: `Look, @{${admin.id}:Ada}` })
+    await app.as(member).post(`${path}/comment/${comment.id}/delete`)
+    const place = { space_id: space, table_id: table, record_id: record, task_id: null, comment_id: null, audience: null }
+    const ofComment = { ...place, comment_id: comment.id }
+    const told = { ...place, type: 'notification', audience: [admin.id] }
+    expect(await written(account)).toEqual([
+      { ...ofComment, type: 'comment.created' },
+      told,
+      { ...ofComment, type: 'comment.updated' },
+      told,
+      { ...ofComment, type: 'comment.deleted' },
+    ])
+  })
+
+  it('a mail is told as a comment, and then each change of its status', async () => {
+    const { account, table, record, space, member } = await onRecord()
+    const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
+    const { actor, now } = userScope(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+    const metadata = { status: 'queued' }
+    const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata }, actor, now)) ?? 0
+    const patch = (from: string[], change: object) => patchEmail(app.db, id, { from, metadata: change }, now)
+    expect(await patch(['queued'], { status: 'sent' })).toBe(true)
+    expect(await patch(['queued'], { status: 'dropped' })).toBe(false)
+    expect(await patch(['sent'], { error: null })).toBe(true)
+    expect((await written(account)).map(({ type, comment_id, task_id, table_id }) => [type, comment_id, task_id, table_id])).toEqual([
+      ['comment.created', id, null, table],
+      ['email.status', id, null, table],
+    ])
+  })
+})
+
+describe('events', () => {
+  it('are undone with the change that they tell of', async () => {
+    const { account, table, record, member } = await onRecord()
+    const place = { account_id: account.id, space_id: account.space, table_id: table, record_id: record }
+    const scope = userScope(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+    const change = scope.transaction(async () => {
+      await insertSent(app.db, { ...place, content: '', attachments: [], metadata: {} }, scope.actor, scope.now)
+      expect(await written(account)).toHaveLength(1)
+      throw new Error('undone')
+    })
+    await expect(change).rejects.toThrow('undone')
+    seen.clear()
+    expect(await written(account)).toEqual([])
+  })
+
+  it('are kept for a day, and the newest one longer', async () => {
+    const { account, create, member } = await onRecord()
+    for (const title of ['One', 'Two', 'Three']) await create(member, { title })
+    const told = await app.db.query<{ id: number }>(sql`select id from events where account_id = ${account.id} order by id`)
+    await app.db.execute(sql`update events set at = at - interval '25 hours' where id <= ${told[1]?.id ?? 0}`)
+    await forgetEvents(app.db, new Date())
+    expect(await app.db.query(sql`select id from events where account_id = ${account.id}`)).toEqual([told[2]])
+    await forgetEvents(app.db, new Date(Date.now() + 48 * 3_600_000))
+    expect(await app.db.query(sql`select id from events`)).toEqual([told[2]])
+  })
+})
