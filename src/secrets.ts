@@ -1,4 +1,4 @@
-import { argon2, createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, createCipheriv, createDecipheriv, createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
@@ -84,9 +84,16 @@ export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: strin
   return decipher.update(bytes.subarray(1 + NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
 }
 
+const encryptionKey = (secretKey: Buffer) => keyFor(secretKey, 'gridpost secrets at rest')
+
 /** SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own. */
-function encryptionKey(secretKey: Buffer): Buffer {
-  return Buffer.from(hkdfSync('sha256', secretKey, '', 'gridpost secrets at rest', 32))
+function keyFor(secretKey: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32))
+}
+
+/** The HMAC-SHA-256 of the bytes under SECRET_KEY. What was signed for one purpose does not count for another. */
+export function sign(secretKey: Buffer, purpose: string, bytes: Uint8Array): Buffer {
+  return createHmac('sha256', keyFor(secretKey, purpose)).update(bytes).digest()
 }
 
 // ── passwords ───────────────────────────────────────────────────────────────

@@ -1,6 +1,7 @@
 /** Orders of several keys, and pages by cursor. */
 import { describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
+import { everyType } from './support/tables.ts'
 
 const app = await testApp()
 let counter = 0
@@ -105,5 +106,219 @@ describe('an order of several keys', () => {
     expect(await names({ view_id: view.body.id, order })).toBe('F e d c b a')
     expect(await names({ view_id: view.body.id, append_filters: true, order })).toBe('a b d F e c')
     expect(await names({ view_id: view.body.id, append_filters: true })).toBe('F e d c b a')
+  })
+})
+
+/** All pages of a walk: the ids of each. @param between runs after each page but the last */
+async function walk(
+  body: object,
+  { caller = account.viewer as Caller, tableId = table, between = async (_page: number, _ids: number[]) => {} } = {},
+) {
+  const pages: number[][] = []
+  for (let cursor = ''; ; ) {
+    const answer = await query({ ...body, cursor }, caller, tableId)
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    pages.push(answer.body.map(({ id }: { id: number }) => id))
+    const next = answer.headers.get('x-next-cursor')
+    if (next === null) return pages
+    await between(pages.length, pages.at(-1) ?? [])
+    cursor = next
+  }
+}
+
+describe('a walk by cursor', async () => {
+  const every = await everyType(app, account)
+  const people = [account.owner, account.member, account.viewer]
+  const others = await makeRecords(
+    every.other,
+    ['zeta', 'Äpfel', null, 'äpfel'].map((name) => ({ name })),
+  )
+  const pick = <T>(values: T[], index: number) => values[index % values.length]
+  await makeRecords(
+    every.id,
+    Array.from({ length: 23 }, (_, i) => ({
+      text: pick(['b', 'B', null, 'Ä', 'a "quoted" \\ text', '😀'], i),
+      long_text: pick([null, 'x'.repeat(300), 'y'], i),
+      email: pick(['a@example.com', null], i),
+      url: pick([null, 'https://example.com'], i),
+      phone: pick(['+49 1', null, '+49 2'], i),
+      number: pick([null, -1.5, 1000000000000.25, 0, 2], i),
+      checkbox: pick([true, false, null], i),
+      date: pick(['2026-03-29', null, '2024-02-29'], i),
+      datetime: pick([null, '2026-03-29 01:00:00', '1999-12-31 23:59:59'], i),
+      time: pick(['00:00', '23:59:59', null], i),
+      select: pick(['Done', 'Open', null], i),
+      user: pick([people[0]?.email, people[1]?.email, null], i),
+      lookup: pick([...others, null], i),
+    })),
+  )
+  const all = (await query({ limit: 1000 }, account.viewer, every.id)).body.map(({ id }: { id: number }) => id)
+
+  const sortable = ['id', 'created_at', 'created_by', ...every.fields.map(({ id }) => id).filter((id) => !/^multi_|^file$/.test(id))]
+  test.each(sortable.flatMap((field) => [[field, 'A'] as const, [field, 'D'] as const]))(
+    'by %s %s is the whole order, in pieces',
+    async (order_by, order_dir) => {
+      const whole = (await query({ order_by, order_dir, limit: 1000 }, account.viewer, every.id)).body.map(({ id }: { id: number }) => id)
+      expect(whole).toHaveLength(23)
+      for (const limit of [3, 22, 23]) {
+        const pages = await walk({ order_by, order_dir, limit }, { tableId: every.id })
+        expect(pages.flat()).toEqual(whole)
+        expect(pages).toHaveLength(Math.ceil(23 / limit))
+      }
+    },
+  )
+
+  test('a lookup into a table without a title goes by id', async () => {
+    const bare = await makeTable([{ name: 'Number', type: 'number' }])
+    const [target] = await makeRecords(bare, [{ number: 1 }])
+    const field = { id: 'bare', name: 'Bare', type: 'lookup', table: bare }
+    await app.as(account.owner).post(`${every.path}/fields/create`, field)
+    await app.as(account.owner).post(`${every.path}/record/${all[3]}/update`, { data: { bare: target } })
+    expect((await walk({ order_by: 'bare', limit: 5 }, { tableId: every.id })).flat()).toEqual(all)
+    expect((await walk({ order_by: 'bare', order_dir: 'D', limit: 5 }, { tableId: every.id })).flat()).toEqual(all.toReversed())
+  })
+
+  test('without an order it goes by id; filters, search and a view narrow it, and RPC says the same', async () => {
+    expect((await walk({ limit: 5 }, { tableId: every.id })).flat()).toEqual(all)
+    const filters = [{ column: 'number', compare: '>', value: -2 }]
+    const expected = (
+      await query({ filters, search: 'a@example', limit: 1000, order_by: 'text', order_dir: 'D' }, account.viewer, every.id)
+    ).body
+    const ids = expected.map(({ id }: { id: number }) => id)
+    expect(ids.length).toBeGreaterThan(4)
+    const body = { filters, search: 'a@example', order_by: 'text', order_dir: 'D', limit: 2 } as const
+    expect((await walk(body, { tableId: every.id })).flat()).toEqual(ids)
+    const view = await app
+      .as(account.owner)
+      .post(`${every.path}/views/create`, { name: 'Narrow', type: 'grid', filters, order_by: 'text', order_dir: 'D' })
+    const through = { view_id: view.body.id, search: 'a@example' }
+    expect((await walk({ ...through, limit: 2 }, { tableId: every.id })).flat()).toEqual(ids)
+
+    const { rpc } = app.as(account.keys.personalViewer)
+    const first = await rpc.records.query.query({ table_id: every.id, ...body, cursor: '' })
+    const rest = await rpc.records.query.query({ table_id: every.id, ...body, limit: 1000, cursor: first.next_cursor ?? '' })
+    expect([...first.rows, ...rest.rows]).toEqual(expected)
+    expect(rest).not.toHaveProperty('next_cursor')
+  })
+
+  test('only the cursor is asked for: rows are as ever, and without it there is none', async () => {
+    const plain = await query({ order_by: 'text', limit: 3 }, account.viewer, every.id)
+    const walked = await query({ order_by: 'text', limit: 3, cursor: '', count: true }, account.viewer, every.id)
+    expect(walked.body).toEqual(plain.body)
+    expect(plain.headers.get('x-next-cursor')).toBeNull()
+    expect(walked.headers.get('x-total-count')).toBe('23')
+    expect((await query({ cursor: null, offset: 1 })).status).toBe(200)
+  })
+
+  test('which fields, how many rows and whether to count may change on the way', async () => {
+    const start = await query({ order_by: 'number', order_dir: 'D', limit: 3, cursor: '' }, account.viewer, every.id)
+    const cursor = start.headers.get('x-next-cursor')
+    const next = await query(
+      { order_by: 'number', order_dir: 'd', limit: 1000, fields: ['text'], count: true, cursor },
+      account.viewer,
+      every.id,
+    )
+    expect(next.body).toHaveLength(20)
+    expect(Object.keys(next.body[0])).toEqual(['id', 'text'])
+  })
+
+  test.each(['A', 'D'])('each record that stays is seen once, whatever comes and goes meanwhile (%s)', async (order_dir) => {
+    const lively = await makeTable([{ name: 'Name', type: 'text' }])
+    const staying = await makeRecords(
+      lively,
+      Array.from({ length: 12 }, (_, i) => ({ name: i % 4 ? `n${i % 5}` : null })),
+    )
+    const going = await makeRecords(
+      lively,
+      Array.from({ length: 12 }, (_, i) => ({ name: i % 3 ? `n${i % 4}` : null })),
+    )
+    const between = async (page: number) => {
+      await app.as(account.owner).post(`/api/table/${lively}/records/delete_batch`, { record_ids: going.splice(0, 3) })
+      await makeRecords(lively, [{ name: `n${page % 5}` }, { name: null }])
+    }
+    // Pages of 8 outrun the 2 records that each page brings.
+    const seen = (await walk({ order_by: 'name', order_dir, limit: 8 }, { tableId: lively, between })).flat()
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(staying.filter((id) => !seen.includes(id))).toEqual([])
+  })
+
+  test('the record at the end of a page may go, and the next page is still the next', async () => {
+    const shrinking = await makeTable([{ name: 'Name', type: 'text' }])
+    const ids = await makeRecords(
+      shrinking,
+      ['b', 'a', null, 'b', 'c', null, 'B'].map((name) => ({ name })),
+    )
+    const between = async (_: number, page: number[]) => {
+      expect((await app.as(account.owner).post(`/api/table/${shrinking}/record/${page.at(-1)}/delete`)).status).toBe(200)
+    }
+    const pages = await walk({ limit: 2, order_by: 'name', order_dir: 'D' }, { tableId: shrinking, between })
+    expect(pages.flat().map((id) => ids.indexOf(id))).toEqual([4, 6, 3, 0, 1, 5, 2])
+  })
+
+  const cursorOf = async (body: object, caller: Caller = account.viewer) =>
+    (await query({ limit: 2, ...body, cursor: '' }, caller, every.id)).headers.get('x-next-cursor') as string
+
+  test.each<[string, object, object]>([
+    ['another filter', { where: { checkbox: true } }, { where: { checkbox: false } }],
+    ['no filter', { where: { checkbox: true } }, {}],
+    ['another search', { search: 'example' }, { search: 'exampl' }],
+    ['another direction', { order_by: 'text' }, { order_by: 'text', order_dir: 'D' }],
+    ['another key', { order_by: 'text' }, { order_by: 'email' }],
+    ['no order', { order_by: 'text' }, {}],
+  ])('does not go on with %s', async (_, before, after) => {
+    const { status, body } = await query({ ...after, cursor: await cursorOf(before) }, account.viewer, every.id)
+    expect([status, body.message, body.issues]).toEqual([
+      400,
+      'Cursor belongs to another query',
+      [{ path: ['cursor'], message: 'belongs to another query' }],
+    ])
+  })
+
+  test('does not go on in another table, or for somebody else', async () => {
+    const cursor = await cursorOf({})
+    expect((await query({ cursor })).body.message).toBe('Cursor belongs to another query')
+    expect((await query({ cursor }, account.member, every.id)).body.message).toBe('Cursor belongs to another query')
+    expect((await query({ cursor, limit: 1 }, account.keys.personalViewer, every.id)).status).toBe(200)
+  })
+
+  test('goes on past midnight, and with the same query in other words', async () => {
+    app.setClock(new Date('2026-03-29T23:59:00Z'))
+    const cursor = await cursorOf({ filters: [{ column: 'date', compare: '<=', value: 'today' }] })
+    app.setClock(new Date('2026-03-30T00:01:00Z'))
+    expect((await query({ where: { date: ['lte', 'today'] }, cursor }, account.viewer, every.id)).status).toBe(200)
+    app.setClock(null)
+  })
+
+  test('a cursor that was tampered with is refused', async () => {
+    const cursor = await cursorOf({ order_by: 'text' })
+    const changed = [...cursor].map((letter, at) => `${cursor.slice(0, at)}${letter === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`)
+    for (const bad of [
+      ...changed.slice(0, 60),
+      ...changed.slice(-20),
+      cursor.slice(1),
+      cursor.slice(0, -1),
+      `${cursor}A`,
+      `${cursor}=`,
+      ` ${cursor}`,
+      'x',
+      '0',
+      "' or 1=1 --",
+      'é',
+      '{}',
+      'A'.repeat(19_999),
+      'A'.repeat(20_001),
+    ]) {
+      const { status, body } = await query({ order_by: 'text', cursor: bad }, account.viewer, every.id)
+      expect([status, body.issues?.[0]?.path], bad).toEqual([400, ['cursor']])
+    }
+    for (const bad of [0, 1, true, [], {}, [cursor], 'a\0b']) expect((await query({ cursor: bad })).status).toBe(400)
+  })
+
+  test.each<[string, object, string]>([
+    ['an offset', { offset: 1 }, 'offset'],
+    ['several keys', { order: [{ field: 'text' }, { field: 'id' }] }, 'order'],
+  ])('does not go with %s', async (_, more, path) => {
+    const { status, body } = await query({ cursor: '', ...more }, account.viewer, every.id)
+    expect([status, body.issues[0].path]).toEqual([400, [path]])
   })
 })

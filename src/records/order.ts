@@ -1,8 +1,14 @@
 /** How records are ordered: contract.md §5, last column of the table of compares. */
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import type { FieldDef } from '../tables/fields.ts'
+import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser } from '../tables/fields.ts'
 import type { Sort } from '../views/sort.ts'
 import { type Context, columnOf } from './condition.ts'
+
+/** The last record of a page: what it is sorted by, as text (null: an empty value, or no key but the id), and its id. */
+export interface Position {
+  key: string | null
+  id: number
+}
 
 /**
  * An empty value is the smallest. Ties go by id in the direction of the last key, so that the order is total and pages never
@@ -18,9 +24,33 @@ export function printOrder(order: readonly Sort[], context: Context): Sql {
   return join([...keys, sql`r.id ${direction(order.at(-1)?.isDescending ?? false)}`])
 }
 
+/** The order by one value, for where the field is not at hand. */
+export const printOrderBy = (value: Sql, isDescending: boolean): Sql =>
+  sql`${value} ${isDescending ? DESCENDING : ASCENDING}, r.id ${direction(isDescending)}`
+
 const direction = (isDescending: boolean): Sql => (isDescending ? raw('desc') : raw('asc'))
 /** Spelled as the indexes are made. */
 const [ASCENDING, DESCENDING] = [raw('asc nulls first'), raw('desc nulls last')]
+
+/**
+ * What follows a position in an order of one key, as one condition or two whose records follow each other: first those that have a
+ * value and then the empty ones, or the other way round. Each is one range of the index `(f NULLS FIRST, id)`; said in one
+ * condition with OR they are not.
+ */
+export function printAfter(sort: Sort | undefined, { key, id }: Position, context: Context): Sql[] {
+  const isDescending = sort?.isDescending ?? false
+  const beyond = isDescending ? raw('<') : raw('>')
+  if (!sort || sort.field.key) return [sql`r.id ${beyond} ${id}::int`]
+  const value = sortKey(sort.field, context)
+  if (key === null) {
+    const otherEmpty = sql`${value} is null and r.id ${beyond} ${id}::int`
+    return isDescending ? [otherEmpty] : [otherEmpty, sql`${value} is not null`]
+  }
+  const others = sql`(${value}, r.id) ${beyond} (${key}::${sortKeyType(sort.field)}, ${id}::int)`
+  return isDescending && sort.field.type !== 'checkbox' ? [others, sql`${value} is null`] : [others]
+}
+
+const sortKeyType = ({ type }: FieldDef): Sql => raw(isText(type) || isUser(type) || isLookup(type) ? 'text' : COLUMN_TYPES[type])
 
 /** What a field is sorted by. */
 export function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {

@@ -9,8 +9,9 @@ import { fieldsOf, resolveTree } from '../views/resolve.ts'
 import { savedQuery } from '../views/saved.ts'
 import { resolveOrder, type Sort } from '../views/sort.ts'
 import type { Context } from './condition.ts'
+import { cursorAt, fingerprint, positionOf } from './cursor.ts'
 import { type Lookups, lookupsOf, present, type Row } from './present.ts'
-import { isRestricted, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
+import { isRestricted, KEY, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
 import type { Counted, RecordPage, RecordsCount, RecordsQuery } from './schema.ts'
 import { wordsOf } from './search.ts'
 import { withDefinition } from './with-definition.ts'
@@ -26,14 +27,36 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const { selection, order, weekStart } = await planOf(scope, definition, input, viewGone)
     const lookups = lookupsOf([...fields, ...namedFields(selection, order)])
     const context = contextOf(scope, weekStart, lookups)
-    const page = printPage({ ...selection, fields, order, limit: input.limit, offset: input.offset }, context)
-    const [rows, counted] = await Promise.all([
+    const walk = walkOf(scope, selection, order, context, input)
+    const page = printPage({ ...selection, fields, order, limit: input.limit, offset: input.offset, after: walk?.after }, context)
+    const [found, counted] = await Promise.all([
       db.query<Row>(page, 'records-page'),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
     ])
+    const { rows, next_cursor } = walk ? walk.pageOf(found) : { rows: found }
     await present(db, actor.accountId, fields, rows, lookups)
-    return { rows, ...(counted && { total: counted[0]?.count ?? 0 }) }
+    return { rows, ...(counted && { total: counted[0]?.count ?? 0 }), ...(next_cursor && { next_cursor }) }
   })
+}
+
+/** How a walk by cursor goes on, and what it makes of the rows of a page; undefined for a query that is none. */
+function walkOf({ settings }: Scope, selection: Selection, order: readonly Sort[], context: Context, input: RecordsQuery) {
+  const { cursor, offset, limit } = input
+  if (cursor === undefined || cursor === null) return undefined
+  if (offset > 0) throw badInput('offset', 'does not go with a cursor')
+  if (order.length > 1) throw badInput('order', 'must have one key to go with a cursor')
+  const query = fingerprint(selection, order[0], context)
+  const after = positionOf(cursor, query, settings.secretKey)
+  const pageOf = (found: readonly Row[]) => {
+    const rows = found.slice(0, limit).map(({ [KEY]: _, ...row }) => row as Row)
+    const last = found[limit - 1]
+    if (!last || found.length <= limit) return { rows }
+    return {
+      rows,
+      next_cursor: cursorAt({ key: (last[KEY] as string | null | undefined) ?? null, id: last.id }, query, settings.secretKey),
+    }
+  }
+  return { after, pageOf }
 }
 
 /**

@@ -56,6 +56,8 @@ export const RecordPath = TablePath.extend({ record_id: Id })
 // ── many records ────────────────────────────────────────────────────────────
 
 const MAX_SEARCH = 500
+/** Longer than any that we give: it holds a text to sort by, of 2,000 characters at most. */
+const MAX_CURSOR = 20_000
 
 const Search = z.string().max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`).nullish().meta({
   description: 'Words that must all stand somewhere in the text and select fields, ignoring case. Short words match beginnings of words.',
@@ -85,6 +87,17 @@ export const RecordsQuery = TablePath.extend({
   fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields that rows shall have beside `id`; none means all.' }),
   limit: limit(100, 1_000),
   offset: Offset,
+  cursor: z
+    .string()
+    .max(MAX_CURSOR, 'is too long')
+    .nullish()
+    .meta({
+      description:
+        'An empty one starts a walk; each answer has the next in X-Next-Cursor, until the end. Every record is seen once, whatever ' +
+        'comes and goes meanwhile, and each page costs the same. With one sort key at most, without offset; conditions and order must ' +
+        'stay as they were.',
+      example: '',
+    }),
   count: z.boolean().nullish().meta({ description: 'Whether to count all records that match, in the header X-Total-Count.' }),
 })
 export type RecordsQuery = z.infer<typeof RecordsQuery>
@@ -101,7 +114,7 @@ const Rows = z.custom<Row[]>().meta({
   },
 })
 
-export const RecordPage = z.object({ rows: Rows, total: z.int().optional() })
+export const RecordPage = z.object({ rows: Rows, total: z.int().optional(), next_cursor: z.string().optional() })
 export type RecordPage = z.infer<typeof RecordPage>
 
 export const RecordsCount = TablePath.extend({ ...throughView, ...narrowing })
