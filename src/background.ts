@@ -5,6 +5,7 @@ import { fileWorks } from './files/jobs.ts'
 import type { Queue } from './jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
+import { taskWorks } from './tasks/jobs.ts'
 import { upkeepWorks } from './upkeep.ts'
 import { viewWorks } from './views/jobs.ts'
 import type { Work } from './work.ts'
@@ -16,6 +17,7 @@ export const works: readonly Work[] = [
   ...tableWorks,
   ...fileWorks,
   ...viewWorks,
+  ...taskWorks,
   ...emailWorks,
 ]
 

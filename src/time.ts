@@ -27,6 +27,9 @@ export function formatInstant(instant: Date): string {
   return instant.toISOString().slice(0, 19).replace('T', ' ')
 }
 
+/** The instant of what `formatInstant` wrote, or the database: text that needs no check. */
+export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`)
+
 const INSTANT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/i
 
 /**
@@ -143,6 +146,23 @@ export function localDate(instant: Date, timeZone: string): string {
 /** The time of day, `HH:MM:SS`, that clocks in the zone show at that instant. */
 export function localTime(instant: Date, timeZone: string): string {
   return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(11, 19)
+}
+
+/** `YYYY-MM-DD HH:MM:SS` as clocks in the zone show it at that instant; a sixth digit and a sign where the year is beyond 9999. */
+export function localInstant(instant: Date, timeZone: string): string {
+  return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(0, -5).replace('T', ' ')
+}
+
+/**
+ * The first instant at which the local hour has come: what the digests of mail go by. In zones of half hours that is at half past by
+ * UTC; where the clock jumps into the middle of an hour it is the jump.
+ */
+export function startOfHour(instant: Date, timeZone: string): Date {
+  const at = instant.getTime()
+  const offset = offsetAt(at, timeZone)
+  const start = at - ((((at + offset) % HOUR) + HOUR) % HOUR)
+  if (offsetAt(start, timeZone) === offset) return new Date(start)
+  return new Date(firstSecond(start, at, (moment) => offsetAt(moment, timeZone) === offset))
 }
 
 /**

@@ -41,6 +41,17 @@ export function notifying(recipients: Sql, { event_type, message, summary }: Not
     returning user_id, account_id, space_id, table_id, record_id, task_id`
 }
 
+/**
+ * The same for notifications that each say something else; nobody acted.
+ * @param rows selects what the recipients of `notifying` have, and message and summary; they get their ids in its order
+ */
+export const notifyingEach = (rows: Sql, eventType: EventType, now: Date): Sql => sql`insert into notifications
+    (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
+    select r.user_id, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id, ${eventType}, r.message, r.summary, ${PLACE},
+      ${formatInstant(now)}::timestamp
+    from (${rows}) r
+    returning user_id, account_id, space_id, table_id, record_id, task_id`
+
 /** For `emitting`: the events that tell the recipients. @param notified what `notifying` returns */
 export const notificationEvents = (notified: Sql): Sql =>
   sql`select 'notification', account_id, space_id, table_id, record_id, task_id, null::int, array[user_id] from ${notified}`

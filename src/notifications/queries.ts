@@ -1,5 +1,6 @@
 import type { Actor } from '../access.ts'
 import { type Database, type Sql, sql } from '../db.ts'
+import { isMember } from '../spaces/membership.ts'
 import { dayRange, formatInstant, localDate } from '../time.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
@@ -40,6 +41,14 @@ export const inReach = (task: Sql, { userId, isOwner }: Actor): Sql => sql`(${ta
   select 1 from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
   where t.id = ${task}.table_id and t.deleted_at is null
     and (${isOwner} or exists (select 1 from space_members m where m.space_id = s.id and m.user_id = ${userId}))))`
+
+/**
+ * The same for anybody, of what is in a space; what is nowhere is left to the caller.
+ * @param user alias of a row of users @param place alias of a row with space_id and table_id
+ */
+export const canSee = (user: Sql, place: Sql): Sql => sql`(${place}.space_id is null or exists (
+  select 1 from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
+  where t.id = ${place}.table_id and t.deleted_at is null and ${isMember(user, sql`s.id`)}))`
 
 /**
  * What a badge shows: the user's open tasks that are due today or overdue, and how many are past due. A task without

@@ -1,5 +1,5 @@
 /** What the document shows: one task from its creation to its first comment. */
-import type { NewTask, Task, TaskComment, TaskDetail } from './schema.ts'
+import type { NewTask, Reminder, Task, TaskComment, TaskDetail } from './schema.ts'
 
 export const newTask = {
   title: 'Call back',
@@ -32,6 +32,14 @@ export const task: Task = {
   created_at: '2026-03-30 09:30:00',
   updated_at: '2026-03-30 09:30:00',
   attachments: [],
+}
+
+export const reminder: Reminder = {
+  fires_at: '2026-03-31 14:00:00',
+  local: '2026-03-31 16:00:00',
+  timezone: 'Europe/Berlin',
+  to: { id: 8, name: 'Max Born', email: 'max@example.com' },
+  state: 'scheduled',
 }
 
 export const comment: TaskComment = {

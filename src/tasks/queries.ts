@@ -1,8 +1,9 @@
 import type { Actor } from '../access.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../db.ts'
-import { inReach } from '../notifications/queries.ts'
+import { canSee, inReach } from '../notifications/queries.ts'
 import type { FieldDef } from '../tables/fields.ts'
 import type { TaskRow } from './procedure.ts'
+import type { ReminderFacts } from './reminder.ts'
 import type { CommentQuery, RecordTaskQuery, Task, TaskComment, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
 /** So many comments come with a task (api.md, Limits). */
@@ -113,6 +114,28 @@ export async function countOnRecord(db: Database, tableId: number, recordId: num
     'tasks:count',
   )
   return count ?? { open: 0, total: 0 }
+}
+
+/** Whether the task's assignee exists and may see it, now. @param task alias of a row of tasks @param user of its assignee's row of users */
+export const assigneeSees = (task: Sql, user: Sql): Sql => sql`(${user}.status <> 'deleted' and ${canSee(user, task)})`
+
+/** What the reminder of a task hangs on, with its assignee. */
+export interface ReminderRow extends ReminderFacts {
+  user_id: number
+  name: string
+  email: string
+  timezone: string
+}
+
+/** Undefined when the task has just been deleted. */
+export async function getReminder(db: Database, taskId: number): Promise<ReminderRow | undefined> {
+  const [row] = await db.query<ReminderRow>(
+    sql`select k.reminder_at, k.reminder_sent_at, k.reminder_missed, k.status, u.id as user_id, u.name, u.email, u.timezone,
+        ${assigneeSees(sql`k`, sql`u`)} as can_see
+      from tasks k join users u on u.id = k.assignee_user_id where k.id = ${taskId}`,
+    'tasks:reminder',
+  )
+  return row
 }
 
 export const commentColumns = sql`id, task_id, content, user_id, user_name, api_key_id, attachments, created_at, updated_at`

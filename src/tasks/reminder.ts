@@ -1,6 +1,6 @@
 /** When a task is due and when its reminder fires: the rules between the four inputs (api.md, Create body; contract.md §4). */
 import type { Issue } from '../errors.ts'
-import { formatInstant, instant, isCalendarDate } from '../time.ts'
+import { formatInstant, instant, instantOf, isCalendarDate } from '../time.ts'
 
 /** Dates `YYYY-MM-DD`; times `HH:MM` or `HH:MM:SS`, UTC. */
 export interface Due {
@@ -42,6 +42,44 @@ export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_
 
 /** Whether a reminder lies before the moment at which it is set, and so is not sent. @param reminder `YYYY-MM-DD HH:MM:SS`, UTC, or none */
 export const isPast = (reminder: string | null, now: Date): boolean => reminder !== null && reminder < formatInstant(now)
+
+/** What the minute between two sweeps explains is not late. */
+const PUNCTUAL_MS = 2 * 60_000
+
+/**
+ * By how much a reminder is late, in the largest unit that it fills, such as `3 h`; null when it is on time.
+ * @param reminder `YYYY-MM-DD HH:MM:SS`, UTC
+ */
+export function lateBy(reminder: string, now: Date): string | null {
+  const late = now.getTime() - instantOf(reminder).getTime()
+  if (late < PUNCTUAL_MS) return null
+  const minutes = Math.floor(late / 60_000)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return `${hours} h`
+  const days = Math.floor(hours / 24)
+  return days === 1 ? '1 day' : `${days} days`
+}
+
+/** What decides about a reminder beside its instant. */
+export interface ReminderFacts {
+  /** `YYYY-MM-DD HH:MM:SS`, UTC; null without a reminder. */
+  reminder_at: string | null
+  reminder_sent_at: string | null
+  reminder_missed: boolean
+  status: 'open' | 'done'
+  /** Whether the assignee exists and may see the task. */
+  can_see: boolean
+}
+
+/** What has become of a reminder, or will, as things are now. */
+export function reminderState(facts: ReminderFacts, now: Date): 'none' | 'scheduled' | 'sent' | 'missed' {
+  if (facts.reminder_at === null) return 'none'
+  if (facts.reminder_sent_at !== null) return 'sent'
+  if (facts.reminder_missed) return 'missed'
+  if (facts.status === 'open' && facts.can_see) return 'scheduled'
+  return isPast(facts.reminder_at, now) ? 'missed' : 'none'
+}
 
 /**
  * What results from a change. What the change makes impossible without naming it is dropped: no date, no time and no reminder;

@@ -13,6 +13,7 @@ import {
   NewTask,
   RecordPath,
   RecordTaskQuery,
+  Reminder,
   Subscribed,
   Task,
   TaskCount,
@@ -134,6 +135,18 @@ export const tasksRouter = router({
     .input(TaskPath)
     .output(Marked)
     .mutation(({ ctx }) => changes.mark(ctx.scope, ctx.task, 'open')),
+
+  reminder: taskProcedure('read')
+    .meta(
+      rest('GET', `${task}/reminder`, 'Preview the reminder of a task', {
+        description: 'When it fires, by whose clock, and to whom; or that it has, or never will.',
+        tags: ['Tasks'],
+        example: { output: examples.reminder },
+      }),
+    )
+    .input(TaskPath)
+    .output(Reminder)
+    .query(({ ctx }) => tasks.previewReminder(ctx.scope, ctx.task)),
 
   subscribe: taskProcedure('read')
     .meta(

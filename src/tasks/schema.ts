@@ -81,6 +81,26 @@ export const BadgeCount = z
   .meta({ id: 'BadgeCount', description: "The caller's open tasks that are due today or overdue, and how many are past due." })
 export type BadgeCount = z.infer<typeof BadgeCount>
 
+export const Reminder = z
+  .strictObject({
+    fires_at: Instant.nullable().meta({ description: 'When it fires, or has fired, UTC; null on a task without a reminder.' }),
+    local: z
+      .string()
+      .nullable()
+      .meta({ description: 'The same by the clock of whom it goes to, YYYY-MM-DD HH:MM:SS.', example: '2026-03-31 16:00:00' }),
+    timezone: z.string().meta({ description: 'The time zone of the assignee.', example: 'Europe/Berlin' }),
+    to: z
+      .strictObject({ id: Id, name: z.string(), email: z.string() })
+      .nullable()
+      .meta({ description: 'The assignee; null while they cannot see the task, and so would not be reminded.' }),
+    state: z.enum(['none', 'scheduled', 'sent', 'missed']).meta({
+      description:
+        'none: no reminder, or as things are it will not fire (the task is done, the assignee cannot see it). missed: it was past when it was set or when the task was opened again, or fell due while the assignee could not see the task; it is not sent any more.',
+    }),
+  })
+  .meta({ id: 'TaskReminder', description: 'When a task reminds whom.' })
+export type Reminder = z.infer<typeof Reminder>
+
 export const Marked = z
   .strictObject({ ok: z.boolean().meta({ description: 'False when the task was in that state already.' }), status: Status })
   .meta({ id: 'Marked' })

@@ -2,6 +2,7 @@
 import type { Actor } from '../access.ts'
 import { excerpt } from '../comments/mentions.ts'
 import { actingName, type Notice } from '../notifications/notify.ts'
+import { lateBy } from './reminder.ts'
 import type { Status } from './schema.ts'
 
 const quoted = (title: string) => `“${title}”`
@@ -42,3 +43,13 @@ export const mentioned = (title: string, content: string, actor: Actor): Notice 
   message: `${actingName(actor)} mentioned you on the task ${quoted(title)}.`,
   summary: excerpt(content),
 })
+
+/** @param task its reminder_at: `YYYY-MM-DD HH:MM:SS`, UTC */
+export function reminded(task: DueTask & { reminder_at: string }, now: Date): Notice {
+  const late = lateBy(task.reminder_at, now)
+  return {
+    event_type: 'TASK_REMINDER',
+    message: `Reminder${late ? ` (late by ${late})` : ''}: ${quoted(task.title)}.`,
+    summary: dueSentence(task),
+  }
+}

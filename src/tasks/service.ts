@@ -6,10 +6,12 @@ import { withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import type { Dependent } from '../tables/dependents.ts'
 import { titleField } from '../tables/fields.ts'
+import { instantOf, localInstant } from '../time.ts'
 import { deletionEvents } from './events.ts'
 import type { TaskRow } from './procedure.ts'
-import { countOnRecord, getTask, listOfUser, listOnRecord, type Page } from './queries.ts'
-import type { BadgeCount, RecordPath, RecordTaskQuery, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, type Page } from './queries.ts'
+import { reminderState } from './reminder.ts'
+import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
 /** The row as the wire has it; its version goes into the ETag. */
 export function answer<Row extends { version: number }>(scope: Scope, { version, ...task }: Row): Omit<Row, 'version'> {
@@ -46,6 +48,20 @@ export async function listMine({ db, actor }: Scope, query: TaskQuery): Promise<
 
 export async function badgeCount({ db, actor, now }: Scope): Promise<BadgeCount> {
   return countDueTasks(db, actor, now)
+}
+
+/** When the task reminds whom, or why not. @throws AppError 404 when it has just been deleted */
+export async function previewReminder({ db, now }: Scope, { task_id }: TaskRow): Promise<Reminder> {
+  const row = await getReminder(db, task_id)
+  if (!row) throw notFound('Task')
+  const { reminder_at: at, timezone, can_see, user_id: id, name, email } = row
+  return {
+    fires_at: at,
+    local: at === null ? null : localInstant(instantOf(at), timezone),
+    timezone,
+    to: can_see ? { id, name, email } : null,
+    state: reminderState(row, now),
+  }
 }
 
 /** Deletes the task with its comments and subscribers. @throws AppError 404 when another call was first */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeDue, type Due, dueIssues, reminderAt } from '../../src/tasks/reminder.ts'
+import { changeDue, type Due, dueIssues, isPast, lateBy, type ReminderFacts, reminderAt, reminderState } from '../../src/tasks/reminder.ts'
 
 const none: Due = { due_date: null, due_time: null, reminder_offset_mins: null, reminder_time: null }
 
@@ -110,5 +110,56 @@ describe('a change', () => {
         expect(changeDue(current, named)).toMatchObject(named)
       }),
     )
+  })
+})
+
+describe('a reminder', () => {
+  const now = new Date('2026-03-30T09:30:00.900Z')
+
+  it.each([
+    ['2026-03-30 09:29:59', true],
+    ['2026-03-30 09:30:00', false],
+    ['0001-01-01 00:00:00', true],
+    ['9999-12-31 23:59:59', false],
+    [null, false],
+  ])('at %s is past: %s', (at, past) => {
+    expect(isPast(at, now)).toBe(past)
+  })
+
+  it.each([
+    ['2026-03-30 09:30:00', null],
+    ['2026-03-30 09:28:01', null],
+    ['2026-03-30 09:28:00', '2 min'],
+    ['2026-03-30 08:30:01', '59 min'],
+    ['2026-03-30 08:30:00', '1 h'],
+    ['2026-03-30 05:31:00', '3 h'],
+    ['2026-03-29 09:30:01', '23 h'],
+    ['2026-03-29 09:30:00', '1 day'],
+    ['2026-03-20 09:00:00', '10 days'],
+  ])('of %s is late by %s', (at, late) => {
+    expect(lateBy(at, now)).toBe(late)
+  })
+
+  const due: ReminderFacts = {
+    reminder_at: '2026-03-30 10:00:00',
+    reminder_sent_at: null,
+    reminder_missed: false,
+    status: 'open',
+    can_see: true,
+  }
+  it.each<[Partial<ReminderFacts>, string]>([
+    [{}, 'scheduled'],
+    [{ reminder_at: null }, 'none'],
+    [{ reminder_sent_at: '2026-03-30 09:00:10', reminder_at: '2026-03-30 09:00:00' }, 'sent'],
+    [{ reminder_sent_at: '2026-03-30 09:00:10', status: 'done' }, 'sent'],
+    [{ reminder_missed: true, status: 'done' }, 'missed'],
+    [{ status: 'done' }, 'none'],
+    [{ can_see: false }, 'none'],
+    [{ status: 'done', reminder_at: '2026-03-30 09:00:00' }, 'missed'],
+    [{ can_see: false, reminder_at: '2026-03-30 09:00:00' }, 'missed'],
+    // About to be sent: the sweep comes every minute.
+    [{ reminder_at: '2026-03-30 09:29:30' }, 'scheduled'],
+  ])('of %j is %s', (facts, state) => {
+    expect(reminderState({ ...due, ...facts }, now)).toBe(state)
   })
 })

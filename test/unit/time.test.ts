@@ -6,13 +6,16 @@ import {
   dayRange,
   formatInstant,
   instant,
+  instantOf,
   isCalendarDate,
   isTimeOfDay,
   isTimeZone,
   localDate,
+  localInstant,
   localTime,
   parseInstant,
   startOfDay,
+  startOfHour,
   startOfMonths,
   startOfWeek,
   timeOfDay,
@@ -217,5 +220,54 @@ describe('time zones', () => {
       }),
       { seed: 20261120, numRuns: 2000 },
     )
+  })
+
+  test.each([
+    ['2026-03-30 09:59:59', 'UTC', '2026-03-30 09:00:00'],
+    ['2026-03-30 10:00:00', 'UTC', '2026-03-30 10:00:00'],
+    ['2026-03-30 10:00:00', 'Asia/Kolkata', '2026-03-30 09:30:00'],
+    ['2026-03-30 09:29:59', 'Asia/Kolkata', '2026-03-30 08:30:00'],
+    ['2026-03-30 10:00:00', 'Asia/Kathmandu', '2026-03-30 09:15:00'],
+    ['2026-03-30 10:10:00', 'Pacific/Kiritimati', '2026-03-30 10:00:00'],
+    ['2026-03-30 10:10:00', 'Etc/GMT+12', '2026-03-30 10:00:00'],
+    ['1960-01-01 00:30:00', 'UTC', '1960-01-01 00:00:00'],
+    // The clock goes from 02:00 to 03:00, and from 03:00 to 02:00: in neither case has an hour no beginning.
+    ['2026-03-29 01:10:00', 'Europe/Berlin', '2026-03-29 01:00:00'],
+    ['2026-10-25 00:59:59', 'Europe/Berlin', '2026-10-25 00:00:00'],
+    ['2026-10-25 01:10:00', 'Europe/Berlin', '2026-10-25 01:00:00'],
+    // From 02:00 to 02:30, and from 02:00 to 01:30.
+    ['2026-10-03 15:29:59', 'Australia/Lord_Howe', '2026-10-03 14:30:00'],
+    ['2026-10-03 15:59:59', 'Australia/Lord_Howe', '2026-10-03 15:30:00'],
+    ['2026-10-03 16:00:00', 'Australia/Lord_Howe', '2026-10-03 16:00:00'],
+    ['2026-04-04 15:10:00', 'Australia/Lord_Howe', '2026-04-04 15:00:00'],
+    ['2026-04-04 15:30:00', 'Australia/Lord_Howe', '2026-04-04 15:30:00'],
+  ])('the hour of %s in %s began at %s', (at, zone, start) => {
+    expect(formatInstant(startOfHour(instantOf(at), zone))).toBe(start)
+  })
+
+  test('an hour begins where the clock of its zone strikes it, or jumps into it', () => {
+    const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
+    const instants = fc.date({ min: new Date('1990-01-01'), max: new Date('2037-12-31'), noInvalidDate: true })
+    fc.assert(
+      fc.property(zones, instants, (zone, at) => {
+        const start = startOfHour(at, zone)
+        const show = clock(zone)
+        const age = at.getTime() - start.getTime()
+        expect(age >= 0 && age < HOUR).toBe(true)
+        expect(show(start.getTime()).slice(0, 13)).toBe(show(at.getTime()).slice(0, 13))
+        if (!show(start.getTime()).endsWith(':00:00')) {
+          const elapsed =
+            Date.parse(`${show(start.getTime()).replace(' ', 'T')}Z`) - Date.parse(`${show(start.getTime() - 1000).replace(' ', 'T')}Z`)
+          expect(elapsed).not.toBe(1000)
+        }
+      }),
+      { seed: 20261120, numRuns: 2000 },
+    )
+  })
+
+  test('a local instant is its date and time, beyond the year 9999 too', () => {
+    expect(localInstant(new Date('2026-03-29T01:00:00.999Z'), 'Europe/Berlin')).toBe('2026-03-29 03:00:00')
+    expect(localInstant(new Date('9999-12-31T23:00:00Z'), 'Pacific/Kiritimati')).toBe('+010000-01-01 13:00:00')
+    expect(localInstant(new Date('0001-01-01T00:00:00Z'), 'Asia/Kolkata')).toMatch(/^0001-01-01 05:/)
   })
 })
