@@ -1,124 +1,41 @@
 /**
  * What the service is measured against: bare Fastify and hand-written SQL through pg, on the same database, without keys,
- * checks, limits or validation. Each route gives the very answer of the service, which `main.ts` compares before it measures, and leaves
- * the same rows behind: with a task its subscriber and its notification.
+ * checks, limits or validation. Each route gives the very answer of the service, which `measure.ts` compares before it measures, and
+ * leaves the same rows behind.
  */
 import Fastify from 'fastify'
 import pg from 'pg'
 
-interface Setting {
-  connection: pg.PoolConfig
-  tableId: number
-  userId: number
-  keyName: string
-}
-
-const { connection, tableId, userId } = JSON.parse(process.env.BENCH_BARE ?? '{}') as Setting
 const AS_TEXT = new Set([1082, 1083, 1114, 1184])
 const AS_NUMBER = new Set([20, 1700])
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     AS_NUMBER.has(oid) ? Number : AS_TEXT.has(oid) ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
-const pool = new pg.Pool({ ...connection, max: 10, types, options: '-c TimeZone=UTC' })
-const records = `"t${tableId}".records`
 
-const { rows: optionRows } = await pool.query<{ id: string; options: { id: number; title: string }[] }>(
-  'select id, options from fields where table_id = $1 and options is not null',
-  [tableId],
-)
-const titles = Object.fromEntries(optionRows.map(({ id, options }) => [id, new Map(options.map((option) => [option.id, option.title]))]))
+/** @template Setting what the suite tells its bare server */
+export function openBare<Setting>() {
+  const setting = JSON.parse(process.env.BENCH_BARE ?? '{}') as Setting & { connection: pg.PoolConfig }
+  const pool = new pg.Pool({ ...setting.connection, max: 10, types, options: '-c TimeZone=UTC' })
+  const app = Fastify()
 
-type Row = Record<string, unknown> & { id: number }
+  /** Says where it listens, which the parent process waits for. */
+  async function listen(): Promise<void> {
+    const url = await app.listen({ port: 0, host: '127.0.0.1' })
+    process.stdout.write(`${url}\n`)
+    process.on('SIGTERM', () => {
+      app.close().then(() => pool.end())
+    })
+  }
 
-const USER = (column: string) =>
-  `(select json_build_object('id', u.id, 'email', u.email, 'name', u.name) from users u where u.id = r.${column}) as ${column}`
-const DATA = `r.id, name, email, phone, status, tags, amount, due, met, active, city, notes, ${USER('owner')}, r.created_at, r.updated_at`
-const ALL = `${DATA}, ${USER('created_by')}, ${USER('updated_by')}`
-
-/** Option ids to titles, empties as the wire has them. */
-function present(row: Row): Row {
-  const { status, tags } = row as unknown as { status: number | null; tags: number[] | null }
-  row.status = status === null ? null : titles.status?.get(status)
-  row.tags = (tags ?? []).map((tag) => titles.tags?.get(tag))
-  row.active ??= false
-  return row
+  return { setting, pool, app, listen }
 }
 
-const app = Fastify()
-
-app.post('/query', async () => {
-  const { rows } = await pool.query<Row>({
-    name: 'query',
-    text: `select ${ALL} from ${records} r where status = $1 and due <= $2 order by due desc nulls last, r.id desc limit 100`,
-    values: [1, new Date().toISOString().slice(0, 10)],
-  })
-  return rows.map(present)
-})
-
-app.get<{ Params: { id: string } }>('/record/:id', async ({ params }) => {
-  const { rows } = await pool.query<Row>({
-    name: 'record',
-    text: `select ${DATA} from ${records} r where r.id = $1`,
-    values: [Number(params.id)],
-  })
-  const { id, created_at, updated_at, ...data } = present(rows[0] as Row)
-  return { id, title: data.name, data, created_at, updated_at }
-})
-
-app.post<{ Body: { data: Record<string, unknown> } }>('/record', async ({ body: { data } }) => {
-  const { rows } = await pool.query<Row>({
-    name: 'create',
-    text: `with r as (insert into ${records} (name, email, phone, status, tags, amount, due, met, active, city, notes, owner, created_at, created_by, updated_at, updated_by)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now()::timestamp(0), $12, now()::timestamp(0), $12) returning *)
-      select ${DATA} from r`,
-    values: [data.name, data.email, data.phone, 1, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
-  })
-  const { id, created_at, updated_at, ...rest } = present(rows[0] as Row)
-  return { id, title: rest.name, data: rest, created_at, updated_at }
-})
-
-const TASK = `t.id, t.creator_user_id, t.assignee_user_id, t.account_id, t.space_id, t.table_id, t.record_id, t.title, t.details, t.due_date, t.due_time,
-  t.reminder_offset_mins, t.reminder_time, t.reminder_at, t.reminder_sent_at, t.status, t.completed_at, t.completed_by_user_id, t.created_at, t.updated_at, t.attachments`
-
-app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
-  const { rows } = await pool.query({
-    name: 'task',
-    text: `select ${TASK},
-        (select count(*)::int from task_comments c where c.task_id = t.id) as comment_count,
-        (select coalesce(json_agg(s.user_id order by s.user_id), '[]') from task_subscribers s where s.task_id = t.id) as subscribers,
-        exists (select from task_subscribers s where s.task_id = t.id and s.user_id = $2) as subscribed,
-        tb.name as table_name, (select name from ${records} r where r.id = t.record_id) as record_title,
-        (select coalesce(json_agg(c order by c.id desc), '[]') from (
-          select id, task_id, content, user_id, user_name, api_key_id, attachments, created_at::text, updated_at::text
-          from task_comments c where c.task_id = t.id order by id desc limit 20) c) as recent_comments
-      from tasks t join tables tb on tb.id = t.table_id where t.id = $1`,
-    values: [Number(params.id), userId],
-  })
-  return rows[0]
-})
-
-app.post<{ Body: { title: string; details: string; due_date: string; due_time: string; reminder_offset_mins: number } }>(
-  '/task',
-  async ({ body }) => {
-    const { rows } = await pool.query({
-      name: 'task-create',
-      text: `with t as (insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, due_time,
-          reminder_offset_mins, reminder_at, created_at, updated_at)
-        select tb.account_id, $1, $1, tb.space_id, tb.id, 1, $3, $4, $5::date, $6::time, $7, $5::date + $6::time - make_interval(mins => $7), now()::timestamp(0), now()::timestamp(0)
-        from tables tb where tb.id = $2 returning *),
-      s as (insert into task_subscribers (task_id, user_id) select id, $1 from t),
-      n as (insert into notifications (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, url, summary, created_at)
-        select $1, account_id, space_id, table_id, record_id, id, 'TASK_ASSIGNED', 'assigned you “' || title || '”', '/task/' || id, title, created_at from t)
-      select ${TASK} from t`,
-      values: [userId, tableId, body.title, body.details, body.due_date, body.due_time, body.reminder_offset_mins],
-    })
-    return rows[0]
-  },
-)
-
-const url = await app.listen({ port: 0, host: '127.0.0.1' })
-process.stdout.write(`${url}\n`)
-process.on('SIGTERM', () => {
-  app.close().then(() => pool.end())
-})
+/** The titles of a table's options by field and id. */
+export async function optionTitles(pool: pg.Pool, tableId: number): Promise<Record<string, Map<number, string>>> {
+  const { rows } = await pool.query<{ id: string; options: { id: number; title: string }[] }>(
+    'select id, options from fields where table_id = $1 and options is not null',
+    [tableId],
+  )
+  return Object.fromEntries(rows.map(({ id, options }) => [id, new Map(options.map((option) => [option.id, option.title]))]))
+}

@@ -1,31 +1,15 @@
 /** The table, the view and the tasks that are measured, made through the API like anybody's. */
+import type { Ground } from '../case.ts'
 
 export interface Filled {
+  ownerId: number
   tableId: number
   viewId: number
   recordIds: number[]
   taskIds: number[]
-  newRecord: (index: number) => unknown
-  newTask: () => unknown
 }
 
-export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
-
-/** Calls the service with a key or a session; throws what it refuses. */
-export function api(url: string, credentials: Record<string, string>): Api {
-  return async (method, path, body) => {
-    const answer = await fetch(url + path, {
-      method,
-      headers: { ...credentials, ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const json = await answer.json()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(json)}`)
-    return json
-  }
-}
-
-const FIELDS = [
+export const FIELDS = [
   { name: 'Name', type: 'text' },
   { name: 'Email', type: 'email' },
   { name: 'Phone', type: 'phone' },
@@ -44,7 +28,7 @@ const BATCH = 1_000
 const DAY_MS = 86_400_000
 
 /** A third of the records are open, and nearly all of those are due. */
-export async function fill(key: Api, browser: Api, recordCount: number): Promise<Filled> {
+export async function fill({ key, browser, account }: Ground, { records: recordCount }: { records: number }): Promise<Filled> {
   const { id: spaceId } = (await key('POST', '/api/spaces/create', { name: 'Bench' })) as { id: number }
   const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, { name: 'Deals', fields: FIELDS })) as { id: number }
   const recordIds: number[] = []
@@ -63,27 +47,23 @@ export async function fill(key: Api, browser: Api, recordCount: number): Promise
     order_by: 'due',
     order_dir: 'D',
   })) as { id: number }
-  const newTask = () => ({
-    title: 'Call back',
-    details: 'About the offer',
-    due_date: '2030-05-17',
-    due_time: '09:30',
-    reminder_offset_mins: 30,
-  })
   const taskIds: number[] = []
   for (let index = 0; index < 200; index++) {
     const path = `/api/tasks/onRecord/${tableId}/${recordIds[index % recordIds.length]}/create`
     taskIds.push(((await key('POST', path, newTask())) as { id: number }).id)
   }
-  return {
-    tableId,
-    viewId,
-    recordIds,
-    taskIds,
-    newTask,
-    newRecord: (index) => ({ data: { ...dataOf(3 * index, '@me'), tags: ['Red', 'Green'], status: 'Open' } }),
-  }
+  return { ownerId: account.ownerId, tableId, viewId, recordIds, taskIds }
 }
+
+export const newTask = () => ({
+  title: 'Call back',
+  details: 'About the offer',
+  due_date: '2030-05-17',
+  due_time: '09:30',
+  reminder_offset_mins: 30,
+})
+
+export const newRecord = (index: number) => ({ data: { ...dataOf(3 * index, '@me'), tags: ['Red', 'Green'], status: 'Open' } })
 
 function dataOf(index: number, owner: string): Record<string, unknown> {
   const day = new Date(Date.now() - ((index * 7) % 900) * DAY_MS)

@@ -1,0 +1,67 @@
+/** What a suite is made of: its data, its cases, and what it measures besides. */
+import type { Database } from '../../src/db.ts'
+import type { Api } from './api.ts'
+
+/** A request that both servers answer alike. */
+export interface Case {
+  name: string
+  method: 'GET' | 'POST'
+  ours: (index: number) => string
+  bare: (index: number) => string
+  body?: (index: number) => unknown
+  /** Requests per second of ours to those of bare, as the issue states it. */
+  goal: number
+  /** The median for one caller, in milliseconds, as the issue states it. */
+  goalMs?: number
+  /** What differs between two answers to the same create. */
+  ignore?: string[]
+}
+
+/** Where a suite makes its data. */
+export interface Ground {
+  db: Database
+  /** The account, its owner, and a key of the account: new in every data directory. */
+  account: Account
+  /** The service, called with the key. */
+  key: Api
+  /** The same as its owner in a browser: views are made by people. */
+  browser: Api
+}
+
+export interface Account {
+  accountId: number
+  ownerId: number
+  secret: string
+}
+
+/** What a suite measures besides its cases, with what it needs for that. */
+export interface Field extends Ground {
+  pids: Pids
+  url: string
+}
+
+export interface Pids {
+  ours: number
+  bare: number
+  postmaster: number
+}
+
+/** Prints what it finds. */
+export interface Step<Prepared> {
+  run(field: Field, prepared: Prepared): Promise<void>
+}
+
+/** @template Prepared what is known of the data; it is kept as JSON beside them, for the next run on the same data directory */
+export interface Suite<Prepared> {
+  prepare(ground: Ground, options: { records: number }): Promise<Prepared>
+  /** The file of the bare server, and what it is told. */
+  bare: string
+  tellBare(prepared: Prepared): Record<string, unknown>
+  /** Who calls; by default the key of the account. */
+  secretOf?(prepared: Prepared): string
+  cases(prepared: Prepared): Case[]
+  /** Chosen by `--only` like cases. */
+  steps?: Record<string, Step<Prepared>>
+  /** Records that are made unless told otherwise, and seconds of a round. */
+  defaults: { records: number; seconds: number }
+}

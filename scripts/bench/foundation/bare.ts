@@ -1,0 +1,100 @@
+/** The bare server of the suite "foundation". With a task goes its subscriber and its notification. */
+import { openBare, optionTitles } from '../bare.ts'
+
+const {
+  setting: { tableId, userId },
+  pool,
+  app,
+  listen,
+} = openBare<{ tableId: number; userId: number }>()
+const records = `"t${tableId}".records`
+
+const titles = await optionTitles(pool, tableId)
+
+type Row = Record<string, unknown> & { id: number }
+
+const USER = (column: string) =>
+  `(select json_build_object('id', u.id, 'email', u.email, 'name', u.name) from users u where u.id = r.${column}) as ${column}`
+const DATA = `r.id, name, email, phone, status, tags, amount, due, met, active, city, notes, ${USER('owner')}, r.created_at, r.updated_at`
+const ALL = `${DATA}, ${USER('created_by')}, ${USER('updated_by')}`
+
+/** Option ids to titles, empties as the wire has them. */
+function present(row: Row): Row {
+  const { status, tags } = row as unknown as { status: number | null; tags: number[] | null }
+  row.status = status === null ? null : titles.status?.get(status)
+  row.tags = (tags ?? []).map((tag) => titles.tags?.get(tag))
+  row.active ??= false
+  return row
+}
+
+app.post('/query', async () => {
+  const { rows } = await pool.query<Row>({
+    name: 'query',
+    text: `select ${ALL} from ${records} r where status = $1 and due <= $2 order by due desc nulls last, r.id desc limit 100`,
+    values: [1, new Date().toISOString().slice(0, 10)],
+  })
+  return rows.map(present)
+})
+
+app.get<{ Params: { id: string } }>('/record/:id', async ({ params }) => {
+  const { rows } = await pool.query<Row>({
+    name: 'record',
+    text: `select ${DATA} from ${records} r where r.id = $1`,
+    values: [Number(params.id)],
+  })
+  const { id, created_at, updated_at, ...data } = present(rows[0] as Row)
+  return { id, title: data.name, data, created_at, updated_at }
+})
+
+app.post<{ Body: { data: Record<string, unknown> } }>('/record', async ({ body: { data } }) => {
+  const { rows } = await pool.query<Row>({
+    name: 'create',
+    text: `with r as (insert into ${records} (name, email, phone, status, tags, amount, due, met, active, city, notes, owner, created_at, created_by, updated_at, updated_by)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now()::timestamp(0), $12, now()::timestamp(0), $12) returning *)
+      select ${DATA} from r`,
+    values: [data.name, data.email, data.phone, 1, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
+  })
+  const { id, created_at, updated_at, ...rest } = present(rows[0] as Row)
+  return { id, title: rest.name, data: rest, created_at, updated_at }
+})
+
+const TASK = `t.id, t.creator_user_id, t.assignee_user_id, t.account_id, t.space_id, t.table_id, t.record_id, t.title, t.details, t.due_date, t.due_time,
+  t.reminder_offset_mins, t.reminder_time, t.reminder_at, t.reminder_sent_at, t.status, t.completed_at, t.completed_by_user_id, t.created_at, t.updated_at, t.attachments`
+
+app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
+  const { rows } = await pool.query({
+    name: 'task',
+    text: `select ${TASK},
+        (select count(*)::int from task_comments c where c.task_id = t.id) as comment_count,
+        (select coalesce(json_agg(s.user_id order by s.user_id), '[]') from task_subscribers s where s.task_id = t.id) as subscribers,
+        exists (select from task_subscribers s where s.task_id = t.id and s.user_id = $2) as subscribed,
+        tb.name as table_name, (select name from ${records} r where r.id = t.record_id) as record_title,
+        (select coalesce(json_agg(c order by c.id desc), '[]') from (
+          select id, task_id, content, user_id, user_name, api_key_id, attachments, created_at::text, updated_at::text
+          from task_comments c where c.task_id = t.id order by id desc limit 20) c) as recent_comments
+      from tasks t join tables tb on tb.id = t.table_id where t.id = $1`,
+    values: [Number(params.id), userId],
+  })
+  return rows[0]
+})
+
+app.post<{ Body: { title: string; details: string; due_date: string; due_time: string; reminder_offset_mins: number } }>(
+  '/task',
+  async ({ body }) => {
+    const { rows } = await pool.query({
+      name: 'task-create',
+      text: `with t as (insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, due_time,
+          reminder_offset_mins, reminder_at, created_at, updated_at)
+        select tb.account_id, $1, $1, tb.space_id, tb.id, 1, $3, $4, $5::date, $6::time, $7, $5::date + $6::time - make_interval(mins => $7), now()::timestamp(0), now()::timestamp(0)
+        from tables tb where tb.id = $2 returning *),
+      s as (insert into task_subscribers (task_id, user_id) select id, $1 from t),
+      n as (insert into notifications (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, url, summary, created_at)
+        select $1, account_id, space_id, table_id, record_id, id, 'TASK_ASSIGNED', 'assigned you “' || title || '”', '/task/' || id, title, created_at from t)
+      select ${TASK} from t`,
+      values: [userId, tableId, body.title, body.details, body.due_date, body.due_time, body.reminder_offset_mins],
+    })
+    return rows[0]
+  },
+)
+
+await listen()

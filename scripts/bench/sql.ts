@@ -1,0 +1,33 @@
+/** What the suites do in the database directly, because it would take hours over HTTP. */
+import type pg from 'pg'
+import type { Database } from '../../src/db.ts'
+
+/** On a connection that may take its time. */
+export async function unhurried<T>(db: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = await db.connect()
+  try {
+    await client.query(
+      "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; set maintenance_work_mem = '1GB'",
+    )
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A number from 0 to n - 1 that looks like chance, is the same in every run, and another one for each seed. @param i an int, in SQL */
+export const chance = (i: string, n: number | string, seed: number) => `(abs(hashint8extended(${i}::int8, ${seed})) % ${n})::int`
+
+/** Adds users to the account and makes them members of the space; answers their ids. */
+export async function addMembers(db: Database, accountId: number, spaceId: number, count: number): Promise<number[]> {
+  return unhurried(db, async (client) => {
+    const { rows } = await client.query<{ user_id: number }>(
+      `with u as (
+        insert into users (account_id, email, name, created_at, updated_at)
+        select $1::int, 'person' || i || '.' || $1::int || '@example.com', 'Person ' || i, now()::timestamp(0), now()::timestamp(0) from generate_series(1, $3::int) i returning id)
+      insert into space_members (space_id, user_id, account_id, role) select $2::int, id, $1::int, 'member' from u returning user_id`,
+      [accountId, spaceId, count],
+    )
+    return rows.map(({ user_id }) => user_id)
+  })
+}
