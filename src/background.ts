@@ -2,12 +2,12 @@
 import { authWorks } from './auth/jobs.ts'
 import { emailWorks } from './email/jobs.ts'
 import { fileWorks } from './files/jobs.ts'
+import { indexWorks } from './indexes/jobs.ts'
 import type { Queue } from './jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
 import { taskWorks } from './tasks/jobs.ts'
 import { upkeepWorks } from './upkeep.ts'
-import { viewWorks } from './views/jobs.ts'
 import type { Work } from './work.ts'
 
 export const works: readonly Work[] = [
@@ -16,7 +16,7 @@ export const works: readonly Work[] = [
   ...spaceWorks,
   ...tableWorks,
   ...fileWorks,
-  ...viewWorks,
+  ...indexWorks,
   ...taskWorks,
   ...emailWorks,
 ]

@@ -11,6 +11,7 @@ import { fileDependent } from './files/dependent.ts'
 import { filesRouter } from './files/router.ts'
 import { fileOperations, mountFiles } from './files/routes.ts'
 import { healthOperations } from './health.ts'
+import { indexesRouter } from './indexes/router.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
 import { openApiDocument, type PlainOperation } from './openapi.ts'
@@ -34,6 +35,7 @@ export const appRouter = router({
   tables: tablesRouter,
   fields: fieldsRouter,
   views: viewsRouter,
+  indexes: indexesRouter,
   records: recordsRouter,
   files: filesRouter,
   comments: commentsRouter,

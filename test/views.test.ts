@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { follow } from '../src/indexes/service.ts'
 import { systemScope } from '../src/scope.ts'
-import { build, buildLayoutIndex } from '../src/views/layout-indexes.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -357,19 +357,10 @@ describe('the index of a calendar', () => {
     )
     const view = await makeView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
-    const jobs = await app.db.prisma.$queryRawUnsafe<{ data: object }[]>(
-      `select data from pgboss.job where name = '${buildLayoutIndex.name}'`,
-    )
-    expect(jobs.map(({ data }) => data)).toEqual([{ table_id: id, field_id: 'due' }])
-
-    const scope = systemScope(app.deps)
-    await build(scope, { table_id: id, field_id: 'starts' })
-    await build(scope, { table_id: id, field_id: 'due' })
-    await build(scope, { table_id: id, field_id: 'due' })
+    await follow(systemScope(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual(['idx_layout_due'])
     await app.as(account.admin).post(`/api/table/${id}/view/${view.id}/delete`)
-    expect(await indexes(id)).toEqual([])
-    await build(scope, { table_id: id, field_id: 'due' })
+    await follow(systemScope(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual([])
   })
 

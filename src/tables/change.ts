@@ -6,6 +6,7 @@ import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { tableDefinition } from './definitions.ts'
 import type { TableDef } from './fields.ts'
+import { indexesFollow } from './indexing.ts'
 
 /** How often a change waits for others to let go of the table: 0.2 s each, 2 s in all. */
 const ATTEMPTS = 8
@@ -31,7 +32,9 @@ export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definit
         from changed c where t.id = c.id returning t.id, t.version`)
     ).find(({ id }) => id === table.id)
     if (!bumped) throw notFound('Table')
-    return fn(await tableDefinition(scope.db, { id: table.id, version: bumped.version }))
+    const result = await fn(await tableDefinition(scope.db, { id: table.id, version: bumped.version }))
+    await indexesFollow(scope, table.id)
+    return result
   })
 }
 

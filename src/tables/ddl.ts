@@ -19,16 +19,35 @@ export async function createRecords(db: Database, tableId: number, fields: reado
 
 /** Nullable and without a default, so that nothing is rewritten. */
 export async function addColumn(db: Database, tableId: number, field: FieldDef): Promise<void> {
+  await settle(db, tableId)
   await db.execute(sql`alter table ${recordsOf(tableId)} add column ${column(field)}`)
 }
 
 /** Indexes on the column go with it. */
 export async function dropColumn(db: Database, tableId: number, field: FieldDef): Promise<void> {
+  await settle(db, tableId)
   await db.execute(sql`alter table ${recordsOf(tableId)} drop column ${ident(field.id)}`)
 }
 
 export async function dropRecords(db: Database, tableId: number): Promise<void> {
+  await settle(db, tableId)
   await db.execute(sql`drop schema if exists ${schemaOf(tableId)} cascade`)
+}
+
+/** What a connection that builds indexes of the table calls itself. */
+export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${tableId}`
+
+/**
+ * Before an ALTER TABLE: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
+ * A build of an index gives way, and begins again later. A VACUUM by the clock gives way after a second, as Postgres has it.
+ */
+async function settle(db: Database, tableId: number): Promise<void> {
+  await db.query(sql`
+    select pg_cancel_backend(pid) from pg_stat_activity
+    where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)
+  await db.execute(sql`set local lock_timeout = '1500ms'`)
+  await db.execute(sql`lock table ${recordsOf(tableId)} in share update exclusive mode`)
+  await db.execute(sql`set local lock_timeout = '200ms'`)
 }
 
 /**

@@ -1,0 +1,41 @@
+/** Builds and drops indexes while others read and write, on a connection of its own: none of this can be part of a transaction. */
+import type pg from 'pg'
+import { type Database, ident, recordsOf } from '../db.ts'
+import { indexBuilder } from '../tables/ddl.ts'
+
+/** Any number that no other advisory lock of two parts has. */
+const LOCK = 7_201
+
+/**
+ * Runs `fn` with a connection that alone may work on the indexes of the table.
+ * @returns 'busy' when another one has that right now
+ */
+export async function asBuilder<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
+  const client = await db.connect()
+  // What breaks the connection rejects the statement under way, too; without a listener it would end the process.
+  client.on('error', () => {})
+  try {
+    // By this name a change of the table finds a build that is in its way (tables/ddl.ts).
+    await client.query(`set application_name = '${indexBuilder(tableId)}'; set statement_timeout = 0; set maintenance_work_mem = '128MB'`)
+    const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as is_ours', [LOCK, tableId])
+    if (!rows[0].is_ours) return 'busy'
+    // A build waits for transactions that are older than it. Readers and writers do not wait for the build.
+    await client.query(`set lock_timeout = '5min'`)
+    return await fn(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+export async function buildIndex(client: pg.Client, tableId: number, { name, on }: { name: string; on: string }): Promise<void> {
+  await client.query(`create index concurrently ${ident(name).sql} on ${recordsOf(tableId).sql} ${on}`)
+}
+
+/** Statistics of the expressions of new indexes, and of a table that has grown by much at once: without them no plan is good. */
+export async function analyzeRecords(client: pg.Client, tableId: number): Promise<void> {
+  await client.query(`analyze ${recordsOf(tableId).sql}`)
+}
+
+export async function dropIndex(client: pg.Client, tableId: number, name: string): Promise<void> {
+  await client.query(`drop index concurrently if exists ${ident(`t${tableId}`).sql}.${ident(name).sql}`)
+}

@@ -1,0 +1,12 @@
+import { z } from 'zod'
+import { defineQueue } from '../jobs.ts'
+import { followIndexes } from '../tables/indexing.ts'
+import { type Work, work } from '../work.ts'
+import { follow, followAll } from './service.ts'
+
+export const sweepIndexes = defineQueue({ name: 'indexes.sweep', schema: z.object({}) })
+
+export const indexWorks: Work[] = [
+  work(followIndexes, follow, { concurrency: 1 }),
+  work(sweepIndexes, followAll, { concurrency: 1, cron: '*/5 * * * *' }),
+]

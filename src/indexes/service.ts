@@ -1,0 +1,164 @@
+/** Lets the indexes of tables follow their use: one step after the other, each of which may be interrupted. */
+import { sql } from '../db.ts'
+import { sqlState } from '../errors.ts'
+import type { Scope } from '../scope.ts'
+import { tableDefinitions } from '../tables/definitions.ts'
+import { followIndexes } from '../tables/indexing.ts'
+import type { TableRef } from '../targets.ts'
+import { formatInstant } from '../time.ts'
+import { readViews } from '../views/saved.ts'
+import { analyzeRecords, asBuilder, buildIndex, dropIndex } from './ddl.ts'
+import { planIndexes, type Wanted } from './plan.ts'
+import { failuresOf, fillOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'
+import type { TableIndex } from './schema.ts'
+
+/** Only indexes with such names are ours to drop; an operator may have made others by hand. */
+const OURS = /^idx_(layout|sort|text)_/
+
+/** The indexes of a table as they are and as they will be: the primary key, then those that are wanted, then what else there is. */
+export async function list({ db }: Scope, table: TableRef): Promise<{ rows: TableIndex[]; total: number }> {
+  const { wanted, present } = await stateOf(db, table.id)
+  const failures = await failuresOf(db, table.id)
+  const byName = new Map(present.map((index) => [index.name, index]))
+  const rows = [
+    ...present.filter(({ isPrimary }) => isPrimary).map((index) => asItIs(index, 'the primary key')),
+    ...wanted.map((index) => ({
+      name: index.name,
+      fields: index.fields,
+      reason: index.reason,
+      state: stateOfOne(index, byName.get(index.name), failures.has(index.name)),
+      size: byName.get(index.name)?.bytes ?? 0,
+    })),
+    ...present
+      .filter(({ name, isPrimary }) => !isPrimary && !wanted.some((index) => index.name === name))
+      .map((index) => asItIs(index, OURS.test(index.name) ? 'no longer wanted; it will be dropped' : 'made by hand')),
+  ]
+  return { rows, total: rows.length }
+}
+
+const asItIs = (index: PresentIndex, reason: string): TableIndex => ({
+  name: index.name,
+  fields: index.columns,
+  reason,
+  state: index.isValid ? 'ready' : index.isBuilding ? 'building' : 'failed',
+  size: index.bytes,
+})
+
+function stateOfOne({ isOverBudget }: Wanted, present: PresentIndex | undefined, hasFailed: boolean): TableIndex['state'] {
+  if (present?.isValid) return 'ready'
+  if (present?.isBuilding) return 'building'
+  if (isOverBudget) return 'over_budget'
+  return hasFailed ? 'failed' : 'building'
+}
+
+/**
+ * The job: makes the real indexes those that are wanted. What another process has begun it leaves alone, and looks again later.
+ * @throws Error when an index could not be built; what is left of it is gone, and the job will be repeated
+ */
+export async function follow(scope: Scope, { table_id }: { table_id: number }): Promise<void> {
+  const { db, jobs, now } = scope
+  const tried = new Set<string>()
+  const failed: string[] = []
+  const again = (delayMs: number) => jobs.send(followIndexes, { table_id }, { startAfter: new Date(now.getTime() + delayMs) })
+  while (await nextStep(scope, table_id, tried)) {
+    const outcome = await takeStep(scope, table_id, tried)
+    if (outcome === 'busy') return again(BUSY_MS)
+    if (outcome === 'interrupted') return again(INTERRUPTED_MS)
+    if (typeof outcome === 'object') failed.push(outcome.failed)
+  }
+  if (tried.size > failed.length) await asBuilder(db, table_id, (client) => analyzeRecords(client, table_id))
+  await forgetFailures(scope, table_id)
+  if (failed.length) throw new Error(`Not built: ${failed.join(', ')}`)
+}
+
+/** Another job builds on this table. */
+const BUSY_MS = 10_000
+/** A change of the table was in a hurry and stopped the build. */
+const INTERRUPTED_MS = 2_000
+
+/** The clock: tables have grown or shrunk, builds have been given up. */
+export async function followAll({ db, jobs, now }: Scope): Promise<void> {
+  const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
+  await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
+  for (const id of await indexedTables(db)) await jobs.send(followIndexes, { table_id: id })
+}
+
+/** What no query outside of a view has asked for in so long is forgotten. */
+const UNUSED_DAYS = 30
+
+type Step = { drop: string } | { build: Wanted }
+
+/** What is most urgent; null when all is as wanted. @param tried what has been built in vain: not again in this job */
+async function nextStep({ db }: Scope, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
+  const { wanted, present, isGone } = await stateOf(db, tableId)
+  if (isGone) return null
+  const keep = new Set(wanted.filter(({ isOverBudget }) => !isOverBudget).map(({ name }) => name))
+  // A build that failed leaves an index behind that is kept up to date but never used.
+  const useless = present.find(({ name, isValid }) => OURS.test(name) && (!isValid || !keep.has(name)))
+  if (useless) return { drop: useless.name }
+  const missing = wanted.find(
+    ({ name, isOverBudget }) => !isOverBudget && !tried.has(name) && !present.some((index) => index.name === name),
+  )
+  return missing ? { build: missing } : null
+}
+
+type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
+
+/** Decides again, now that nobody else works on the table, and does it. */
+async function takeStep(scope: Scope, tableId: number, tried: Set<string>): Promise<Outcome> {
+  let building: Wanted | undefined
+  try {
+    return await asBuilder<Outcome>(scope.db, tableId, async (client) => {
+      const step = await nextStep(scope, tableId, tried)
+      if (!step) return 'done'
+      if ('drop' in step) {
+        await dropIndex(client, tableId, step.drop)
+        return 'done'
+      }
+      building = step.build
+      tried.add(step.build.name)
+      await buildIndex(client, tableId, step.build)
+      return 'done'
+    })
+  } catch (error) {
+    if (IS_GONE.has(sqlState(error) ?? '')) return 'done'
+    if (sqlState(error) === CANCELLED) return 'interrupted'
+    if (!building) throw error
+    await noteFailure(scope, tableId, building.name, error)
+    return { failed: building.name }
+  }
+}
+
+/** No such schema, table or column: it was deleted meanwhile. */
+const IS_GONE = new Set(['3F000', '42P01', '42703'])
+const CANCELLED = '57014'
+
+/** What the table has and should have. While it is neither small nor large, nothing is wanted that is not there already. */
+async function stateOf(db: Scope['db'], tableId: number) {
+  const table = (await tableDefinitions(db, [tableId])).get(tableId)
+  const present = await presentIndexes(db, tableId)
+  if (!table || !present.length) return { wanted: [], present, isGone: true }
+  const all = planIndexes(table, await readViews(db, tableId), await usesOf(db, tableId))
+  const fill = await fillOf(db, tableId)
+  const isThere = ({ name }: Wanted) => present.some((index) => index.name === name && index.isValid)
+  const wanted = all.filter((index) => fill === 'many' || isOfCalendar(index) || (fill === 'between' && isThere(index)))
+  return { wanted, present, isGone: false }
+}
+
+const isOfCalendar = ({ name }: Wanted) => name.startsWith('idx_layout_')
+
+async function noteFailure({ db, log, now }: Scope, tableId: number, name: string, error: unknown): Promise<void> {
+  log.warn({ err: error, tableId, index: name }, 'index not built')
+  const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown'
+  await db.execute(sql`
+    insert into index_failures (table_id, name, error, attempts, failed_at)
+    select id, ${name}, ${reason}, 1, ${formatInstant(now)}::timestamp from tables where id = ${tableId}
+    on conflict (table_id, name) do update set error = excluded.error, attempts = index_failures.attempts + 1, failed_at = excluded.failed_at`)
+}
+
+/** What has been built since, or is no longer wanted, has not failed any more. */
+async function forgetFailures({ db }: Scope, tableId: number): Promise<void> {
+  const { wanted, present } = await stateOf(db, tableId)
+  const missing = wanted.filter(({ name }) => !present.some((index) => index.name === name)).map(({ name }) => name)
+  await db.execute(sql`delete from index_failures where table_id = ${tableId} and name <> all(${missing}::text[])`)
+}

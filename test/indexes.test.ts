@@ -1,0 +1,339 @@
+import { describe, expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { asBuilder } from '../src/indexes/ddl.ts'
+import { follow, followAll } from '../src/indexes/service.ts'
+import { systemScope } from '../src/scope.ts'
+import { followIndexes, indexesFollow } from '../src/tables/indexing.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const scope = () => systemScope(app.deps)
+const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
+
+let counter = 0
+
+interface Listed {
+  name: string
+  fields: string[]
+  reason: string
+  state: string
+  size: number
+}
+
+/** A table with `rows` records, made in the database at once. */
+async function largeTable(rows: number, more: { name: string; type: string; options?: string[] }[] = []): Promise<number> {
+  const { body, status } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, {
+    name: `Large ${counter++}`,
+    fields: [
+      { name: 'Company', type: 'text' },
+      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won', 'Lost'] },
+      { name: 'Due', type: 'date' },
+      { name: 'Amount', type: 'number' },
+      { name: 'Email', type: 'email' },
+      { name: 'Notes', type: 'long_text' },
+      ...more,
+    ],
+  })
+  expect(status, JSON.stringify(body)).toBe(200)
+  if (rows) await fill(body.id, rows)
+  return body.id
+}
+
+async function fill(table: number, rows: number): Promise<void> {
+  await run(`
+    insert into t${table}.records (created_at, updated_at, company, stage, due, amount, email, notes)
+    select now(), now(), case when i % 3000 = 0 then 'Beryl ' else 'Company ' end || substring(md5(i::text), 1, 8), 1 + i % 4, date '2026-01-01' + i % 700,
+      i % 9973, 'person' || i || '@example.com', 'Note ' || i * 7
+    from generate_series(1, ${rows}) i`)
+  await run(`analyze t${table}.records`)
+}
+
+async function makeView(table: number, body: object): Promise<number> {
+  const answer = await app.as(account.admin).post(`/api/table/${table}/views/create`, { name: `View ${counter++}`, type: 'grid', ...body })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.id
+}
+
+const filter = (column: string, compare: string, value: unknown) => ({ column, compare, value })
+
+async function listed(table: number): Promise<Listed[]> {
+  const { status, body } = await app.as(account.admin).get(`/api/table/${table}/indexes`)
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body
+}
+
+/** The valid and the invalid indexes that there really are, but for the primary key. */
+async function real(table: number): Promise<{ name: string; valid: boolean }[]> {
+  return app.db.query(sql`
+    select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+    where i.indrelid = to_regclass(${`t${table}.records`}) and not i.indisprimary order by 1`)
+}
+
+const jobsOf = async (table: number) =>
+  (
+    await app.db.query<{ n: number }>(
+      sql`select count(*) as n from pgboss.job where name = ${followIndexes.name} and (data->>'table_id')::int = ${table}`,
+    )
+  )[0]?.n
+
+/** How Postgres goes about what records/query sends: the statements themselves, explained. */
+async function explained(table: number, body: object): Promise<string> {
+  const { query } = app.db
+  let plan = ''
+  app.db.query = async <Row>(statement: Parameters<typeof query>[0], label?: string) => {
+    if (label === 'records-page') {
+      const lines = await query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
+      plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+    }
+    return query<Row>(statement, label)
+  }
+  try {
+    const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, ...body })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  } finally {
+    app.db.query = query
+  }
+  return plan
+}
+
+describe('the indexes of a table', () => {
+  test('are its primary key and those of calendars while it is small, and more from 20,000 records on', async () => {
+    const table = await largeTable(19_000)
+    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
+    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).map(({ name, fields, state }) => ({ name, fields, state }))).toEqual([
+      { name: 'records_pkey', fields: ['id'], state: 'ready' },
+      { name: 'idx_layout_due', fields: ['due', 'id'], state: 'ready' },
+    ])
+
+    await fill(table, 2_000)
+    const before = await listed(table)
+    expect(before.filter(({ state }) => state === 'building').map(({ fields }) => fields)).toContainEqual(['stage', 'due', 'id'])
+    await follow(scope(), { table_id: table })
+    const after = await listed(table)
+    expect(after.map(({ fields, state, reason }) => ({ fields, state, reason: reason.replaceAll(/\d+/g, 'n') }))).toEqual([
+      { fields: ['id'], state: 'ready', reason: 'the primary key' },
+      { fields: ['due', 'id'], state: 'ready', reason: 'calendar "View n"' },
+      { fields: ['stage', 'due', 'id'], state: 'ready', reason: 'view "View n"' },
+      { fields: ['company', 'id'], state: 'ready', reason: 'sorting by the title' },
+      ...['company', 'email', 'notes'].map((id) => ({
+        fields: [id],
+        state: 'ready',
+        reason: 'search, contains, starts_with and ends_with',
+      })),
+    ])
+    for (const { size } of after) expect(size).toBeGreaterThan(8_000)
+    expect((await real(table)).every(({ valid }) => valid)).toBe(true)
+  })
+
+  test('go again when the table has shrunk to less than half of that, not before', async () => {
+    const table = await largeTable(21_000)
+    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await follow(scope(), { table_id: table })
+    const all = (await real(table)).length
+    await run(`delete from t${table}.records where id > 15000`)
+    await follow(scope(), { table_id: table })
+    expect((await real(table)).length).toBe(all)
+    await run(`delete from t${table}.records where id > 9000`)
+    await follow(scope(), { table_id: table })
+    expect((await real(table)).map(({ name }) => name)).toEqual(['idx_layout_due'])
+  })
+
+  test('serve what records/query really sends', async () => {
+    const table = await largeTable(30_000)
+    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
+    await makeView(table, { order_by: 'amount' })
+    await makeView(table, { type: 'kanban', config: { categoryField: 'stage' } })
+    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await makeView(table, { filters: [filter('email', '=', 'x@example.com')] })
+    await follow(scope(), { table_id: table })
+    const names = Object.fromEntries(
+      (await listed(table)).map(({ name, fields, state }) => [`${fields}${name.startsWith('idx_text') ? ' text' : ''}`, state && name]),
+    )
+
+    const open = filter('stage', '=', 'Open')
+    const uses = async (index: string | undefined, body: object) => expect(await explained(table, body)).toContain(index ?? 'an index')
+    await uses(names['stage,due,id'], { filters: [open, filter('due', '<=', '2026-05-01')], order_by: 'due', order_dir: 'D' })
+    await uses(names['stage,due,id'], { filters: [open], order_by: 'due', order_dir: 'A' })
+    await uses(names['due,id'], { order_by: 'due', order_dir: 'D' })
+    await uses(names['due,id'], { filters: [filter('due', '=', '2026-03-05')] })
+    await uses(names['amount,id'], { order_by: 'amount' })
+    await uses(names['stage,id'], { filters: [open], offset: 12_000 })
+    await uses(names['email,id'], { filters: [filter('email', '=', 'person77@example.com')] })
+    await uses(names['company,id'], { order_by: 'company' })
+    await uses(names['company,id'], { filters: [filter('company', 'starts_with', 'beryl 1')], order_by: 'company' })
+    await uses(names['company text'], { filters: [filter('company', 'contains', 'ryl 1f')] })
+    await uses(names['email text'], { filters: [filter('email', 'ends_with', '21415@example.com')] })
+    const search = await explained(table, { search: 'person21415' })
+    for (const text of ['company text', 'email text', 'notes text']) expect(search).toContain(names[text])
+  })
+
+  test('of a view go with it, and with a field go those that hold it', async () => {
+    const table = await largeTable(21_000)
+    const view = await makeView(table, { order_by: 'amount' })
+    const calendar = await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await follow(scope(), { table_id: table })
+    expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
+      'idx_layout_due',
+      'idx_sort_amount',
+      'idx_sort_company',
+      'idx_text_company',
+      'idx_text_email',
+      'idx_text_notes',
+    ])
+    for (const id of [view, calendar]) await app.as(account.admin).post(`/api/table/${table}/view/${id}/delete`)
+    await app.as(account.admin).post(`/api/table/${table}/field/email/delete`)
+    await follow(scope(), { table_id: table })
+    expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
+      'idx_sort_company',
+      'idx_text_company',
+      'idx_text_notes',
+    ])
+  })
+
+  test('stay within a budget, in an order that does not change; the rest is named', async () => {
+    const more = Array.from({ length: 9 }, (_, n) => ({ name: `Text ${n}`, type: 'text' }))
+    const table = await largeTable(21_000, more)
+    for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await makeView(table, { order_by })
+    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await follow(scope(), { table_id: table })
+    const all = await listed(table)
+    const of = (state: string, kind: string) =>
+      all.filter((index) => index.state === state && index.name.startsWith(kind)).map(({ fields }) => fields[0])
+    expect(of('ready', 'idx_layout')).toEqual(['due'])
+    expect(of('ready', 'idx_sort')).toEqual(['amount', 'email', 'stage', 'created_at', 'updated_at'])
+    expect(of('over_budget', 'idx_sort')).toEqual(['company'])
+    expect(of('ready', 'idx_text')).toHaveLength(8)
+    expect(of('over_budget', 'idx_text')).toEqual(['text_6', 'text_7', 'text_8', 'notes'])
+    expect(await real(table)).toHaveLength(14)
+  })
+})
+
+describe('a build', () => {
+  test('that was killed leaves nothing behind, is told of, and succeeds the next time', async () => {
+    const table = await largeTable(30_000)
+    // An old transaction holds every build up where it waits for those that may not know the index yet.
+    const old = await app.db.connect()
+    await old.query(`begin; insert into t${table}.records (created_at, updated_at) values (now(), now())`)
+    const job = follow(scope(), { table_id: table })
+    const failure = expect(job).rejects.toThrow('Not built: idx_sort_company_')
+    await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
+    const building = (await listed(table)).filter(({ state }) => state === 'building')
+    expect(building.length).toBeGreaterThan(0)
+    await app.db.query(sql`select pg_terminate_backend(${(await builders(table))[0]?.pid})`)
+    await old.query('rollback')
+    await old.end()
+    await failure
+    expect((await real(table)).filter(({ valid }) => !valid)).toEqual([])
+    expect((await listed(table)).filter(({ state }) => state === 'failed').map(({ fields }) => fields)).toEqual([['company', 'id']])
+
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).every(({ state }) => state === 'ready')).toBe(true)
+    expect(await app.db.query(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
+  })
+
+  test('repairs what another left behind unfinished', async () => {
+    const table = await largeTable(21_000)
+    await makeView(table, { order_by: 'amount' })
+    await follow(scope(), { table_id: table })
+    const name = (await real(table)).find((index) => index.name.startsWith('idx_sort_amount'))?.name
+    await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
+    expect((await listed(table)).find((index) => index.name === name)?.state).toBe('building')
+    await follow(scope(), { table_id: table })
+    expect((await real(table)).every(({ valid }) => valid)).toBe(true)
+    expect((await listed(table)).find((index) => index.name === name)?.state).toBe('ready')
+  })
+
+  test('is alone on its table: another job looks again later', async () => {
+    const table = await largeTable(21_000)
+    await asBuilder(app.db, table, async () => {
+      await follow(scope(), { table_id: table })
+      expect(await real(table)).toEqual([])
+      expect(await jobsOf(table)).toBe(1)
+    })
+    await Promise.all([follow(scope(), { table_id: table }), follow(scope(), { table_id: table })])
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).map(({ state }) => state)).toEqual(Array(5).fill('ready'))
+  })
+
+  test('gives way to a change of the table, and begins again', async () => {
+    const table = await largeTable(21_000)
+    const old = await app.db.connect()
+    await old.query('begin isolation level repeatable read')
+    await old.query('select count(*) from tables')
+    const job = follow(scope(), { table_id: table })
+    await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
+    const added = await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
+    expect(added.status, JSON.stringify(added.body)).toBe(200)
+    await job
+    await old.query('rollback')
+    await old.end()
+    expect(await jobsOf(table)).toBeGreaterThan(0)
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).map(({ state }) => state)).toEqual(Array(6).fill('ready'))
+    expect((await real(table)).map(({ name }) => name).join()).toContain('idx_text_added')
+  })
+
+  test('ends quietly when its table goes meanwhile', async () => {
+    const table = await largeTable(21_000)
+    const old = await app.db.connect()
+    await old.query('begin isolation level repeatable read')
+    await old.query('select count(*) from tables')
+    const job = follow(scope(), { table_id: table })
+    await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
+    await app.db.query(sql`select pg_cancel_backend(${(await builders(table))[0]?.pid})`)
+    await old.query('rollback')
+    await old.end()
+    await run(`drop schema t${table} cascade`)
+    await job
+    await follow(scope(), { table_id: table })
+
+    const deleted = await largeTable(21_000)
+    expect((await app.as(account.admin).post(`/api/table/${deleted}/delete`)).status).toBe(200)
+    await follow(scope(), { table_id: deleted })
+    expect(await real(deleted)).toEqual([])
+  })
+})
+
+/** Connections that build an index of the table right now. */
+const builders = (table: number) =>
+  app.db.query<{ pid: number }>(
+    sql`select pid from pg_stat_progress_create_index where relid = to_regclass(${`t${table}.records`}) and phase like '%waiting%'`,
+  )
+
+describe('the job', () => {
+  test('follows every change of a large table, and none of a small one', async () => {
+    const [large, small] = [await largeTable(21_000), await largeTable(100)]
+    for (const table of [large, small]) {
+      const view = await makeView(table, { order_by: 'due' })
+      await app.as(account.admin).post(`/api/table/${table}/view/${view}/delete`)
+      await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'More', type: 'text' })
+      await app.as(account.admin).post(`/api/table/${table}/field/more/delete`)
+      await indexesFollow(scope(), table)
+    }
+    expect(await jobsOf(large)).toBe(5)
+    expect(await jobsOf(small)).toBe(0)
+  })
+
+  test('is started by the clock where tables have grown', async () => {
+    const [large, small] = [await largeTable(21_000), await largeTable(100)]
+    const before = (await jobsOf(large)) ?? 0
+    await followAll(scope())
+    expect(await jobsOf(large)).toBe(before + 1)
+    expect(await jobsOf(small)).toBe(0)
+  })
+})
+
+test('only an admin of the space is shown the indexes', async () => {
+  const table = await largeTable(0)
+  const path = `/api/table/${table}/indexes`
+  expect((await app.as(account.member).get(path)).status).toBe(403)
+  expect((await app.as(account.outsider).get(path)).status).toBe(404)
+  expect((await app.as(account.keys.accountOutsider).get(path)).status).toBe(404)
+  expect((await app.as(account.keys.account).get(path)).status).toBe(200)
+  expect((await app.as(account.keys.accountOtherSpace).get(path)).status).toBe(403)
+  const { rows } = await app.as(account.admin).rpc.indexes.list.query({ table_id: table })
+  expect(rows).toEqual([{ name: 'records_pkey', fields: ['id'], reason: 'the primary key', state: 'ready', size: expect.any(Number) }])
+})
