@@ -47,6 +47,20 @@ export function parseInstant(text: string): Date | null {
   return isInRange(parsed) ? parsed : null
 }
 
+/**
+ * An instant in any form that `parseInstant` reads, as `YYYY-MM-DD HH:MM:SS` in UTC. What is in that form already, as most are in a
+ * batch, comes back without a Date being made.
+ * @returns null as `parseInstant`
+ */
+export function instantText(text: string): string | null {
+  const match = INSTANT.exec(text)
+  if (!match) return null
+  const [, date = '', time = '', offset] = match
+  if (offset === undefined) return isCalendarDate(date) && isTimeOfDay(time) ? `${date} ${timeOfDay(time)}` : null
+  const parsed = parseInstant(text)
+  return parsed && formatInstant(parsed)
+}
+
 function offsetMinutes(offset: string): number | null {
   if (offset === 'Z' || offset === 'z') return 0
   const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(-2))]
@@ -77,14 +91,20 @@ const AFTER_LAST = Date.parse('9999-12-31T00:00:00Z') + DAY
 
 // ── calendar dates ──────────────────────────────────────────────────────────
 
-const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/
+const CALENDAR_DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
 /** Whether the text is `YYYY-MM-DD` and such a day exists; years 1 to 9999. */
 export function isCalendarDate(text: string): boolean {
-  if (!CALENDAR_DATE.test(text) || text < '0001') return false
-  const midnight = new Date(`${text}T00:00:00Z`)
-  // A day too many rolls over into the next month, and then prints as another day.
-  return !Number.isNaN(midnight.getTime()) && dateOf(midnight) === text
+  const match = CALENDAR_DATE.exec(text)
+  if (!match) return false
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  return year >= 1 && day >= 1 && day <= lastDayOf(year, month)
+}
+
+/** The number of days of a month, 1 to 12, by the Gregorian calendar; 0 for what is no month. */
+function lastDayOf(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return month < 1 || month > 12 ? 0 : [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
 /** The date so many days later; earlier for a negative number. */

@@ -300,6 +300,26 @@ describe('batches', () => {
     expect((await as.post(`${table.path}/records/create_batch`, { records: [] })).body).toEqual([])
   })
 
+  it('tell of the first hundred cells that are wrong, in the order of the records', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const records = Array.from({ length: 300 }, (_, index) => ({ data: index % 2 ? { number: 'x' } : { user: 'nobody@example.com' } }))
+    const refused = await app.as(account.member).post(`${table.path}/records/create_batch`, { records })
+    expect(refused.body.message).toBe('records[0].data.user: nobody@example.com is no member of this space')
+    expect(refused.body.issues.map(({ path }: { path: unknown[] }) => path[1])).toEqual(Array.from({ length: 100 }, (_, index) => index))
+  })
+
+  it('can be made in a table that has no fields', async () => {
+    const account = await app.account()
+    const as = app.as(account.keys.account)
+    const table = await as.rpc.tables.create.mutate({ space_id: account.space, name: 'Bare', fields: [] })
+    const made = await as.post(`/api/table/${table.id}/records/create_batch`, { records: [{ data: {} }, { data: {} }] })
+    expect(made.body.map(({ id, data }: { id: number; data: object }) => [id, data])).toEqual([
+      [1, {}],
+      [2, {}],
+    ])
+  })
+
   it('are deleted, each record once, however many calls there are', async () => {
     const account = await app.account()
     const table = await everyType(app, account)

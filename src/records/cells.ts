@@ -1,7 +1,7 @@
 /** What a caller writes into a cell: every rule of contract.md §3 that needs no look at the database. */
 import type { FileEntry } from '../stored-files.ts'
 import type { FieldDef, FieldType } from '../tables/fields.ts'
-import { formatInstant, isCalendarDate, isTimeOfDay, parseInstant, timeOfDay } from '../time.ts'
+import { instantText, isCalendarDate, isTimeOfDay, timeOfDay } from '../time.ts'
 import { roundedDecimal } from './decimal.ts'
 
 /** A cell as its column takes it. Numbers and instants are text, so that nothing is lost on the way. */
@@ -80,10 +80,7 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
   },
   checkbox: (value) => (typeof value === 'boolean' ? cell(value) : wrong('must be true or false')),
   date: readAs((date) => (isCalendarDate(date) ? date : null), 'a date that exists, as YYYY-MM-DD'),
-  datetime: readAs((instant) => {
-    const parsed = parseInstant(instant)
-    return parsed && formatInstant(parsed)
-  }, 'an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'),
+  datetime: readAs(instantText, 'an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'),
   time: readAs((time) => (isTimeOfDay(time) ? timeOfDay(time) : null), 'a time of day, as HH:MM or HH:MM:SS'),
   select: (value, field) => {
     const id = optionId(field, value)

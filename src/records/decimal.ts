@@ -12,6 +12,7 @@ const MAX_DECIMALS = 8
  * @returns plain decimal text without needless zeros; 'malformed' or 'out of range' for what is no such number
  */
 export function roundedDecimal(text: string, decimals: number | null): { text: string } | 'malformed' | 'out of range' {
+  if (isPlain(text, decimals ?? MAX_DECIMALS)) return { text }
   const [, sign, whole = '', fraction = '', exponent = '0'] = NUMERIC.exec(text.trim()) ?? []
   if (sign === undefined || whole.length + fraction.length === 0) return 'malformed'
   const places = decimals ?? MAX_DECIMALS
@@ -23,6 +24,14 @@ export function roundedDecimal(text: string, decimals: number | null): { text: s
   if (units > LIMIT * 10n ** BigInt(places)) return 'out of range'
   return { text: plain(units, places, sign === '-') }
 }
+
+/** What most numbers are, and what would come back as it is: in range, in no need of rounding, without needless zeros. */
+function isPlain(text: string, places: number): boolean {
+  if (!PLAIN.test(text)) return false
+  const point = text.indexOf('.')
+  return point < 0 || text.length - point - 1 <= places
+}
+const PLAIN = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,14})\.\d{0,7}[1-9])$/
 
 /** digits / 10^drop, rounded: the first digit that goes decides. */
 function roundedShift(digits: string, drop: number): bigint {

@@ -19,7 +19,7 @@ export interface Draft {
 export type Cells = Map<string, Cell>
 
 /** More than anyone reads; a batch could have hundreds of thousands. */
-const MAX_ISSUES = 1_000
+export const MAX_ISSUES = 100
 
 interface Found {
   users: Map<UserRef, number>
@@ -31,53 +31,68 @@ interface Found {
 interface Open {
   field: FieldDef
   parsed: Exclude<Parsed, { kind: 'cell' | 'wrong' }>
-  path: (string | number)[]
-  cells: Cells
+  /** Which of the drafts. */
+  at: number
+}
+
+interface Rules {
+  role: Role
+  /** Whether required fields that are not given are missing. */
+  isNew: boolean
 }
 
 /**
- * Checks and converts what is given. Members, records and files that cells name are looked for in one statement for each kind
- * (records: for each table), however many drafts there are.
- * @param isNew whether required fields that are not given are missing
- * @throws AppError 400 with every refused cell; 403 for a field that only admins write
+ * Checks and converts what is given.
+ * @throws AppError 400 with the first hundred refused cells; 403 for a field that only admins write
  */
-export async function readDrafts(
+export async function readDrafts(scope: Scope, table: TableDef, rules: Rules, drafts: readonly Draft[]): Promise<Cells[]> {
+  const { cells, issues } = await judgeDrafts(scope, table, rules, drafts)
+  if (issues.length) throw badInputs(issues.slice(0, MAX_ISSUES))
+  return cells
+}
+
+/**
+ * The cells of each draft, and what is wrong with them, in their order. Members, records and files that cells name are looked for in
+ * one statement for each kind (records: for each table), however many drafts there are.
+ * @throws AppError 403 for a field that only admins write
+ */
+export async function judgeDrafts(
   { db, actor }: Scope,
   table: TableDef,
-  { role, isNew }: { role: Role; isNew: boolean },
+  { role, isNew }: Rules,
   drafts: readonly Draft[],
-): Promise<Cells[]> {
+): Promise<{ cells: Cells[]; issues: Issue[] }> {
   const fields = new Map(table.fields.map((field) => [field.id, field]))
   const required = isNew ? ownFields(table).filter((field) => field.required && mayWrite(field, role)) : []
-  const issues: Issue[] = []
+  const refused: { at: number; id: string; message: string }[] = []
   const open: Open[] = []
-  const read = drafts.map(({ data, path }) => {
+  const read = drafts.map(({ data }, at) => {
     const cells: Cells = new Map()
-    for (const [id, value] of Object.entries(data)) {
-      const place = [...path, id]
+    const refuse = (id: string, message: string) => refused.push({ at, id, message })
+    for (const id of Object.keys(data)) {
       const field = fields.get(id)
-      if (!field) issues.push({ path: place, message: 'is no field of this table' })
-      else if (field.key || field.calc) issues.push({ path: place, message: `Unassignable - cannot set calculation field: ${id}` })
+      if (!field) refuse(id, 'is no field of this table')
+      else if (field.key || field.calc) refuse(id, `Unassignable - cannot set calculation field: ${id}`)
       else if (!mayWrite(field, role)) throw forbidden()
       else {
-        const parsed = parseCell(field, value, actor.userId)
-        if (parsed.kind === 'wrong') issues.push({ path: place, message: parsed.reason })
-        else if (parsed.kind !== 'cell') open.push({ field, parsed, path: place, cells })
-        else if (parsed.cell === null && field.required) issues.push({ path: place, message: 'is required' })
+        const parsed = parseCell(field, data[id], actor.userId)
+        if (parsed.kind === 'wrong') refuse(id, parsed.reason)
+        else if (parsed.kind !== 'cell') open.push({ field, parsed, at })
+        else if (parsed.cell === null && field.required) refuse(id, 'is required')
         else cells.set(id, parsed.cell)
       }
     }
-    for (const { id } of required) if (!Object.hasOwn(data, id)) issues.push({ path: [...path, id], message: 'is required' })
+    for (const { id } of required) if (!Object.hasOwn(data, id)) refuse(id, 'is required')
     return cells
   })
   const found = open.length ? await find(db, table, actor, open) : null
-  for (const { field, parsed, path, cells } of found ? open : []) {
+  for (const { field, parsed, at } of found ? open : []) {
     const resolved = resolve(field, parsed, found as Found)
-    if ('reason' in resolved) issues.push({ path, message: resolved.reason })
-    else cells.set(field.id, resolved.cell)
+    if ('reason' in resolved) refused.push({ at, id: field.id, message: resolved.reason })
+    else read[at]?.set(field.id, resolved.cell)
   }
-  if (issues.length) throw badInputs(issues.slice(0, MAX_ISSUES))
-  return read
+  const issues = refused.sort((a, b) => a.at - b.at).map(({ at, id, message }) => ({ path: [...(drafts[at]?.path ?? []), id], message }))
+  return { cells: read, issues }
 }
 
 const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'

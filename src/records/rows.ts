@@ -48,37 +48,67 @@ export function shownAsJson(table: TableDef): Sql {
  * @returns none when the table is no longer of this version
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
-  const { into, outOf, returning } = insertion(table)
-  const cells = records.map((record, index) => ({ '#': index, ...Object.fromEntries(record) }))
-  const rows = await db.query<StoredRow>(
-    sql`with by as (select ${formatInstant(now)}::timestamp as at, ${userId}::int as id) ${into}
-      from by, jsonb_to_recordset(${JSON.stringify(cells)}::jsonb) as x ${outOf}
-      where ${isCurrent(table)} order by x."#" ${returning}`,
-    `insert:${table.id}:${table.version}`,
-  )
+  const { strings, following } = insertion(table)
+  const statement = sql(strings, formatInstant(now), userId, ...columnsOf(table, records), ...following)
+  const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
 
-const insertions = new WeakMap<TableDef, { into: Sql; outOf: Sql; returning: Sql }>()
+interface Insertion {
+  /** The text between the values. */
+  strings: TemplateStringsArray
+  /** The values after the cells. */
+  following: unknown[]
+}
 
-/** The parts of an insert that only the definition decides, printed once. */
-function insertion(table: TableDef) {
+const insertions = new WeakMap<TableDef, Insertion>()
+
+/** What only the definition decides of an insert, printed once. */
+function insertion(table: TableDef): Insertion {
   const kept = insertions.get(table)
   if (kept) return kept
   const own = ownFields(table)
-  const columns = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
-  const values = [sql`by.at, by.id, by.at, by.id`, ...own.map(({ id }) => sql`x.${ident(id)}`)]
-  const parts = {
-    into: asOne(sql`insert into ${recordsOf(table.id)} as r (${join(columns)}) select ${join(values)}`),
-    outOf: asOne(sql`(${join([sql`"#" int`, ...own.map(typed)])})`),
-    returning: sql`returning ${shown(table)}`,
-  }
-  insertions.set(table, parts)
-  return parts
+  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
+  const noCells = columnsOf(table, [])
+  const { strings, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
+    insert into ${recordsOf(table.id)} as r (${join(names)})
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...own.map(cellOfColumns)])} from by, ${fromColumns(own, noCells)}
+    where ${isCurrent(table)} order by x."#" returning ${shown(table)}`
+  const made = { strings: strings as unknown as TemplateStringsArray, following: values.slice(2 + noCells.length) }
+  insertions.set(table, made)
+  return made
 }
 
-/** One fragment instead of hundreds, which each use would have to put together; only for those without values. */
-const asOne = (fragment: Sql): Sql => raw(fragment.sql)
+/**
+ * Cells as one array for each field of the table, which the database takes apart again (`fromColumns`): as JSON they would cost it
+ * twice as much. A table without fields gets the numbers of the records, so that there is something to count them by.
+ */
+export function columnsOf(table: TableDef, records: readonly Cells[]): unknown[][] {
+  const own = ownFields(table)
+  if (!own.length) return [records.map((_, index) => index)]
+  return own.map(({ id, type }) => {
+    const print = type === 'file' ? JSON.stringify : isMultiple(type) ? arrayText : undefined
+    return records.map((record) => {
+      const cell = record.get(id) ?? null
+      return print && cell !== null ? print(cell) : cell
+    })
+  })
+}
+
+/** Of unequal lists there is no array of arrays: each goes as text. */
+const arrayText = (cell: Cell): string => `{${(cell as number[]).join(',')}}`
+
+/** The rows `x` that `columnsOf` was made from, and their numbers `"#"`. */
+export function fromColumns(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
+  const arrays = own.map((field, index) => sql`${columns[index] ?? []}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`)
+  const names = [...own.map(({ id }) => ident(id)), ident('#')]
+  if (!own.length) return sql`unnest(${columns[0]}::int[]) as x (${join(names)})`
+  return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
+}
+
+/** A cell of such a row. */
+export const cellOfColumns = (field: FieldDef): Sql =>
+  isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
 
 /**
  * Changes the cells of a record, which gets the next version.
@@ -140,7 +170,6 @@ function shownCell(table: TableDef, { id, type, lookup, lookup_table_id }: Field
     join ${named} n on n.id = o.id${ofAccount}) as ${ident(id)}`
 }
 
-const typed = (field: FieldDef): Sql => sql`${ident(field.id)} ${typeOf(field)}`
 const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
 /** Lists of numbers go as arrays, entries of files as JSON. */

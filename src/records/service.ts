@@ -114,14 +114,25 @@ function presentOne(scope: Scope, table: TableDef, row: StoredRow): DataRecord {
 
 /** The record as the wire has it; users and other records have come with the row. */
 function recordOf(table: TableDef, row: StoredRow): DataRecord {
-  const title = titleField(table)?.id
+  const { title, fields } = faceOf(table)
+  const data: Record<string, unknown> = {}
+  for (const field of fields) data[field.id] = shownValue(field, row[field.id])
   return {
     id: row.id,
     title: title === undefined ? null : (row[title] as string | null),
-    data: Object.fromEntries(ownFields(table).map((field) => [field.id, shownValue(field, row[field.id])])),
+    data,
     created_at: row.created_at,
     updated_at: row.updated_at,
   }
+}
+
+const faces = new WeakMap<TableDef, { title: string | undefined; fields: FieldDef[] }>()
+
+/** What of a definition decides how a record looks, looked for once: a batch shows a thousand of them. */
+function faceOf(table: TableDef) {
+  const face = faces.get(table) ?? { title: titleField(table)?.id, fields: ownFields(table) }
+  faces.set(table, face)
+  return face
 }
 
 function shownValue(field: FieldDef, cell: unknown): unknown {

@@ -7,6 +7,7 @@ import {
   formatInstant,
   instant,
   instantOf,
+  instantText,
   isCalendarDate,
   isTimeOfDay,
   isTimeZone,
@@ -102,6 +103,7 @@ describe('instants as text', () => {
   ])('%s is %s', (text, expected) => {
     const parsed = parseInstant(text)
     expect(parsed && formatInstant(parsed)).toBe(expected)
+    expect(instantText(text)).toBe(expected)
   })
 
   test.each([
@@ -116,6 +118,7 @@ describe('instants as text', () => {
     '',
   ])('%j is none', (text) => {
     expect(parseInstant(text)).toBeNull()
+    expect(instantText(text)).toBeNull()
   })
 
   test('a date and a time make an instant in UTC', () => {
