@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
-import { PreparedNames, PreparedQuery } from './prepared.ts'
+import { openLane } from './lane.ts'
+import { askPrepared, PreparedNames } from './prepared.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -26,6 +27,11 @@ export interface Database {
    *   of a user table, the label names the table's version
    */
   query<Row>(statement: Sql, label?: string): Promise<Row[]>
+  /**
+   * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
+   * would hold up all the others (lane.ts).
+   */
+  lookUp<Row>(statement: Sql, label: string): Promise<Row[]>
   /** Like `query`, answering how many rows were changed. */
   execute(statement: Sql): Promise<number>
   /** All or nothing. What runs inside, `query` included, uses its one connection; a transaction inside joins it. */
@@ -53,6 +59,8 @@ interface Underway {
 
 const underway = new AsyncLocalStorage<Underway>()
 
+const MAX_LIFETIME_SECONDS = 600
+
 /**
  * Opens the pool. One pool serves Prisma and hand-written statements; connections live ten minutes at most, because
  * each keeps a catalogue cache of every user table it has touched (docs/decisions/0001-typed-tables.md).
@@ -62,7 +70,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     ...config,
     max: size,
     connectionTimeoutMillis: 2_000,
-    maxLifetimeSeconds: 600,
+    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     idleTimeoutMillis: 30_000,
     options:
       '-c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
@@ -76,29 +84,19 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
-  async function run(statement: Sql, label?: string): Promise<pg.QueryResult> {
-    const result = await send(statement, label)
-    if (watched && statement.text.includes(watched.marker)) {
-      const transaction = underway.getStore()
-      if (transaction?.tx) transaction.hasWatched = true
-      else watched.committed()
-    }
-    return result
-  }
+  const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function send({ text, values }: Sql, label?: string): Promise<pg.QueryResult> {
-    const client = underway.getStore()?.client ?? pool
+  async function run({ text, values }: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
+    const client = underway.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
-    if (!name) return client.query({ text, values })
-    // Handed to pg as a query of its own making, it is answered through a callback.
-    const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
-    const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
-    client.query(new PreparedQuery({ name, text, values }) as never, undefined as never, answered as never)
-    return promise
+    if (!name) return (client ?? pool).query({ text, values })
+    const statement = { name, text, values }
+    return (isShortRead && !client && (await lane.ask(statement))) || askPrepared(client ?? pool, statement)
   }
 
   return {
     query: async <Row>(statement: Sql, label?: string) => (await run(statement, label)).rows as Row[],
+    lookUp: async <Row>(statement: Sql, label: string) => (await run(statement, label, true)).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = underway.getStore()?.tx
@@ -135,6 +133,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
       return client
     },
     close: async () => {
+      await lane.close()
       await prisma.$disconnect()
       await pool.end()
     },

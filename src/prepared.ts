@@ -90,3 +90,18 @@ export class PreparedQuery extends PgQuery {
     this.#known?.descriptions.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject })
   }
 }
+
+/** A statement with the name that it is prepared under. */
+export interface NamedStatement {
+  name: string
+  text: string
+  values: unknown[]
+}
+
+/** Runs it. Handed to pg as a query of its own making, it is answered through a callback. */
+export function askPrepared(client: pg.Pool | pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
+  const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+  const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
+  client.query(new PreparedQuery(statement) as never, undefined as never, answered as never)
+  return promise
+}

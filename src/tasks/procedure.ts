@@ -72,7 +72,7 @@ const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 
 /** On the task named `task_id`, for whoever may read it, edit it or delete it (policy.ts). */
 export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
-  targetProcedure(withRule(taskTarget, RULES[right]), 'read', allowed).use(({ ctx, next }) => next({ ctx: { ...ctx, task: ctx.row } }))
+  targetProcedure(withRule(taskTarget, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
 
 const COMMENT_RULES = { edit: canEditComment, delete: canDeleteComment }
 

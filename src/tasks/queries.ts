@@ -28,7 +28,7 @@ export async function getTask(
   task: TaskRow,
   titleField: FieldDef | undefined,
 ): Promise<(TaskDetail & { version: number }) | undefined> {
-  const [row] = await db.query<TaskDetail & { version: number }>(
+  const [row] = await db.lookUp<TaskDetail & { version: number }>(
     sql`select ${taskColumns(sql`k`)}, k.version,
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       f.subscribers, ${userId} = any(f.subscribers) as subscribed,

@@ -1,0 +1,91 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { type Database, openDatabase, type Sql, sql } from '../src/db.ts'
+import { LANE_NAME } from '../src/lane.ts'
+import { testDatabase } from './support/database.ts'
+
+let db: Database
+let other: pg.Client
+beforeAll(async () => {
+  const { connection } = await testDatabase()
+  db = openDatabase(connection)
+  other = new pg.Client(connection)
+  await other.connect()
+  await db.query(sql`create table things (id int primary key, name text)`)
+  await db.query(sql`insert into things select n, 'thing ' || n from generate_series(1, 100) n`)
+})
+afterAll(async () => {
+  await other.end()
+  await db.close()
+})
+
+/** The backend that answers, if it is that of the lane. */
+async function lane(): Promise<number | null> {
+  const [row] = await db.lookUp<{ pid: number }>(
+    sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${LANE_NAME}`,
+    'lane',
+  )
+  return row?.pid ?? null
+}
+/** A statement is prepared from its third use on, and the connection opens when it is first asked for one. */
+const openedLane = () => expect.poll(lane).not.toBe(null)
+
+const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
+const names = (ids: number[]) => Promise.all(ids.map((id) => db.lookUp<{ name: string; pid: number }>(nameOf(id), 'things')))
+
+it('answers what is asked at the same moment on one connection, each with its own rows', async () => {
+  await openedLane()
+  for (let round = 0; round < 3; round++) await names([1])
+  const found = await names(Array.from({ length: 100 }, (_, index) => index + 1))
+  expect(found.map(([row]) => row?.name)).toEqual(Array.from({ length: 100 }, (_, index) => `thing ${index + 1}`))
+  expect(new Set(found.map(([row]) => row?.pid)).size).toBe(1)
+})
+
+it('keeps the error of one from the others', async () => {
+  const divided = (by: number) => db.lookUp<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
+  await openedLane()
+  for (let round = 0; round < 3; round++) await divided(1)
+  const found = await Promise.allSettled([divided(1), divided(0), divided(4)])
+  expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([100, '22012', 25])
+})
+
+it('gives a read that waits for a lock to the pool, where it can wait', async () => {
+  await openedLane()
+  for (let round = 0; round < 3; round++) await names([1])
+  await other.query('begin; lock table things in access exclusive mode')
+  onTestFinished(async () => {
+    await other.query('rollback')
+  })
+  const before = await lane()
+  const waiting = names([1])
+  await expect
+    .poll(async () => (await other.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and pid <> $1", [before])).rowCount)
+    .toBe(1)
+  await expect.poll(lane).toBe(before)
+  await other.query('rollback')
+  expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
+})
+
+it('asks again elsewhere what was under way when its connection was lost, and opens another', async () => {
+  await openedLane()
+  const before = await lane()
+  const slow = (id: number) =>
+    db.lookUp<{ name: string }>(sql`select name from things where id = ${id} and pg_sleep(0.2) is not null`, 'slow')
+  for (let round = 0; round < 3; round++) await slow(0)
+  const underway = slow(7)
+  await expect
+    .poll(async () => (await other.query("select pid from pg_stat_activity where wait_event = 'PgSleep'")).rows)
+    .toEqual([{ pid: before }])
+  await other.query('select pg_terminate_backend($1)', [before])
+  expect((await underway)[0]?.name).toBe('thing 7')
+  await openedLane()
+  expect(await lane()).not.toBe(before)
+})
+
+it('reads inside a transaction what the transaction has written', async () => {
+  for (let round = 0; round < 3; round++) await names([1])
+  await db.transaction(async () => {
+    await db.execute(sql`insert into things values (101, 'only here')`)
+    expect((await names([101]))[0]?.[0]?.name).toBe('only here')
+  })
+})
