@@ -8,8 +8,11 @@ import { tableDefinition } from './definitions.ts'
 import type { TableDef } from './fields.ts'
 import { indexesFollow } from './indexing.ts'
 
-/** How often a change waits for others to let go of the table: 0.2 s each, 2 s in all. */
-const ATTEMPTS = 8
+/**
+ * How long a change waits for others to let go of the table, each time, in milliseconds. Whoever comes meanwhile waits behind it, so
+ * the first attempts are short: most find the table free, or free a moment later.
+ */
+const WAITS_MS = [30, 30, 60, 60, 120, 200, 200, 200, 200, 200]
 const LOCK_TIMEOUT = '55P03'
 
 /**
@@ -39,20 +42,20 @@ export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definit
 }
 
 /**
- * A transaction for DDL: it waits 200 ms for a lock, since everything that reads the table queues up behind it, and is then
- * repeated as a whole.
+ * A transaction for DDL: it waits only a moment for a lock, since everything that reads the table queues up behind it, and is then
+ * repeated as a whole; about 2 s in all.
  */
 export async function withShortLocks<T>({ db, transaction }: Scope, fn: () => Promise<T>): Promise<T> {
   // Inside a transaction that is somebody else's there is nothing to repeat: the caller is told to try again.
-  const attempts = db.inTransaction() ? 1 : ATTEMPTS
-  for (let attempt = 1; ; attempt++) {
+  const waits = db.inTransaction() ? [200] : WAITS_MS
+  for (let attempt = 0; ; attempt++) {
     try {
       return await transaction(async () => {
-        await db.execute(sql`set local lock_timeout = '200ms'`)
+        await db.query(sql`select set_config('lock_timeout', ${`${waits[attempt]}ms`}, true)`)
         return fn()
       })
     } catch (error) {
-      if (sqlState(error) !== LOCK_TIMEOUT || attempt >= attempts) throw error
+      if (sqlState(error) !== LOCK_TIMEOUT || attempt + 1 >= waits.length) throw error
       await sleep(Math.random() * 100)
     }
   }

@@ -45,9 +45,10 @@ async function settle(db: Database, tableId: number): Promise<void> {
   await db.query(sql`
     select pg_cancel_backend(pid) from pg_stat_activity
     where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)
+  const [before] = await db.query<{ wait: string }>(sql`select current_setting('lock_timeout') as wait`)
   await db.execute(sql`set local lock_timeout = '1500ms'`)
   await db.execute(sql`lock table ${recordsOf(tableId)} in share update exclusive mode`)
-  await db.execute(sql`set local lock_timeout = '200ms'`)
+  await db.query(sql`select set_config('lock_timeout', ${before?.wait ?? '200ms'}, true)`)
 }
 
 /**

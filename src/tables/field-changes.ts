@@ -1,15 +1,16 @@
 /** A table's fields come, change and go: metadata, column and cells in one transaction. */
-import { ident, recordsOf, type Sql, sql } from '../db.ts'
+import { sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
-import { formatInstant } from '../time.ts'
+import { changeAhead, changeCells, rounded, withoutOptions } from './cell-changes.ts'
 import { changeTable } from './change.ts'
-import { addColumn, dropColumn, holdWriters } from './ddl.ts'
+import { addColumn, dropColumn } from './ddl.ts'
+import { tableDefinition } from './definitions.ts'
 import { dependents, type FieldNeeds, type NamedView } from './dependents.ts'
-import { type FieldDef, isMultiple, isSelect, ownFields, type TableDef } from './fields.ts'
+import { type FieldDef, isSelect, ownFields, type TableDef } from './fields.ts'
 import { newFields } from './new-fields.ts'
-import { changeOptions } from './options.ts'
+import { changeOptions, type OptionChange } from './options.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from './schema.ts'
 import { insertFields, naming, requireLookedUpTables } from './service.ts'
 
@@ -41,6 +42,7 @@ export async function create(scope: Scope, table: TableRef, wanted: NewField): P
  * when cells would lose something without `force`
  */
 export async function update(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
+  await prepareCells(scope, table, fieldId, changes)
   return naming(() =>
     changeTable(scope, table, async (definition) => {
       const field = ownField(definition, fieldId)
@@ -91,65 +93,41 @@ function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> 
   )
 }
 
-async function nextOptions(
-  scope: Scope,
-  table: TableDef,
-  field: FieldDef,
-  { options: wanted, force }: FieldUpdate,
-): Promise<FieldDef['options']> {
-  if (wanted === undefined) return field.options
-  if (!isSelect(field.type)) throw badInput('options', `a ${field.type} field has no options`)
-  const { options, removed, problem } = changeOptions(field.options ?? [], wanted ?? [])
-  if (problem) throw badInput('options', problem)
-  if (options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
-  if (!removed.length) return options
-
-  await holdWriters(scope.db, table.id)
-  const ids = removed.map(({ id }) => id)
-  const cell = ident(field.id)
-  const isUsed = isMultiple(field.type) ? sql`${cell} && ${ids}::int[]` : sql`${cell} = any(${ids}::int[])`
-  const rest = isMultiple(field.type)
-    ? sql`(select nullif(array_agg(o order by at), '{}') from unnest(${cell}) with ordinality u (o, at) where o <> all(${ids}::int[]))`
-    : sql`null`
-  await changeCells(scope, table, field, { where: isUsed, to: rest }, force, {
-    path: 'options',
-    reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}`,
-  })
+async function nextOptions(scope: Scope, table: TableDef, field: FieldDef, changes: FieldUpdate): Promise<FieldDef['options']> {
+  if (changes.options === undefined) return field.options
+  const { options, removed } = wantedOptions(field, changes)
+  if (removed.length) await changeCells(scope, table.id, withoutOptions(field, removed), changes.force)
   return options
+}
+
+/** @throws AppError 400 for a list that cannot be */
+function wantedOptions(field: FieldDef, { options: wanted }: FieldUpdate): OptionChange {
+  if (!isSelect(field.type)) throw badInput('options', `a ${field.type} field has no options`)
+  const change = changeOptions(field.options ?? [], wanted ?? [])
+  if (change.problem) throw badInput('options', change.problem)
+  if (change.options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
+  return change
 }
 
 async function nextDecimals(scope: Scope, table: TableDef, field: FieldDef, { decimals, force }: FieldUpdate): Promise<number | null> {
   if (decimals === undefined) return field.decimals
   if (field.type !== 'number') throw badInput('decimals', `a ${field.type} field has no decimals`)
-  if (decimals === null || (field.decimals !== null && decimals >= field.decimals)) return decimals
-
-  await holdWriters(scope.db, table.id)
-  const rounded = sql`round(${ident(field.id)}, ${decimals}::int)`
-  await changeCells(scope, table, field, { where: sql`${ident(field.id)} <> ${rounded}`, to: rounded }, force, {
-    path: 'decimals',
-    reason: 'records have more digits',
-  })
+  if (decimals !== null && (field.decimals === null || decimals < field.decimals))
+    await changeCells(scope, table.id, rounded(field, decimals), force)
   return decimals
 }
 
-/** With force the cells are changed; without, none may be in need of it. */
-async function changeCells(
-  { db, actor, now }: Scope,
-  table: TableDef,
-  field: FieldDef,
-  { where, to }: { where: Sql; to: Sql },
-  force: boolean | undefined,
-  { path, reason }: { path: string; reason: string },
-): Promise<void> {
-  const records = recordsOf(table.id)
-  if (force) {
-    await db.execute(sql`
-      update ${records} set ${ident(field.id)} = ${to}, version = version + 1,
-        updated_at = ${formatInstant(now)}::timestamp, updated_by = ${actor.userId || null} where ${where}`)
-    return
-  }
-  const [used] = await db.query(sql`select 1 from ${records} where ${where} limit 1`)
-  if (used) throw conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
+/** On a large table the cells that lose something are changed first, once nothing else can be wrong with the request. */
+async function prepareCells(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<void> {
+  const { name, options, decimals, force } = changes
+  if (!force || (options === undefined && decimals == null)) return
+  const definition = await tableDefinition(scope.db, table)
+  const field = ownField(definition, fieldId)
+  const isTaken = definition.fields.some((other) => other.id !== fieldId && other.name.toLowerCase() === name?.toLowerCase())
+  if (isTaken) throw conflict('This name is taken')
+  const removed = options === undefined ? [] : wantedOptions(field, changes).removed
+  if (removed.length) await changeAhead(scope, table.id, withoutOptions(field, removed))
+  else if (decimals != null && field.type === 'number') await changeAhead(scope, table.id, rounded(field, decimals))
 }
 
 /**

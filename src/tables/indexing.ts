@@ -1,6 +1,6 @@
 /** Asks for the job that lets the indexes of a table follow its use (src/indexes). Whoever changes what a table is, or how much is in it, asks here. */
 import { z } from 'zod'
-import { recordsOf, sql } from '../db.ts'
+import { type Database, recordsOf, sql } from '../db.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
 
@@ -19,9 +19,14 @@ const MIN_BYTES = 500_000
  * that commits. Cheap on tables that are too small for indexes: they are passed over.
  */
 export async function indexesFollow({ db, jobs }: Pick<Scope, 'db' | 'jobs'>, tableId: number): Promise<void> {
+  if (await isWorthIndexing(db, tableId)) await jobs.send(followIndexes, { table_id: tableId })
+}
+
+/** Whether the table could have so many records that more than its primary key pays. */
+export async function isWorthIndexing(db: Database, tableId: number): Promise<boolean> {
   const [table] = await db.query<{ bytes: number | null }>(
     sql`select pg_relation_size(to_regclass(${recordsOf(tableId).sql})) as bytes`,
     'bytes-of-records',
   )
-  if ((table?.bytes ?? 0) >= MIN_BYTES) await jobs.send(followIndexes, { table_id: tableId })
+  return (table?.bytes ?? 0) >= MIN_BYTES
 }

@@ -1,0 +1,108 @@
+/** Changes of a table's fields while others read, write and work on it. */
+import { describe, expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
+
+async function makeTable(rows: number): Promise<number> {
+  const { body } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, {
+    name: `Table ${rows} ${counter++}`,
+    fields: [
+      { name: 'Company', type: 'text' },
+      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
+      { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+      { name: 'Amount', type: 'number' },
+    ],
+  })
+  await run(`
+    insert into t${body.id}.records (created_at, updated_at, company, stage, tags, amount)
+    select now(), now(), 'Company ' || i, 1 + i % 3, array[1 + i % 3, 1 + (i + 1) % 3], i + 0.25 from generate_series(1, ${rows}) i`)
+  return body.id
+}
+let counter = 0
+
+const post = (path: string, body?: object) => app.as(account.admin).post(path, body)
+
+/** Answers while a connection holds the table, and lets go before `change` is looked at. */
+async function whileHeld(table: number, hold: string, change: () => ReturnType<typeof post>) {
+  const other = await app.db.connect()
+  await other.query(`begin; ${hold}`)
+  const changed = change()
+  const answers = []
+  for (let n = 0; n < 5; n++) {
+    answers.push(await post(`/api/table/${table}/records/query`, { limit: 1 }))
+    answers.push(await post(`/api/table/${table}/records/create`, { data: { company: `Meanwhile ${n}` } }))
+  }
+  await other.query('rollback')
+  await other.end()
+  return { answers, changed: await changed }
+}
+
+describe('a change of the fields', () => {
+  test('lets others read and write while it waits for a long read', async () => {
+    const table = await makeTable(100)
+    const { answers, changed } = await whileHeld(table, `select count(*) from t${table}.records`, () =>
+      post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200)
+    expect((await post(`/api/table/${table}/records/create`, { data: { added: 'x' } })).body.data.added).toBe('x')
+  })
+
+  test('lets others read and write while it waits for a vacuum', async () => {
+    const table = await makeTable(100)
+    const { answers, changed } = await whileHeld(table, `lock table t${table}.records in share update exclusive mode`, () =>
+      post(`/api/table/${table}/field/amount/delete`),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200)
+  })
+
+  test('is 503 when the table stays held, and nothing has changed', async () => {
+    const table = await makeTable(1)
+    const other = await app.db.connect()
+    await other.query(`begin; select count(*) from t${table}.records`)
+    const { status, headers } = await post(`/api/table/${table}/field/amount/delete`)
+    expect(status).toBe(503)
+    expect(headers.get('retry-after')).not.toBeNull()
+    await other.query('rollback')
+    await other.end()
+    expect((await app.as(account.admin).get(`/api/table/${table}/get`)).body.fields.map(({ id }: { id: string }) => id)).toContain('amount')
+  })
+})
+
+describe('on a large table', () => {
+  test('options that go are taken out of the cells in short statements', async () => {
+    const table = await makeTable(25_000)
+    const field = (id: string) => `/api/table/${table}/field/${id}/update`
+    expect((await post(field('stage'), { options: ['New', 'Open'] })).status).toBe(409)
+    // A name that is taken is found before any cell is changed.
+    expect((await post(field('stage'), { options: ['New'], name: 'company', force: true })).status).toBe(409)
+    const count = async (where: string) =>
+      (await app.db.query<{ n: number }>(sql([`select count(*) as n from t${table}.records where ${where}`] as never)))[0]?.n
+    expect(await count('stage is null')).toBe(0)
+
+    expect((await post(field('stage'), { options: ['New', 'Open'], force: true })).body.options).toEqual(['New', 'Open'])
+    expect(await count('stage = 3')).toBe(0)
+    expect(await count('stage is null and version = 2')).toBe(8_333)
+    expect((await post(field('tags'), { options: ['Red', 'Green'], force: true })).status).toBe(200)
+    expect(await count('3 = any(tags)')).toBe(0)
+    expect(await count('cardinality(tags) = 2')).toBe(8_333)
+    expect((await post(field('amount'), { decimals: 1, force: true })).body.decimals).toBe(1)
+    expect(await count('amount <> round(amount, 1)')).toBe(0)
+  })
+
+  test('a change ahead does not hold writers up', async () => {
+    const table = await makeTable(25_000)
+    const other = await app.db.connect()
+    await other.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
+    const changed = post(`/api/table/${table}/field/stage/update`, { options: ['New'], force: true })
+    for (let n = 0; n < 5; n++) expect((await post(`/api/table/${table}/records/create`, { data: { company: `${n}` } })).status).toBe(200)
+    await other.query('commit')
+    await other.end()
+    expect((await changed).status).toBe(200)
+  })
+})
