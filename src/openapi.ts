@@ -131,9 +131,7 @@ function complete(operation: Operation, procedure: RestProcedure): void {
   if (!success || !body) throw new Error(`${name} has no output`)
   const headers = [...COMMON, ...(callers.length ? RATE : [])]
   if (meta.isList) {
-    const rows = (body.schema as { properties?: { rows?: object } }).properties?.rows
-    if (!rows) throw new Error(`${name} is a list without rows`)
-    body.schema = rows
+    body.schema = bareList(name, body.schema)
     headers.push('X-Total-Count', 'X-Next-Cursor')
   }
   body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
@@ -154,6 +152,13 @@ function complete(operation: Operation, procedure: RestProcedure): void {
       },
     ]
   }
+}
+
+/** The schema of `rows`, which REST answers bare; of a union, beside what may be answered in their place. */
+function bareList(name: string, schema: { properties?: { rows?: object }; anyOf?: { properties?: { rows?: object } }[] }): object {
+  if (schema.properties?.rows) return schema.properties.rows
+  if (!schema.anyOf?.some(({ properties }) => properties?.rows)) throw new Error(`${name} is a list without rows`)
+  return { anyOf: schema.anyOf.map((option) => option.properties?.rows ?? option) }
 }
 
 const securityOf = (callers: readonly string[]): object[] => [

@@ -2,6 +2,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { AppError, badInput } from '../errors.ts'
 import { sign } from '../secrets.ts'
+import type { Tree } from '../views/filter.ts'
+import type { Checked } from '../views/resolve.ts'
 import type { Sort } from '../views/sort.ts'
 import type { Context } from './condition.ts'
 import type { Position } from './order.ts'
@@ -44,7 +46,12 @@ const macOf = (bytes: Buffer, secretKey: Buffer) => sign(secretKey, PURPOSE, byt
  */
 export function fingerprint({ table, where, words }: Selection, sort: Sort | undefined, { me, moment }: Context): string {
   const order = sort && [sort.field.id, sort.field.type, sort.isDescending, sort.field.options?.map(({ id }) => id)]
-  const conditions = JSON.stringify(where, (key, value) => (key === 'field' ? (value as { id: string }).id : value))
-  const asked = JSON.stringify([table.id, me.id, moment.timeZone, moment.weekStart, conditions, words, order])
+  const asked = JSON.stringify([table.id, me.id, moment.timeZone, moment.weekStart, bare(where), words, order])
   return hash('sha256', asked, 'buffer').subarray(0, 12).toString('base64url')
+}
+
+function bare(tree: Tree<Checked>): unknown {
+  if ('all' in tree) return { all: tree.all.map(bare) }
+  if ('any' in tree) return { any: tree.any.map(bare) }
+  return [tree.field.id, tree.compare, tree.operand]
 }

@@ -74,7 +74,7 @@ function printWalk(page: Page, after: Position | null, context: Context): Sql {
 const columnLists = new WeakMap<readonly FieldDef[], Sql>()
 
 /** Kept with the definition of the table, in one piece: put together anew, it was three quarters of the printing. */
-function columnsOf(fields: readonly FieldDef[]): Sql {
+export function columnsOf(fields: readonly FieldDef[]): Sql {
   const kept = columnLists.get(fields)
   if (kept) return kept
   const columns = raw(join([sql`r.id`, ...fields.filter(({ key }) => !key).map(columnOf)]).sql)
@@ -100,7 +100,7 @@ export function isRestricted({ where, words }: Selection): boolean {
   return words.length > 0 || !isAlways(where)
 }
 
-const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
+export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
 
 function printSelection({ table, where, words }: Selection, context: Context): Sql {
   const parts = [...(isAlways(where) ? [] : [printTree(where, context)]), ...(words.length ? [printSearch(words, table)] : [])]

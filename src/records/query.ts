@@ -1,47 +1,45 @@
 /** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
 import { AppError, badInput, notFound } from '../errors.ts'
-import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
-import { leavesOf, parseConditions } from '../views/filter.ts'
-import { fieldsOf, resolveTree } from '../views/resolve.ts'
-import { savedQuery } from '../views/saved.ts'
-import { resolveOrder, type Sort } from '../views/sort.ts'
-import type { Context } from './condition.ts'
+import { fieldsOf } from '../views/resolve.ts'
 import { cursorAt, fingerprint, positionOf } from './cursor.ts'
-import { type Lookups, lookupsOf, present, type Row } from './present.ts'
-import { isRestricted, KEY, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
-import type { Counted, RecordPage, RecordsCount, RecordsQuery } from './schema.ts'
-import { wordsOf } from './search.ts'
+import { explain } from './explanation.ts'
+import { type Plan, planOf } from './plan.ts'
+import { present, type Row } from './present.ts'
+import { isRestricted, KEY, printCount, printPage, printSelectedCount } from './print.ts'
+import type { Counted, QueryAnswer, RecordsCount, RecordsQuery } from './schema.ts'
 import { withDefinition } from './with-definition.ts'
 
 /**
- * One page of records, through a view or not. The number of statements does not depend on the rows.
- * @throws AppError 400 naming what is wrong; 500 `View not found` (api.md, Errors)
+ * One page of records, through a view or not; with `explain`, how the query was understood. The number of statements does not
+ * depend on the rows.
+ * @throws AppError 400 naming what is wrong; 500 `View not found` (api.md, Errors); 404 for a record_id that the table does not have
  */
-export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promise<RecordPage> {
-  return withDefinition(scope, table, async (definition) => {
+export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promise<QueryAnswer> {
+  return withDefinition(scope, table, async (definition): Promise<QueryAnswer> => {
     const { db, actor } = scope
     const fields = chosenFields(definition, input.fields)
-    const { selection, order, weekStart } = await planOf(scope, definition, input, viewGone)
-    const lookups = lookupsOf([...fields, ...namedFields(selection, order)])
-    const context = contextOf(scope, weekStart, lookups)
-    const walk = walkOf(scope, selection, order, context, input)
+    const plan = await planOf(scope, definition, input, viewGone, fields)
+    const { selection, order, context } = plan
+    const walk = walkOf(scope, plan, input)
     const page = printPage({ ...selection, fields, order, limit: input.limit, offset: input.offset, after: walk?.after }, context)
+    // The type says why an explanation passes for a page.
+    if (input.explain) return explain(scope, plan, page, input.record_id ?? null) as Promise<QueryAnswer>
+    if (input.record_id != null) throw badInput('record_id', 'needs explain: true')
     const [found, counted] = await Promise.all([
       db.query<Row>(page, 'records-page'),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
     ])
     const { rows, next_cursor } = walk ? walk.pageOf(found) : { rows: found }
-    await present(db, actor.accountId, fields, rows, lookups)
+    await present(db, actor.accountId, fields, rows, context.lookups)
     return { rows, ...(counted && { total: counted[0]?.count ?? 0 }), ...(next_cursor && { next_cursor }) }
   })
 }
 
 /** How a walk by cursor goes on, and what it makes of the rows of a page; undefined for a query that is none. */
-function walkOf({ settings }: Scope, selection: Selection, order: readonly Sort[], context: Context, input: RecordsQuery) {
-  const { cursor, offset, limit } = input
+function walkOf({ settings }: Scope, { selection, order, context }: Plan, { cursor, offset, limit }: RecordsQuery) {
   if (cursor === undefined || cursor === null) return undefined
   if (offset > 0) throw badInput('offset', 'does not go with a cursor')
   if (order.length > 1) throw badInput('order', 'must have one key to go with a cursor')
@@ -66,45 +64,14 @@ function walkOf({ settings }: Scope, selection: Selection, order: readonly Sort[
 export function count(scope: Scope, table: TableRef, input: RecordsCount): Promise<Counted> {
   return withDefinition(scope, table, async (definition) => {
     const { db } = scope
-    const { selection, weekStart } = await planOf(scope, definition, input, () => notFound('View'))
-    const lookups = lookupsOf(namedFields(selection, []))
-    const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, contextOf(scope, weekStart, lookups)))
+    const { selection, context } = await planOf(scope, definition, input, () => notFound('View'))
+    const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, context))
     return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(selection) }
   })
 }
 
 /** The 500 that api.md fixes for records/query. */
 const viewGone = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
-
-/** What is left unread when a view is queried without append_filters. */
-const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir', 'order'] as const
-
-/** The view's part and the request's own: filters are joined by AND, the request's order wins where it counts at all. */
-async function planOf(scope: Scope, table: TableDef, input: RecordsCount & Partial<RecordsQuery>, viewNotFound: () => AppError) {
-  const saved = await viewOf(scope, table, input.view_id, viewNotFound)
-  const words = wordsOf(input.search ?? '')
-  if (saved && !input.append_filters) {
-    scope.ignored(...IGNORED.filter((name) => input[name] !== undefined))
-    return { selection: { table, where: saved.where, words }, order: orderOf(saved.sort), weekStart: saved.weekStart }
-  }
-  const own = resolveTree(parseConditions(input), table)
-  const order = resolveOrder(input, table)
-  return {
-    selection: { table, where: saved ? { all: [saved.where, own] } : own, words },
-    order: order.length ? order : orderOf(saved?.sort ?? null),
-    weekStart: saved?.weekStart ?? 'monday',
-  } as const
-}
-
-const orderOf = (sort: Sort | null): readonly Sort[] => (sort ? [sort] : [])
-
-async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError) {
-  if (viewId === undefined || viewId === 0) return undefined
-  const isId = typeof viewId === 'number' && Number.isInteger(viewId) && viewId > 0 && viewId <= MAX_ID
-  const saved = isId ? await savedQuery(db, table, viewId) : undefined
-  if (!saved) throw viewNotFound()
-  return saved
-}
 
 function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
   if (!ids?.length) return table.fields
@@ -115,12 +82,3 @@ function chosenFields(table: TableDef, ids: readonly string[] | null | undefined
     return field
   })
 }
-
-const namedFields = ({ where }: Selection, order: readonly Sort[]): FieldDef[] => [...leavesOf(where), ...order].map(({ field }) => field)
-
-const contextOf = ({ actor, now }: Scope, weekStart: Context['moment']['weekStart'], lookups: Lookups): Context => ({
-  moment: { now, timeZone: actor.timeZone, weekStart },
-  me: { id: actor.userId, email: actor.email },
-  accountId: actor.accountId,
-  lookups,
-})

@@ -8,9 +8,9 @@ import {
   DataRecord,
   Deleted,
   NewRecord,
+  QueryAnswer,
   RecordBatch,
   RecordIds,
-  RecordPage,
   RecordPath,
   RecordsCount,
   RecordsQuery,
@@ -127,7 +127,9 @@ export const recordsRouter = router({
         description:
           'A page of records, through a saved view or with filters of the request. Rows are flat: `id`, and a value for each field. ' +
           'With view_id, the filters and order of the request are ignored unless append_filters is true. ' +
-          'Without an order, by id. An empty value is the smallest; ties go by id.',
+          'Without an order, by id. An empty value is the smallest; ties go by id. With `explain: true` the answer is an object that says ' +
+          'how the query was understood: each token, the conditions with their brackets, the order, the indexes, and for `record_id` ' +
+          'the first condition that keeps that record out.',
         tags: ['Records'],
         example: {
           input: { view_id: 3, search: 'acme', limit: 50 },
@@ -138,7 +140,7 @@ export const recordsRouter = router({
       }),
     )
     .input(RecordsQuery)
-    .output(RecordPage)
+    .output(QueryAnswer)
     .query(({ ctx, input }) => query(ctx.scope, ctx.table, input)),
 
   count: tableProcedure('read', callers.any)

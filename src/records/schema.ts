@@ -99,11 +99,13 @@ export const RecordsQuery = TablePath.extend({
       example: '',
     }),
   count: z.boolean().nullish().meta({ description: 'Whether to count all records that match, in the header X-Total-Count.' }),
+  explain: z.boolean().nullish().meta({ description: 'Answers how the query was understood instead of rows.' }),
+  record_id: Id.nullish().meta({ description: 'With explain: a record, to learn what keeps it out.' }),
 })
 export type RecordsQuery = z.infer<typeof RecordsQuery>
 
 /** Rows have the fields of their table, and come out of the database as the wire has them: they are not judged again one by one. */
-const Rows = z.custom<Row[]>().meta({
+const Rows = z.custom<Row[]>(Array.isArray).meta({
   type: 'array',
   items: {
     type: 'object',
@@ -116,6 +118,46 @@ const Rows = z.custom<Row[]>().meta({
 
 export const RecordPage = z.object({ rows: Rows, total: z.int().optional(), next_cursor: z.string().optional() })
 export type RecordPage = z.infer<typeof RecordPage>
+
+/** How a query was understood. */
+export const Explanation = z
+  .object({
+    timezone: z.string().meta({ description: 'Of the acting user: in it tokens and local days are resolved.' }),
+    me: z.object({ id: Id, email: z.string(), name: z.string() }).meta({ description: 'The acting user, whom @me means.' }),
+    tokens: z
+      .array(z.object({ token: z.string(), from: Instant, to: Instant }))
+      .meta({ description: 'Each date token: from that instant up to, not including, the other; both are the same for one instant.' }),
+    predicate: z.string().meta({ description: 'The conditions with their brackets.' }),
+    order: z.array(z.object({ field: z.string(), dir: z.enum(['A', 'D']) })).meta({ description: 'With what decides ties.' }),
+    indexes: z.array(z.string()).meta({ description: 'Indexes of the table that the database takes for this query.' }),
+    record: z
+      .object({
+        id: Id,
+        matches: z.boolean(),
+        failed: z
+          .object({
+            column: z.string().nullable().meta({ description: 'null for a word of the search.' }),
+            compare: z.string(),
+            value: z.unknown().optional(),
+            actual: z.unknown().meta({ description: 'What the record has.' }),
+          })
+          .nullable()
+          .meta({ description: 'The first condition that keeps it out; of alternatives, that of the first.' }),
+      })
+      .optional()
+      .meta({ description: 'With record_id.' }),
+  })
+  .meta({ id: 'QueryExplanation' })
+export type Explanation = z.infer<typeof Explanation>
+
+/**
+ * A page, or with `explain` an explanation in its place. Typed as a page that may have more, so that callers who never ask for an
+ * explanation need not tell the two apart; who does ask finds no `rows`.
+ */
+export const QueryAnswer = z.union([RecordPage, Explanation]) as unknown as z.ZodType<
+  z.infer<typeof RecordPage> & Partial<z.infer<typeof Explanation>>
+>
+export type QueryAnswer = z.infer<typeof QueryAnswer>
 
 export const RecordsCount = TablePath.extend({ ...throughView, ...narrowing })
 export type RecordsCount = z.infer<typeof RecordsCount>

@@ -33,6 +33,8 @@ export interface Checked {
   field: FieldDef
   compare: Compare
   operand: Operand
+  /** As it was written; absent for is_empty and is_not_empty. */
+  value?: unknown
 }
 
 /**
@@ -67,7 +69,7 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
     return { path: at('compare'), message: `a ${field.type} field does not have ${compare}; it has ${has}` }
   }
   const operand = READERS[kind](value, field, compare)
-  return operand ? { field, compare, operand } : { path: at('value'), message: `must be ${VALUE_KINDS[kind]}` }
+  return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${VALUE_KINDS[kind]}` }
 }
 
 /** The fields by their ids; definitions are kept, and this with them. */
