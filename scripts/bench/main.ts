@@ -23,8 +23,9 @@ import { measure } from './measure.ts'
 import { type Process, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
 import { records } from './records/suite.ts'
+import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tasks }
 
 const { values: options } = parseArgs({
   options: {
