@@ -13,6 +13,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index fields_table_id_lower_name_key /,
   /^index email_signatures_one_default_per_user /,
   /^index tasks_due_reminders_idx /,
+  /^index tasks_due_of_assignee_idx /,
   /^index tasks_external_id_key /,
   /^index notifications_waiting_idx /,
   /^index field_conversions_one_per_table /,
