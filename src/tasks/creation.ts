@@ -1,6 +1,6 @@
 /** Making a task, on a record or standalone. */
 import type { Actor } from '../access.ts'
-import { recordsOf, type Sql, sql } from '../db.ts'
+import { empty, recordsOf, type Sql, sql } from '../db.ts'
 import { badInput, notFound } from '../errors.ts'
 import { emitting } from '../events.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
@@ -42,8 +42,9 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
   const [row] = await db.query<Made>(
     sql`with live as (${live(place)}),
     people as (
-      select (${findPerson(isAssigned ? assignee : { id: actor.userId, email: null }, spaceId, actor)}) as found_assignee_id,
-        (${findPerson(assigner, spaceId, actor)}) as found_assigner_id
+      -- Who may call at all can be the assignee: only somebody else has to be looked for.
+      select ${isAssigned ? sql`(${findPerson(assignee, spaceId, actor)})` : sql`${actor.userId}::int`} as found_assignee_id,
+        ${hasAssigner ? sql`(${findPerson(assigner, spaceId, actor)})` : sql`null::int`} as found_assigner_id
     ),
     new_task as (
       insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
@@ -53,7 +54,7 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
         ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
         ${reminder}::timestamp, ${isPast(reminder, now)}, ${at}, ${at}
       from people, live
-      where found_assignee_id is not null and (not ${hasAssigner} or found_assigner_id is not null and ${mayBeNamed(actor)})
+      where found_assignee_id is not null ${hasAssigner ? sql`and found_assigner_id is not null and ${mayBeNamed(actor)}` : empty}
       returning *
     ),
     subscribed as (${following(

@@ -1,4 +1,4 @@
-/** The bare server of the suite "foundation". With a task goes its subscriber and its notification. */
+/** The bare server of the suite "foundation". With a task go its subscriber, its notification and the events of both. */
 import { openBare, optionTitles } from '../bare.ts'
 
 const {
@@ -78,23 +78,27 @@ app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
   return rows[0]
 })
 
-app.post<{ Body: { title: string; details: string; due_date: string; due_time: string; reminder_offset_mins: number } }>(
-  '/task',
-  async ({ body }) => {
-    const { rows } = await pool.query({
-      name: 'task-create',
-      text: `with t as (insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, due_time,
+app.post<{
+  Params: { id: string }
+  Body: { title: string; details: string; due_date: string; due_time: string; reminder_offset_mins: number }
+}>('/record/:id/task', async ({ body, params }) => {
+  const { rows } = await pool.query({
+    name: 'task-create',
+    text: `with t as (insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, due_time,
           reminder_offset_mins, reminder_at, created_at, updated_at)
-        select tb.account_id, $1, $1, tb.space_id, tb.id, 1, $3, $4, $5::date, $6::time, $7, $5::date + $6::time - make_interval(mins => $7), now()::timestamp(0), now()::timestamp(0)
+        select tb.account_id, $1, $1, tb.space_id, tb.id, $8, $3, $4, $5::date, $6::time, $7, $5::date + $6::time - make_interval(mins => $7), now()::timestamp(0), now()::timestamp(0)
         from tables tb where tb.id = $2 returning *),
       s as (insert into task_subscribers (task_id, user_id) select id, $1 from t),
       n as (insert into notifications (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, url, summary, created_at)
-        select $1, account_id, space_id, table_id, record_id, id, 'TASK_ASSIGNED', 'assigned you “' || title || '”', '/task/' || id, title, created_at from t)
+        select $1, account_id, space_id, table_id, record_id, id, 'TASK_ASSIGNED', 'assigned you “' || title || '”', '/task/' || id, title, created_at from t
+        returning user_id),
+      e as (insert into events (type, account_id, space_id, table_id, record_id, task_id, audience, at)
+        select 'task.created', account_id, space_id, table_id, record_id, id, null, created_at from t
+        union all select 'notification', account_id, space_id, table_id, record_id, id, array[$1::int], created_at from t)
       select ${TASK} from t`,
-      values: [userId, tableId, body.title, body.details, body.due_date, body.due_time, body.reminder_offset_mins],
-    })
-    return rows[0]
-  },
-)
+    values: [userId, tableId, body.title, body.details, body.due_date, body.due_time, body.reminder_offset_mins, Number(params.id)],
+  })
+  return rows[0]
+})
 
 await listen()

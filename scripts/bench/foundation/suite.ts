@@ -33,8 +33,8 @@ export const foundation: Suite<Filled> = {
       {
         name: 'create a task',
         method: 'POST',
-        ours: () => `/api/tasks/onRecord/${tableId}/${recordIds[0]}/create`,
-        bare: () => '/task',
+        ours: (i) => `/api/tasks/onRecord/${tableId}/${record(i)}/create`,
+        bare: (i) => `/record/${record(i)}/task`,
         body: newTask,
         goal: 0.5,
         ignore: STAMPS,
