@@ -130,6 +130,8 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const required = (input?.required ?? []).filter((key) => !operation.pathIds.includes(key))
     for (const key of Object.keys(input?.properties ?? {})) {
       if (operation.pathIds.includes(key) || operation.bodyIds.includes(key)) continue
+      // Refused from every key with a 403 of its own, before it is judged (test/task-attachments.test.ts).
+      if (key === operation.meta.sessionOnlyKey) continue
       for (const value of ['a\0b', 'a\ud800b', true, -1, 1.5, [], {}, [[]], { $gt: '' }, ['\0'], null]) {
         // Something else is missing or wrong as well, so that nothing valid is ever sent.
         const answer = await callRest(as, operation, ids, { [key]: value, no_such_key: 1 })

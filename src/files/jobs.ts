@@ -1,7 +1,8 @@
 import { type Work, work } from '../work.ts'
-import { removeAll, removeBytes, sweep, sweepFiles } from './sweep.ts'
+import { removeAll, removeBytes, settleAll, settleFiles, sweep, sweepFiles } from './sweep.ts'
 
 export const fileWorks: Work[] = [
   work(sweepFiles, sweep, { concurrency: 1, cron: '41 * * * *' }),
+  work(settleFiles, settleAll, { concurrency: 1 }),
   work(removeBytes, removeAll, { concurrency: 1 }),
 ]

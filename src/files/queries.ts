@@ -12,8 +12,10 @@ export interface ReadableFile extends FileEntry {
   space_id: number | null
   task_id: number | null
   member_role: Role | null
-  /** Whether the user takes part in the standalone task. */
+  /** Whether the user takes part in the standalone task, or has staged the file for a new one. */
   is_on_task: boolean
+  /** Where the bytes are, if not under the path. */
+  storage_key: string | null
   dropped_at: string | null
 }
 
@@ -24,10 +26,12 @@ export async function findReadable(
   actor: { accountId: number; userId: number },
 ): Promise<ReadableFile | undefined> {
   const [file] = await db.query<ReadableFile>(
-    sql`select f.name, f.path, f.size, f.type, f.host, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
+    sql`select f.name, f.path, f.size, f.type, f.host, f.storage_key, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
         coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
-          or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId})) as is_on_task
+          or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId}))
+          -- Who staged a file looks at it before the task is made.
+          or f.staged_session_id is not null and f.created_by = ${actor.userId} as is_on_task
       from stored_files f
       left join tasks k on k.id = f.task_id
       left join spaces s on s.id = coalesce(k.space_id, f.space_id)
@@ -52,6 +56,7 @@ export async function hasRecord(db: Database, path: string, tableId: number): Pr
 /** A dropped file, and where it might still be held. */
 export interface DroppedFile {
   path: string
+  storage_key: string | null
   table_id: number | null
   task_id: number | null
 }
@@ -62,7 +67,7 @@ export interface DroppedFile {
  */
 export async function lockDropped(db: Database, before: Date, limit: number): Promise<DroppedFile[]> {
   return db.query<DroppedFile>(sql`
-    select f.path, f.table_id, f.task_id from stored_files f
+    select f.path, f.storage_key, f.table_id, f.task_id from stored_files f
     where f.dropped_at < ${formatInstant(before)}::timestamp
       and not exists (select 1 from tables t join spaces s on s.id = t.space_id
         where t.id = f.table_id and (t.deleted_at is not null or s.deleted_at is not null))
@@ -70,7 +75,7 @@ export async function lockDropped(db: Database, before: Date, limit: number): Pr
 }
 
 /** Which of the files something holds: a cell of the table, a comment or mail of one of its records, a task or a comment on it. */
-export async function heldPaths(db: Database, files: readonly DroppedFile[]): Promise<Set<string>> {
+export async function heldPaths(db: Database, files: readonly Omit<DroppedFile, 'storage_key'>[]): Promise<Set<string>> {
   const tables = await tableDefinitions(db, [...new Set(files.flatMap(({ table_id }) => table_id ?? []))])
   const paths = files.map(({ path }) => path)
   const tableIds = files.flatMap(({ table_id }) => table_id ?? [])

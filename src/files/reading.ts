@@ -31,7 +31,9 @@ async function isGone(db: Database, file: ReadableFile): Promise<boolean> {
 
 /** @throws AppError 404 when the bytes have just been removed */
 export async function open(storage: Storage, file: ReadableFile, range: ByteRange | undefined): Promise<Readable> {
-  const stream = await storage.read(file.path, range)
+  // Bytes that have just been settled are under the path by now.
+  const staged = file.storage_key === null ? null : await storage.read(file.storage_key, range)
+  const stream = staged ?? (await storage.read(file.path, range))
   if (!stream) throw notFound('File')
   return stream
 }

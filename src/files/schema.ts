@@ -18,6 +18,11 @@ export const File = z
   .meta({ id: 'File', description: 'An attachment.' })
 export type File = z.infer<typeof File>
 
+export const StagedFile = File.extend({
+  staged_token: z.string().meta({ description: 'Counts once, in the session that uploaded the file, for a day.' }),
+}).meta({ id: 'StagedFile', description: 'A file that waits for the task that it is for; with the task it gets its final path.' })
+export type StagedFile = z.infer<typeof StagedFile>
+
 /** What a Content-Type can say; anything else is bytes. */
 export const MEDIA_TYPE = /^[a-z0-9][\w.+-]{0,99}\/[a-z0-9][\w.+-]{0,99}$/i
 

@@ -1,10 +1,10 @@
 import { badInput, notFound } from '../errors.ts'
 import { changeFiles, requireFileField } from '../records/file-cells.ts'
 import type { Scope } from '../scope.ts'
-import { newToken } from '../secrets.ts'
-import { type FileEntry, type FilePlace, insertFile } from '../stored-files.ts'
+import { newToken, tokenHash } from '../secrets.ts'
+import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../stored-files.ts'
 import type { RecordRef, TableRef } from '../targets.ts'
-import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type Upload } from './schema.ts'
+import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
 
 /** A file whose bytes have come, before it has a path. */
 export interface NewFile {
@@ -45,6 +45,26 @@ export async function upload(scope: Scope, table: TableRef, record: RecordRef, i
   return stage(scope, placeOf(table, record), decoded(input))
 }
 
+/**
+ * Stores a file that the task, or a comment on it, may take up.
+ * @throws AppError 400 for what is no base64 or too large
+ */
+export async function uploadToTask(scope: Scope, { task_id }: { task_id: number }, input: Upload): Promise<File> {
+  return store(scope, { account_id: scope.actor.accountId, task_id }, taskPrefix(task_id), decoded(input))
+}
+
+/**
+ * Keeps a file for a task that is still to be made, until the session that uploaded it makes the task.
+ * @throws AppError 400 for what is no base64 or too large
+ */
+export async function stageForTask(scope: Scope, input: Upload): Promise<StagedFile> {
+  const { accountId, sessionId } = scope.actor
+  const token = newToken()
+  const staging = { tokenHash: tokenHash(token), sessionId }
+  const file = await store(scope, { account_id: accountId }, STAGED_PREFIX, decoded(input), staging)
+  return { ...file, staged_token: token }
+}
+
 const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: number; table_id: number } => ({
   account_id: table.account_id,
   space_id: table.space_id,
@@ -66,6 +86,7 @@ export async function store(
   place: FilePlace,
   prefix: string,
   { name, type, content }: NewFile,
+  staging?: Staging,
 ): Promise<FileEntry> {
   const path = `${prefix}${newToken(12)}-${plainName(name)}`
   const entry: FileEntry = {
@@ -76,7 +97,7 @@ export async function store(
     host: storage.host,
   }
   // The row first: bytes that no row names would stay for ever.
-  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false })
+  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging })
   await storage.write(path, content)
   return entry
 }

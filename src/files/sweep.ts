@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
-import { forgetFiles, holdFiles } from '../stored-files.ts'
+import { forgetFiles, holdFiles, settleFile, storageKeyOf } from '../stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
 
 /** So long a dropped file can be put back, and an upload waits for the comment that takes it up. */
@@ -10,6 +10,8 @@ const KEPT_HOURS = 24
 const AT_ONCE = 200
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
+/** Brings the bytes of a file that was staged under its final path. */
+export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object({ paths: z.array(z.string()) }) })
 export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
 
 /** Looks again whether something holds the files, forgets the others, and enqueues the removal of their bytes. */
@@ -26,8 +28,13 @@ async function sweepSome(scope: Scope): Promise<boolean> {
     if (!dropped.length) return false
     const held = await heldPaths(db, dropped)
     await holdFiles(db, [...held])
-    const paths = dropped.flatMap(({ path }) => (held.has(path) ? [] : path))
-    await forgetFiles(db, paths)
+    const unheld = dropped.filter(({ path }) => !held.has(path))
+    await forgetFiles(
+      db,
+      unheld.map(({ path }) => path),
+    )
+    // The bytes of a file that was to be settled can be in both places.
+    const paths = unheld.flatMap(({ path, storage_key }) => (storage_key === null ? [path] : [path, storage_key]))
     if (paths.length) await jobs.send(removeBytes, { paths })
     return dropped.length === AT_ONCE
   })
@@ -36,4 +43,17 @@ async function sweepSome(scope: Scope): Promise<boolean> {
 /** The rows are gone; a path is never used twice, so this may run again. */
 export async function removeAll({ storage }: Scope, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) await storage.remove(path)
+}
+
+/** Copies, then says so, then removes the copy at the old place: at any moment the row names bytes that are there. */
+export async function settleAll({ db, storage }: Scope, { paths }: { paths: string[] }): Promise<void> {
+  for (const path of paths) {
+    const key = (await storageKeyOf(db, path))?.storage_key
+    if (!key) continue
+    const bytes = await storage.read(key)
+    if (!bytes) throw new Error(`No bytes under ${key}`)
+    await storage.write(path, bytes)
+    const isThere = await settleFile(db, path)
+    await storage.remove(isThere ? key : path)
+  }
 }

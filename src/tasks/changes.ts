@@ -5,6 +5,7 @@ import { emitting } from '../events.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
+import * as attachments from './attachments.ts'
 import { taskEvents } from './events.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
@@ -18,7 +19,7 @@ import { followers, following } from './subscribers.ts'
 /**
  * Changes what the input names. A reminder that the change makes impossible is dropped; whoever becomes the assignee is
  * subscribed and told.
- * @throws AppError 400 for an impossible combination or assignee; 404 when just deleted; 409 for a stale If-Match, with the present row
+ * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the present row
  */
 export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpdate): Promise<Task> {
   const { db, actor, now, transaction } = scope
@@ -38,14 +39,15 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
     const reminder = reminderAt(due)
     const { title = current.title, details = current.details } = input
     const assigneeId = await newAssignee(scope, current, input)
-    const next = { ...due, title, details, assignee_user_id: assigneeId }
+    const files = await attachments.replace(scope, current, input.attachments)
+    const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files }
     // What changes nothing makes nobody's If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
       (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
     const [row] = await db.query<StoredTask>(sql`
       with changed as (
-        update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId},
+        update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId}, attachments = ${JSON.stringify(files)}::jsonb,
           due_date = ${due.due_date}::date, due_time = ${due.due_time}::time,
           reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
           reminder_at = ${reminder}::timestamp,

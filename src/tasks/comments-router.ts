@@ -1,10 +1,13 @@
 /** What exists on the comments of a task: `tasks.comments` on RPC. */
+import { callers } from '../access.ts'
+import { File, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
+import * as files from '../files/service.ts'
 import { listOf, Ok } from '../schemas.ts'
 import { rest, router } from '../trpc.ts'
 import * as comments from './comments.ts'
 import * as examples from './examples.ts'
 import { taskCommentProcedure, taskProcedure } from './procedure.ts'
-import { CommentContent, CommentPath, CommentQuery, TaskComment, TaskPath } from './schema.ts'
+import { CommentContent, CommentPath, CommentQuery, NewComment, TaskComment, TaskPath } from './schema.ts'
 
 const task = '/api/task/{task_id}'
 
@@ -25,16 +28,32 @@ export const taskCommentsRouter = router({
   create: taskProcedure('read')
     .meta(
       rest('POST', `${task}/comments/create`, 'Comment on a task', {
-        description: 'By whoever can read it. Who is mentioned is subscribed and told; the other subscribers are told of the comment.',
+        description:
+          'By whoever can read it. Who is mentioned is subscribed and told; the other subscribers are told of the comment. A browser session ' +
+          'may attach what uploads for a comment on the task answered; it stays as long as the comment.',
         tags: ['Tasks'],
         example: { input: { content: examples.comment.content }, output: examples.comment },
         isRepeatable: true,
         sessionOnlyKey: 'attachments',
       }),
     )
-    .input(CommentContent.extend(TaskPath.shape))
+    .input(NewComment.extend(TaskPath.shape))
     .output(TaskComment)
     .mutation(({ ctx, input }) => comments.create(ctx.scope, ctx.task, input)),
+
+  upload: taskProcedure('read', callers.session)
+    .meta(
+      rest('POST', `${task}/comments/upload`, 'Upload a file for a comment on a task', {
+        description: 'Pass the answer on in `attachments`. A file that no comment takes up is removed after a day. At most 50 MB.',
+        tags: ['Tasks'],
+        example: { input: examples.upload, output: examples.file },
+        isRepeatable: true,
+        bodyLimit: UPLOAD_BODY_LIMIT,
+      }),
+    )
+    .input(Upload.extend(TaskPath.shape))
+    .output(File)
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.scope, ctx.task, input)),
 
   update: taskCommentProcedure('edit')
     .meta(

@@ -7,12 +7,14 @@ import { notFound } from '../errors.ts'
 import { emitting } from '../events.ts'
 import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
+import { dropFiles, type FileEntry, holdFiles } from '../stored-files.ts'
 import { formatInstant } from '../time.ts'
+import { pathsOf, taskEntries } from './attachments.ts'
 import { commentEvents } from './events.ts'
 import { reachable } from './people.ts'
 import type { CommentRow, TaskRow } from './procedure.ts'
 import { commentColumns, listComments, type Page } from './queries.ts'
-import type { CommentContent, CommentQuery, TaskComment } from './schema.ts'
+import type { CommentContent, CommentQuery, NewComment, TaskComment } from './schema.ts'
 import { commented, mentioned } from './sentences.ts'
 import { followers, following } from './subscribers.ts'
 
@@ -22,19 +24,30 @@ export async function list({ db }: Scope, { task_id }: TaskRow, query: CommentQu
 }
 
 /**
- * Writes a comment: one statement with what follows from it. Who is mentioned follows the task from now on and is told of the
- * mention; the other followers are told of the comment.
- * @throws AppError 404 when the task has just been deleted
+ * Writes a comment. Who is mentioned follows the task from now on and is told of the mention; the other followers are told of the
+ * comment.
+ * @throws AppError 400 for a file that was not uploaded for the task; 404 when the task has just been deleted
  */
-export async function create({ db, actor, now }: Scope, task: TaskRow, { content }: CommentContent): Promise<TaskComment> {
+export async function create(scope: Scope, task: TaskRow, { content, attachments }: NewComment): Promise<TaskComment> {
+  if (!attachments?.length) return insert(scope, task, content, [])
+  return scope.transaction(async () => {
+    const files = await taskEntries(scope, task.task_id, attachments)
+    await holdFiles(scope.db, pathsOf(files))
+    return insert(scope, task, content, files)
+  })
+}
+
+/** Inserts the comment, in one statement with what follows from it. */
+async function insert({ db, actor, now }: Scope, task: TaskRow, content: string, files: readonly FileEntry[]): Promise<TaskComment> {
   const author = authorOf(actor)
   const others = sql`select f.* from (${followers(sql`live`, actor)}) f where f.user_id not in (select user_id from mentioned)`
   const [row] = await db.query<TaskComment>(
     sql`with live as (select * from tasks where id = ${task.task_id} for key share),
       mentioned as (${mentionable(mentionedIds(content), task, actor)}),
       added as (
-        insert into task_comments (account_id, task_id, user_id, user_name, api_key_id, content, created_at)
-        select account_id, id, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content}, ${formatInstant(now)}::timestamp
+        insert into task_comments (account_id, task_id, user_id, user_name, api_key_id, content, attachments, created_at)
+        select account_id, id, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int, ${content},
+          ${JSON.stringify(files)}::jsonb, ${formatInstant(now)}::timestamp
         from live returning *
       ),
       ${tellMentioned(mentioned(task.title, content, actor), actor, now)},
@@ -76,12 +89,16 @@ export async function update(
   })
 }
 
-/** Deletes a comment. @throws AppError 404 when another call was first */
-export async function remove({ db, now }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
-  const removed = await db.execute(sql`
-    with gone as (delete from task_comments where id = ${comment_id} and task_id = ${task_id} returning id)
-    ${emitting([commentEvents('comment.deleted', sql`gone`, sql`(select * from tasks where id = ${task_id})`)], now)}`)
-  if (!removed) throw notFound('Comment')
+/** Deletes a comment and drops its files. @throws AppError 404 when another call was first */
+export async function remove({ db, now, transaction }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
+  await transaction(async () => {
+    const [gone] = await db.query<{ attachments: FileEntry[] }>(sql`
+      with gone as (delete from task_comments where id = ${comment_id} and task_id = ${task_id} returning id, attachments),
+      emitted as (${emitting([commentEvents('comment.deleted', sql`gone`, sql`(select * from tasks where id = ${task_id})`)], now)})
+      select attachments from gone`)
+    if (!gone) throw notFound('Comment')
+    await dropFiles(db, pathsOf(gone.attachments), now)
+  })
 }
 
 /** Selects those of the ids that are valid mentions: members of the space, or people who share one with the writer. */

@@ -6,6 +6,7 @@ import { emitting } from '../events.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
+import { bind, stagedEntries } from './attachments.ts'
 import { taskEvents } from './events.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
@@ -23,11 +24,24 @@ export interface Place {
 }
 
 /**
- * Makes a task, with its subscribers and the notification to its assignee, in one statement.
+ * Makes a task, with the files that were staged for it.
  * @param input its due date, time and reminder go together (`withDueRules`)
- * @throws AppError 400 for an assignee or assigner who cannot be one; 404 when the record has just been deleted
+ * @throws AppError 400 for an assignee or assigner who cannot be one, or a file that is not staged; 404 when the record has just been deleted
  */
 export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
+  const { attachments } = input
+  if (!attachments?.length) return answer(scope, await insert(scope, place, input))
+  return scope.transaction(async () => {
+    const staged = await stagedEntries(scope, attachments)
+    const task = await insert(scope, place, input)
+    const entries = await bind(scope, task.id, staged)
+    await scope.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
+    return answer(scope, { ...task, attachments: entries })
+  })
+}
+
+/** Inserts the task, with its subscribers and the notification to its assignee, in one statement. */
+async function insert(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask> {
   const { db, actor, now } = scope
   scope.ignored(...losers(input))
   const assignee = named(input.assignee_user_id, input.assignee_email)
@@ -82,7 +96,7 @@ export async function create(scope: Scope, place: Place | null, input: NewTask):
     throw badInput(inputOf('assigner', assigner), reason)
   }
   const { found_assignee_id: _assignee, found_assigner_id: _assigner, is_live: _live, ...task } = row
-  return answer(scope, task)
+  return task
 }
 
 type Made = { found_assignee_id: number | null; found_assigner_id: number | null; is_live: boolean } & StoredTask & { id: number | null }

@@ -1,4 +1,5 @@
 /** What the document shows: one task from its creation to its first comment. */
+import type { File, StagedFile, Upload } from '../files/schema.ts'
 import type { NewTask, Reminder, Task, TaskComment, TaskDetail } from './schema.ts'
 
 export const newTask = {
@@ -40,6 +41,22 @@ export const reminder: Reminder = {
   timezone: 'Europe/Berlin',
   to: { id: 8, name: 'Max Born', email: 'max@example.com' },
   state: 'scheduled',
+}
+
+export const upload = { name: 'prices.pdf', type: 'application/pdf', data: 'JVBERi0xLjcK' } satisfies Upload
+
+export const file: File = {
+  name: 'prices.pdf',
+  path: 'task-55-Yk3vQ0aX7mPz4hTq-prices.pdf',
+  size: 9,
+  type: 'application/pdf',
+  host: 'local',
+}
+
+export const staged: StagedFile = {
+  ...file,
+  path: 'staged-Yk3vQ0aX7mPz4hTq-prices.pdf',
+  staged_token: 'q1W7xV0c5uT2mJ8nB4rK6yL9sD3fG1hZ0aX7mPzYk3v',
 }
 
 export const comment: TaskComment = {

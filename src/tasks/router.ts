@@ -1,9 +1,12 @@
 import { callers } from '../access.ts'
+import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
+import * as files from '../files/service.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
-import { recordProcedure, rest, router } from '../trpc.ts'
+import { accountProcedure, recordProcedure, rest, router } from '../trpc.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments-router.ts'
 import * as creation from './creation.ts'
+import * as deletion from './deletion.ts'
 import * as examples from './examples.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
@@ -28,6 +31,8 @@ import * as subscribers from './subscribers.ts'
 
 const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'
+const staging =
+  'Pass the answer on in `attachments` of the create, from the same session within a day; the task then has the file under its final path.'
 
 export const tasksRouter = router({
   createOnRecord: recordProcedure('read', callers.any)
@@ -108,7 +113,7 @@ export const tasksRouter = router({
     .input(TaskPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await tasks.remove(ctx.scope, ctx.task)
+      await deletion.remove(ctx.scope, ctx.task)
       return { ok: true }
     }),
 
@@ -213,6 +218,48 @@ export const tasksRouter = router({
     .input(NoInput)
     .output(BadgeCount)
     .query(({ ctx }) => tasks.badgeCount(ctx.scope)),
+
+  upload: taskProcedure('edit', callers.session)
+    .meta(
+      rest('POST', `${task}/upload`, 'Upload a file for a task', {
+        description: 'Pass the answer on in `attachments` of the update. A file that the task does not take up is removed after a day.',
+        tags: ['Tasks'],
+        example: { input: examples.upload, output: examples.file },
+        isRepeatable: true,
+        bodyLimit: UPLOAD_BODY_LIMIT,
+      }),
+    )
+    .input(Upload.extend(TaskPath.shape))
+    .output(File)
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.scope, ctx.task, input)),
+
+  stage: accountProcedure(callers.session)
+    .meta(
+      rest('POST', '/api/tasks/upload', 'Upload a file for a new standalone task', {
+        description: staging,
+        tags: ['Tasks'],
+        example: { input: examples.upload, output: examples.staged },
+        isRepeatable: true,
+        bodyLimit: UPLOAD_BODY_LIMIT,
+      }),
+    )
+    .input(Upload)
+    .output(StagedFile)
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
+
+  stageOnRecord: recordProcedure('read', callers.session)
+    .meta(
+      rest('POST', `${onRecord}/upload`, 'Upload a file for a new task on a record', {
+        description: staging,
+        tags: ['Tasks'],
+        example: { input: examples.upload, output: examples.staged },
+        isRepeatable: true,
+        bodyLimit: UPLOAD_BODY_LIMIT,
+      }),
+    )
+    .input(Upload.extend(RecordPath.shape))
+    .output(StagedFile)
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
 
   comments: taskCommentsRouter,
 })

@@ -123,6 +123,29 @@ const ReminderOffset = z
   .min(0, 'must be 0 or more')
   .max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
 
+const MAX_ATTACHMENTS = 100
+const UploadedFile = {
+  path: z.string().max(1_000, 'must have at most 1000 characters'),
+  name: z.string().optional(),
+  size: z.number().optional(),
+  type: z.string().optional(),
+  host: z.string().optional(),
+}
+const attachments = <Entry extends z.ZodType>(entry: Entry) =>
+  z.array(entry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`)
+
+/** An entry as an upload for the task or its comments answered it. The path counts; what else is given must be as uploaded. */
+export const AttachmentEntry = z.strictObject(UploadedFile)
+export type AttachmentEntry = z.infer<typeof AttachmentEntry>
+
+/** An entry as an upload for a new task answered it. The token counts; what else is given must be as uploaded. */
+export const StagedEntry = z.strictObject({
+  ...UploadedFile,
+  path: UploadedFile.path.optional(),
+  staged_token: z.string().max(200, 'must have at most 200 characters'),
+})
+export type StagedEntry = z.infer<typeof StagedEntry>
+
 /** Without the rules between its keys, so that the ids of a path can be added; see `withDueRules`. */
 export const NewTask = z.strictObject({
   title: Title,
@@ -136,6 +159,9 @@ export const NewTask = z.strictObject({
   due_time: Time.nullish().meta({ description: 'UTC; only together with due_date.' }),
   reminder_offset_mins: ReminderOffset.nullish().meta({ description: 'Minutes before the due instant; needs due_time.' }),
   reminder_time: Time.nullish().meta({ description: 'UTC, on due_date; for a task without due_time.' }),
+  attachments: attachments(StagedEntry)
+    .nullish()
+    .meta({ description: 'What uploads for a new task answered. From a browser session only.' }),
 })
 export type NewTask = z.infer<typeof NewTask>
 
@@ -157,6 +183,9 @@ export const TaskUpdate = z.strictObject({
   reminder_time: Time.nullish(),
   assignee_user_id: Id.optional().meta({ description: 'Wins over assignee_email.' }),
   assignee_email: EmailAddress.optional(),
+  attachments: attachments(AttachmentEntry)
+    .nullish()
+    .meta({ description: 'The whole list; what it leaves out is removed. From a browser session only.' }),
 })
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 
@@ -195,3 +224,10 @@ export const CommentContent = z.strictObject({
     .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' }),
 })
 export type CommentContent = z.infer<typeof CommentContent>
+
+export const NewComment = CommentContent.extend({
+  attachments: attachments(AttachmentEntry)
+    .nullish()
+    .meta({ description: 'What uploads for a comment on the task answered; fixed from then on. From a browser session only.' }),
+})
+export type NewComment = z.infer<typeof NewComment>

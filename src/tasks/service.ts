@@ -1,13 +1,9 @@
-import { sql } from '../db.ts'
 import { notFound } from '../errors.ts'
-import { emitting } from '../events.ts'
 import { countDueTasks } from '../notifications/queries.ts'
 import { withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
-import type { Dependent } from '../tables/dependents.ts'
 import { titleField } from '../tables/fields.ts'
 import { instantOf, localInstant } from '../time.ts'
-import { deletionEvents } from './events.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, type Page } from './queries.ts'
 import { reminderState } from './reminder.ts'
@@ -62,26 +58,4 @@ export async function previewReminder({ db, now }: Scope, { task_id }: TaskRow):
     to: can_see ? { id, name, email } : null,
     state: reminderState(row, now),
   }
-}
-
-/** Deletes the task with its comments and subscribers. @throws AppError 404 when another call was first */
-export async function remove({ db, now }: Scope, { task_id }: TaskRow): Promise<void> {
-  const removed = await db.execute(
-    sql`with gone as (delete from tasks where id = ${task_id} returning *) ${emitting([deletionEvents(sql`gone`)], now)}`,
-  )
-  if (!removed) throw notFound('Task')
-}
-
-/** Tasks go with their records, in the transaction that deletes these. */
-export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
-
-/** @param recordIds null is every record of the table: it has been out of reach for days, so nobody is told */
-async function removeOfRecords({ db, now }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
-  if (recordIds === null) {
-    await db.execute(sql`delete from tasks where table_id = ${tableId}`)
-    return
-  }
-  await db.execute(sql`
-    with gone as (delete from tasks where table_id = ${tableId} and record_id = any(${recordIds}::int[]) returning *)
-    ${emitting([deletionEvents(sql`gone`)], now)}`)
 }

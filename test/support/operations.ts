@@ -90,7 +90,11 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     field_id: 'stage',
   }
   // By the callers that `callerFor` gives: a comment is edited by its author, a notification read by whom it tells.
-  const task = await made(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Call' }, account.keys.personal)
+  const task = await made(
+    `/api/tasks/onRecord/${table.id}/${record.id}/create`,
+    { title: 'Call', assignee_user_id: account.owner.id },
+    account.keys.personal,
+  )
   const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
   const onRecord = await made(`/api/table/${table.id}/record/${record.id}/comments/create`, { content: 'Hello' }, account.keys.account)
   const view = await made(`/api/table/${table.id}/views/create`, { name: 'All', type: 'grid', config: {} })

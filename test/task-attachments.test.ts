@@ -1,0 +1,394 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import S3rver from 's3rver'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startSession } from '../src/auth/sessions.ts'
+import { sql } from '../src/db.ts'
+import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
+import { removeAll, settleAll, sweep } from '../src/files/sweep.ts'
+import { systemScope } from '../src/scope.ts'
+import { type Caller, type Person, type TestApp, testApp } from './support/app.ts'
+import { taskSupport } from './support/tasks.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'gridpost-attachments-'))
+const bucket = new S3rver({
+  port: 0,
+  address: '127.0.0.1',
+  silent: true,
+  directory: join(folder, 's3'),
+  configureBuckets: [{ name: 'attachments', configs: [] }],
+})
+const { port } = (await bucket.run()) as AddressInfo
+process.env.AWS_ACCESS_KEY_ID = 'S3RVER'
+process.env.AWS_SECRET_ACCESS_KEY = 'S3RVER'
+afterAll(async () => {
+  await bucket.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const apps = {
+  folder: await testApp(),
+  bucket: await testApp({
+    STORAGE: `s3://attachments?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}&region=eu-central-1&forcePathStyle=true`,
+  }),
+}
+const app = apps.folder
+const { onRecord } = taskSupport(app)
+
+interface Entry {
+  path: string
+  name: string
+  size: number
+  type: string
+  host: string
+  staged_token?: string
+}
+
+const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
+const textFile = (text: string) => ({ name: `${text}.txt`, type: 'text/plain', data: base64(text) })
+const FAR = { staged_token: 'x'.repeat(43) }
+
+async function upload(caller: Caller, path: string, text = 'hello', on: TestApp = app): Promise<Entry> {
+  const { status, body } = await on.as(caller).post(path, textFile(text))
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body
+}
+
+/** A task of the member's for the viewer, with two files of one letter each. */
+async function withFiles() {
+  const account = await onRecord()
+  const { member, viewer, path } = account
+  const staged = [await upload(member, `${path}/upload`, 'a'), await upload(member, `${path}/upload`, 'b')]
+  const { body: task } = await account.create(member, { title: 'Call', assignee_user_id: viewer.id, attachments: staged })
+  const [a, b] = task.attachments as [Entry, Entry]
+  return {
+    ...account,
+    task,
+    a,
+    b,
+    post: (who: Caller, verb: string, body?: object) => app.as(who).post(`/api/task/${task.id}/${verb}`, body),
+  }
+}
+
+const rowOf = async (taskId: number) => (await app.db.query(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
+const isDropped = async (path: string) =>
+  (await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${path}`))[0]
+    ?.dropped
+
+async function isStored(path: string, on: TestApp = app): Promise<boolean> {
+  const stream = await on.deps.storage.read(path)
+  stream?.destroy()
+  return stream !== null
+}
+
+/** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
+async function sweepAfter(hours: number): Promise<void> {
+  const paths: string[] = []
+  const scope = { ...systemScope(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
+  const jobs = { ...scope.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
+  await sweep({ ...scope, jobs: jobs as typeof scope.jobs })
+  await removeAll(scope, { paths })
+}
+
+describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
+  const here = apps[kind]
+  const { onRecord: start } = taskSupport(here)
+
+  it('a file that was staged gets its final path with the task, and its bytes follow', async () => {
+    const { member, viewer, path, create } = await start()
+    const staged = await upload(member, `${path}/upload`, 'prices', here)
+    expect(staged).toEqual({
+      name: 'prices.txt',
+      path: expect.stringMatching(/^staged-[\w-]{16}-prices\.txt$/),
+      size: 6,
+      type: 'text/plain',
+      host: kind === 'folder' ? 'local' : 's3://attachments',
+      staged_token: expect.stringMatching(/^[\w-]{43}$/),
+    })
+    expect((await here.as(member).get(`/api/file/${staged.path}`)).body).toBe('prices')
+    expect((await here.as(viewer).get(`/api/file/${staged.path}`)).status).toBe(403)
+
+    const { status, body: task } = await create(member, { title: 'Call', attachments: [staged] })
+    const { staged_token: _, ...entry } = staged
+    const final = staged.path.replace('staged-', `task-${task.id}-`)
+    expect([status, task.attachments]).toEqual([200, [{ ...entry, path: final }]])
+    expect((await here.as(viewer).get(`/api/task/${task.id}/get`)).body.attachments).toEqual(task.attachments)
+    expect((await here.as(viewer).get(`/api/file/${final}`)).body).toBe('prices')
+    expect((await here.as(member).get(`/api/file/${staged.path}`)).status).toBe(404)
+
+    // The job may run twice.
+    for (const _round of [1, 2]) await settleAll(systemScope(here.deps), { paths: [final] })
+    expect([await isStored(staged.path, here), await isStored(final, here)]).toEqual([false, true])
+    expect((await here.as(viewer).get(`/api/file/${final}`)).body).toBe('prices')
+  })
+
+  it('files may have 50 MB', async () => {
+    const { member, path, create } = await start()
+    const bytes = randomBytes(MAX_UPLOAD_BYTES)
+    const { body: staged } = await here.as(member).post(`${path}/upload`, { name: 'big.bin', data: base64(bytes) })
+    expect(staged.size).toBe(MAX_UPLOAD_BYTES)
+    const { body: task } = await create(member, { title: 'Big', attachments: [staged] })
+    await settleAll(systemScope(here.deps), { paths: [task.attachments[0].path] })
+    const tail = await fetch(`${here.url}/api/file/${task.attachments[0].path}`, {
+      headers: { cookie: `gridpost_session=${member.session}`, range: 'bytes=-10' },
+    })
+    expect(Buffer.from(await tail.arrayBuffer())).toEqual(bytes.subarray(-10))
+  }, 60_000)
+})
+
+describe('a staged file', () => {
+  it('is for a standalone task, too, and read by those who take part in it', async () => {
+    const { account, member, viewer, admin, keys } = await onRecord()
+    const staged = await upload(member, '/api/tasks/upload')
+    const { body: task } = await app
+      .as(member)
+      .post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id, attachments: [staged] })
+    const url = `/api/file/${task.attachments[0].path}`
+    expect(task.attachments[0].path).toMatch(new RegExp(`^task-${task.id}-`))
+    const carl = await app.person(account.id, 'Carl Colleague')
+    for (const [caller, status] of [
+      [member, 200],
+      [viewer, 200],
+      [keys.personalViewer, 200],
+      [admin, 403],
+      [carl, 403],
+      [keys.account, 403],
+      [account.outsider, 404],
+      [null, 401],
+    ] as const)
+      expect((await app.as(caller).get(url)).status).toBe(status)
+    // A former assignee still follows the task.
+    await app.as(member).post(`/api/task/${task.id}/update`, { assignee_user_id: member.id })
+    expect((await app.as(viewer).get(url)).status).toBe(200)
+    await app.as(viewer).post(`/api/task/${task.id}/unsubscribe`)
+    expect((await app.as(viewer).get(url)).status).toBe(403)
+  })
+
+  it('counts once, in the session that staged it, for a day', async () => {
+    const { id, member, viewer, path, create } = await onRecord()
+    const second: Person = { ...member, session: await startSession(app.db, member.id, new Date()) }
+    const staged = await upload(member, `${path}/upload`)
+    const taken = async (caller: Caller) => {
+      const { status, body } = await create(caller, { title: 'Call', attachments: [staged] })
+      return [status, body.message]
+    }
+    const refused = [400, 'attachments[0].staged_token: is no file that this session has staged, or was used before']
+    expect(await taken(viewer)).toEqual(refused)
+    expect(await taken(second)).toEqual(refused)
+    app.setClock(new Date(Date.now() + 24 * 3_600_000 + 1_000))
+    expect(await taken(member)).toEqual(refused)
+    app.setClock(null)
+    const both = await Promise.all([taken(member), taken(member)])
+    expect(both.map(([status]) => status).sort()).toEqual([200, 400])
+    expect(await taken(member)).toEqual(refused)
+    expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toHaveLength(1)
+  })
+
+  it('is not spent by a task that cannot be made, and is made once for an Idempotency-Key', async () => {
+    const { member, outsider, path, create } = await onRecord()
+    const staged = await upload(member, `${path}/upload`)
+    expect((await create(member, { title: 'Call', attachments: [staged], assignee_user_id: outsider.id })).status).toBe(400)
+    const once = () => create(member, { title: 'Call', attachments: [staged] }, { 'idempotency-key': 'once' })
+    const [first, again] = [await once(), await once()]
+    expect([first.status, again.headers.get('idempotent-replayed'), again.body]).toEqual([200, 'true', first.body])
+  })
+
+  it('goes after a day when no task takes it up', async () => {
+    const { member, path } = await onRecord()
+    const staged = await upload(member, `${path}/upload`)
+    await sweepAfter(23)
+    expect(await isStored(staged.path)).toBe(true)
+    await sweepAfter(25)
+    expect([await isStored(staged.path), await isDropped(staged.path)]).toEqual([false, undefined])
+  })
+
+  it('that is removed before its bytes were settled leaves nothing behind', async () => {
+    const { a, b, task, post, member } = await withFiles()
+    await post(member, 'update', { attachments: [b] })
+    await sweepAfter(25)
+    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    const staged = a.path.replace(`task-${task.id}-`, 'staged-')
+    expect([await isStored(a.path), await isStored(staged), await isStored(b.path)]).toEqual([false, false, true])
+  })
+})
+
+describe('the files of a task', () => {
+  it('are the list that an update sends: what it leaves out is dropped, and gone a day later', async () => {
+    const { a, b, task, post, member, viewer } = await withFiles()
+    const c = await upload(viewer, `/api/task/${task.id}/upload`, 'c')
+    expect(c).toEqual({
+      name: 'c.txt',
+      path: expect.stringMatching(new RegExp(`^task-${task.id}-`)),
+      size: 1,
+      type: 'text/plain',
+      host: 'local',
+    })
+    const updated = await post(viewer, 'update', { attachments: [c, { path: b.path }] })
+    expect([updated.status, updated.body.attachments]).toEqual([200, [c, b]])
+    expect([await isDropped(a.path), await isDropped(b.path), await isDropped(c.path)]).toEqual([true, false, false])
+    const tagged = await post(member, 'update', { title: 'Call', attachments: [c, b] })
+    expect(tagged.headers.get('etag')).toBe('"2"')
+    // Until it is cleaned up it can be put back.
+    expect((await post(member, 'update', { attachments: [a, b, c] })).body.attachments).toEqual([a, b, c])
+    expect(await isDropped(a.path)).toBe(false)
+    expect((await post(member, 'update', { attachments: null })).body.attachments).toEqual([])
+    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    await sweepAfter(25)
+    for (const { path } of [a, b, c]) expect(await isStored(path)).toBe(false)
+    expect((await post(member, 'update', { attachments: [a] })).status).toBe(400)
+  })
+
+  it('stay as they are when an update does not speak of them', async () => {
+    const { a, b, post, member } = await withFiles()
+    expect((await post(member, 'update', { title: 'Mail' })).body.attachments).toEqual([a, b])
+  })
+
+  it.each<[string, (files: { a: Entry; b: Entry; other: Entry; staged: Entry }) => unknown, string]>([
+    ['a file of another task', ({ other }) => [other], 'attachments[0].path: is no stored file of this task'],
+    ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is no stored file of this task'],
+    ['a path that leads elsewhere', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is no stored file of this task'],
+    ['another name', ({ a, b }) => [b, { ...a, name: 'b.txt' }], 'attachments[1].name: is not what was uploaded'],
+    ['another size', ({ a }) => [{ ...a, size: 2 }], 'attachments[0].size: is not what was uploaded'],
+    ['another type', ({ a }) => [{ ...a, type: 'text/html' }], 'attachments[0].type: is not what was uploaded'],
+    ['another host', ({ a }) => [{ ...a, host: 'evil' }], 'attachments[0].host: is not what was uploaded'],
+    ['a file twice', ({ a, b }) => [a, b, a], 'attachments[2].path: stands there twice'],
+    ['a staged file', ({ staged }) => [staged], 'attachments[0].staged_token: is not a known key'],
+    ['no path', () => [{}], 'attachments[0].path: is required'],
+    ['no list', () => ({ path: 'x' }), 'attachments: Invalid input: expected array, received object'],
+    ['a text', () => ['x'], 'attachments[0]: Invalid input: expected object, received string'],
+    ['too many', ({ a }) => Array(101).fill(a), 'attachments: must have at most 100 files'],
+  ])('cannot become %s', async (_, given, message) => {
+    const account = await withFiles()
+    const { task, a, b, post, member, create, path } = account
+    const { body: second } = await create(member, { title: 'Other' })
+    const other = await upload(member, `/api/task/${second.id}/upload`)
+    const staged = await upload(member, `${path}/upload`)
+    const before = await rowOf(task.id)
+    const attachments = given({ a, b, other, staged })
+    const refused = await post(member, 'update', { title: 'Changed', attachments })
+    expect([refused.status, refused.body.message]).toEqual([400, message])
+    expect(await rowOf(task.id)).toEqual(before)
+    expect(await isDropped(a.path)).toBe(false)
+  })
+
+  it.each<[string, (staged: Entry) => unknown, string]>([
+    ['no token', ({ staged_token: _, ...file }) => [file], 'attachments[0].staged_token: is required'],
+    [
+      'a token that is none',
+      (file) => [{ ...file, ...FAR }],
+      'attachments[0].staged_token: is no file that this session has staged, or was used before',
+    ],
+    ['another name', (file) => [{ ...file, name: 'b.txt' }], 'attachments[0].name: is not what was uploaded'],
+    ['another path', (file) => [{ ...file, path: 'task-1-x' }], 'attachments[0].path: is not what was uploaded'],
+    ['another size', (file) => [{ ...file, size: 6 }], 'attachments[0].size: is not what was uploaded'],
+    ['a token twice', (file) => [file, file], 'attachments[1].staged_token: stands there twice'],
+  ])('of a new task cannot be staged with %s', async (_, given, message) => {
+    const { id, member, path, create } = await onRecord()
+    const staged = await upload(member, `${path}/upload`)
+    const refused = await create(member, { title: 'Call', attachments: given(staged) })
+    expect([refused.status, refused.body.message]).toEqual([400, message])
+    expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toEqual([])
+    expect((await create(member, { title: 'Call', attachments: [staged] })).status).toBe(200)
+  })
+
+  it('go with the task, with its record, and with their comment', async () => {
+    const { a, b, task, post, member, table, record } = await withFiles()
+    const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
+    const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
+    expect(comment.attachments).toEqual([c])
+    expect((await app.as(member).get(`/api/task/${task.id}/get`)).body.recent_comments[0].attachments).toEqual([c])
+    expect(await isDropped(c.path)).toBe(false)
+    await post(member, `comment/${comment.id}/delete`)
+    expect(await isDropped(c.path)).toBe(true)
+    await post(member, 'comments/create', { content: 'Again', attachments: [c] })
+    await post(member, 'delete')
+    for (const { path } of [a, b, c]) {
+      expect(await isDropped(path)).toBe(true)
+      expect((await app.as(member).get(`/api/file/${path}`)).status).toBe(404)
+    }
+    const other = await withFiles()
+    await app.as(other.owner).post(`/api/table/${other.table}/record/${other.record}/delete`)
+    expect(await isDropped(other.a.path)).toBe(true)
+    expect([table, record]).not.toContain(other.table)
+  })
+
+  it('and of its comments are kept by the clean-up as long as they are held', async () => {
+    const { a, b, task, post, member, viewer } = await withFiles()
+    const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')
+    await post(viewer, 'comments/create', { content: 'See', attachments: [c] })
+    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    await sweepAfter(60)
+    for (const { path } of [a, b, c]) expect((await app.as(member).get(`/api/file/${path}`)).status).toBe(200)
+  })
+})
+
+describe('the four uploads', () => {
+  it('are for sessions of those who may', async () => {
+    const { task, path, member, viewer, admin, outsider, keys } = await withFiles()
+    const places = ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]
+    for (const place of places) {
+      for (const key of [keys.account, keys.personal, keys.accountReadOnly, keys.accountOtherSpace]) {
+        const refused = await app.as(key).post(place, {})
+        expect([refused.status, refused.body.message]).toEqual([403, 'API endpoint not available to API keys'])
+      }
+      expect((await app.as(null).post(place, {})).status).toBe(401)
+      for (const person of [member, viewer]) expect((await app.as(person).post(place, textFile('x'))).status).toBe(200)
+    }
+    const statuses = async (person: Person) =>
+      Promise.all(places.map(async (place) => (await app.as(person).post(place, textFile('x'))).status))
+    expect(await statuses(admin)).toEqual([200, 200, 403, 200])
+    expect(await statuses(outsider)).toEqual([200, 404, 403, 403])
+  })
+
+  it.each<[object, string]>([
+    [{ name: 'a' }, 'data: is required'],
+    [{ data: '' }, 'name: is required'],
+    [{ name: ' ', data: '' }, 'name: must not be empty'],
+    [{ name: 'a', data: 'not base64!' }, 'data: must be base64'],
+    [{ name: 'a', data: 5 }, 'data: Invalid input: expected string, received number'],
+    [{ name: 'a', type: 'text', data: '' }, 'type: must be a media type, such as image/png'],
+    [{ name: 'a\0', data: '' }, 'name: must not contain NUL'],
+    [{ name: 'a', data: '', field_id: 'x' }, 'field_id: is not a known key'],
+  ])('refuse %j', async (body, message) => {
+    const { task, path, member } = await shared
+    for (const place of ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]) {
+      const refused = await app.as(member).post(place, body)
+      expect([refused.status, refused.body.message]).toEqual([400, message])
+    }
+  })
+
+  it('take not a byte more than 50 MB', async () => {
+    const { task, path, member } = await shared
+    const more = base64(Buffer.alloc(MAX_UPLOAD_BYTES + 1))
+    for (const place of ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]) {
+      const refused = await app.as(member).post(place, { name: 'big.bin', data: more })
+      expect([refused.status, refused.body.issues[0].path], place).toEqual([400, ['data']])
+    }
+    const huge = await app.as(member).post(`${path}/upload`, { name: 'big.bin', data: 'A'.repeat(MAX_UPLOAD_BYTES * 1.5) })
+    expect([huge.status, huge.body.message]).toEqual([413, 'The body is too large'])
+  }, 60_000)
+
+  it('take an empty file', async () => {
+    const { member } = await shared
+    const { body } = await app.as(member).post('/api/tasks/upload', { name: 'empty', data: '' })
+    expect((await app.as(member).get(`/api/file/${body.path}`)).body).toBe('')
+  })
+})
+
+it('attachments come from no key, even an empty list', async () => {
+  const { task, post, create, keys } = await withFiles()
+  for (const key of [keys.account, keys.personal])
+    for (const attachments of [[], null, 'x'])
+      for (const answer of [
+        await create(key, { title: 'Call', attachments }),
+        await post(key, 'update', { attachments }),
+        await post(key, 'comments/create', { content: 'x', attachments }),
+      ])
+        expect([answer.status, answer.body.message]).toEqual([403, 'Attachments cannot be set via the public API'])
+  expect((await rowOf(task.id)) as object).toMatchObject({ version: 1 })
+})
+
+const shared = withFiles()
