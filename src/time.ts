@@ -85,7 +85,8 @@ export function timeOfDay(text: string): string {
   return text.length === 5 ? `${text}:00` : text
 }
 
-const isInRange = (instant: Date) => instant.getTime() >= FIRST && instant.getTime() < AFTER_LAST
+/** Whether the instant lies in the years 1 to 9999 (UTC), for which there is text. The ends of local days can lie outside. */
+export const isInRange = (instant: Date): boolean => instant.getTime() >= FIRST && instant.getTime() < AFTER_LAST
 const FIRST = Date.parse('0001-01-01T00:00:00Z')
 const AFTER_LAST = Date.parse('9999-12-31T00:00:00Z') + DAY
 
@@ -190,7 +191,11 @@ export function startOfHour(instant: Date, timeZone: string): Date {
  * is the jump; where midnight strikes twice it is the first; a date that a zone left out starts with the one after it.
  */
 export function startOfDay(date: string, timeZone: string): Date {
-  const midnight = fromZonedTime(`${date}T00:00:00`, timeZone).getTime()
+  // date-fns-tz 3.2 knows no year before 1, in which the first day of all starts west of Greenwich or east of it.
+  const isFirstYear = date < '0002'
+  const midnight = isFirstYear
+    ? utcMidnight(date) - offsetAt(utcMidnight(date), timeZone)
+    : fromZonedTime(`${date}T00:00:00`, timeZone).getTime()
   const [earlier, later] = [midnight - WINDOW, midnight + WINDOW]
   const offsetBefore = offsetAt(earlier, timeZone)
   const offsetAfter = offsetAt(later, timeZone)
@@ -208,8 +213,11 @@ const WINDOW = 26 * HOUR
 
 /** The instants of a local day: 24 hours, or 23 or 25 (or none) where the clock changes. */
 export function dayRange(date: string, timeZone: string): InstantRange {
-  return { from: startOfDay(date, timeZone), to: startOfDay(addDays(date, 1), timeZone) }
+  const from = startOfDay(date, timeZone)
+  // No calendar date follows the last one.
+  return { from, to: date === LAST_DATE ? new Date(from.getTime() + DAY) : startOfDay(addDays(date, 1), timeZone) }
 }
+const LAST_DATE = '9999-12-31'
 
 /** The first whole second in the range at which a fact holds that goes on holding; clocks change at whole seconds only. */
 function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {
@@ -228,7 +236,9 @@ function offsetAt(instant: number, timeZone: string): number {
   for (const { type, value } of clockOf(timeZone).formatToParts(instant)) parts[type] = Number(value)
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
   // Date.UTC reads the years 0 to 99 as 1900 to 1999, so the year is set apart; 2000 has every day that any year has.
-  const local = new Date(Date.UTC(2000, month - 1, day, hour, minute, second)).setUTCFullYear(year)
+  const clockIn = (year: number) => new Date(Date.UTC(2000, month - 1, day, hour, minute, second)).setUTCFullYear(year)
+  // Intl counts the years before the year 1 backwards: the year 0 is 1 BC.
+  const local = clockIn(instant < FIRST + WINDOW && month === 12 ? 1 - year : year)
   return local - Math.floor(instant / SECOND) * SECOND
 }
 

@@ -343,6 +343,30 @@ describe('what each compare means on each type', async () => {
   })
 })
 
+test.each(['UTC', 'America/New_York', 'Europe/Berlin', 'Pacific/Kiritimati'])(
+  'the first and the last of all days are days (%s)',
+  async (timezone) => {
+    const account = await app.account({ timezone })
+    const table = await makeTable(account, 'Ages', [
+      { name: 'Name', type: 'text' },
+      { name: 'At', type: 'datetime' },
+    ])
+    const [first, last] = ['0001-01-01', '9999-12-31']
+    await makeRecords(account, table, [
+      { name: 'first', at: `${first} 12:00:00` },
+      { name: 'now', at: '2026-03-29 12:00:00' },
+      { name: 'last', at: `${last} 08:00:00` },
+    ])
+    expect(await names(account.owner, table, one('at', '=', first))).toEqual(['first'])
+    expect(await names(account.owner, table, one('at', '!=', first))).toEqual(['now', 'last'])
+    expect(await names(account.owner, table, one('at', '<', first))).toEqual([])
+    expect(await names(account.owner, table, one('at', '>', first))).toEqual(['now', 'last'])
+    expect(await names(account.owner, table, one('at', '=', last))).toEqual(['last'])
+    expect(await names(account.owner, table, one('at', '<=', last))).toEqual(['first', 'now', 'last'])
+    expect(await names(account.owner, table, one('at', '>', last))).toEqual([])
+  },
+)
+
 describe('a query as a whole', async () => {
   const account = await app.account()
   const table = await makeTable(account, 'Deals', [

@@ -1,7 +1,7 @@
 /** One checked condition as SQL, for every type of field and every compare that `views/compares.ts` gives it. Values are bound. */
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { isMultiple } from '../tables/fields.ts'
-import { dayRange, formatInstant } from '../time.ts'
+import { dayRange, formatInstant, isInRange } from '../time.ts'
 import type { Compare } from '../views/compares.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked, Operand } from '../views/resolve.ts'
@@ -152,7 +152,11 @@ function momentOf(operand: Operand, moment: Moment): Meaning {
   throw new Error(`No moment in ${operand.kind}`)
 }
 
-const timestamp = (instant: Date): Sql => sql`${formatInstant(instant)}::timestamp`
+/** The first and the last of all days can end where no record lies, and Postgres has no text for that. */
+function timestamp(instant: Date): Sql {
+  const text = isInRange(instant) ? formatInstant(instant) : instant.getTime() < 0 ? '-infinity' : 'infinity'
+  return sql`${text}::timestamp`
+}
 
 // ── values that name something ──────────────────────────────────────────────
 

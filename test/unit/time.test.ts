@@ -165,6 +165,11 @@ describe('time zones', () => {
     ['a half-hour change', '2026-04-05', 'Australia/Lord_Howe', '2026-04-04 13:00:00', 24.5],
     ['a midnight that strikes twice', '2010-11-07', 'America/St_Johns', '2010-11-07 02:30:00', 25],
     ['a change that ends at midnight', '2026-11-01', 'America/Havana', '2026-11-01 04:00:00', 25],
+    ['the first of all days', '0001-01-01', 'UTC', '0001-01-01 00:00:00', 24],
+    ['the first of all days, west', '0001-01-01', 'America/New_York', '0001-01-01 04:56:02', 24],
+    ['the first of all days, east', '0001-01-01', 'Europe/Berlin', '0000-12-31 23:06:32', 24],
+    ['the last of all days', '9999-12-31', 'UTC', '9999-12-31 00:00:00', 24],
+    ['the last of all days, east', '9999-12-31', 'Pacific/Kiritimati', '9999-12-30 10:00:00', 24],
   ])('%s: %s in %s starts at %s and has %d hours', (_, date, zone, start, hours) => {
     const { from, to } = dayRange(date, zone)
     expect(formatInstant(from)).toBe(start)
