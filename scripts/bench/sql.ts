@@ -2,13 +2,12 @@
 import type pg from 'pg'
 import type { Database } from '../../src/db.ts'
 
-/** On a connection that may take its time. */
+/** On a connection that may take its time, and that looks up no foreign keys: what is made here is right. */
 export async function unhurried<T>(db: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await db.connect()
   try {
-    await client.query(
-      "set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0; set maintenance_work_mem = '1GB'",
-    )
+    await client.query(`set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
+      set maintenance_work_mem = '1GB'; set session_replication_role = replica`)
     return await work(client)
   } finally {
     await client.end()
