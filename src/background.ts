@@ -4,6 +4,7 @@ import { emailWorks } from './email/jobs.ts'
 import { fileWorks } from './files/jobs.ts'
 import { indexWorks } from './indexes/jobs.ts'
 import type { Queue } from './jobs.ts'
+import { notificationWorks } from './notifications/jobs.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
 import { taskWorks } from './tasks/jobs.ts'
@@ -17,6 +18,7 @@ export const works: readonly Work[] = [
   ...tableWorks,
   ...fileWorks,
   ...indexWorks,
+  ...notificationWorks,
   ...taskWorks,
   ...emailWorks,
 ]

@@ -32,6 +32,8 @@ export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true;
 export interface Jobs {
   /** Enqueues in the transaction under way, so that the job exists exactly when the change does. */
   send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date }): Promise<void>
+  /** Enqueues many of a kind by one statement, in the transaction under way. */
+  sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[]): Promise<void>
   /** Whether the queue can be reached. */
   isReady(): Promise<boolean>
   /** Starts to work. @param concurrency how many jobs of this queue run at once in this process */
@@ -66,6 +68,13 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   return {
     async send(queue, data, { startAfter } = {}) {
       await boss.send(queue.name, data, { db: here, ...(startAfter && { startAfter }) })
+    },
+    async sendMany(queue, data) {
+      await boss.insert(
+        queue.name,
+        data.map((one) => ({ data: one })),
+        { db: here },
+      )
     },
     async isReady() {
       return boss.isInstalled()

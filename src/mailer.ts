@@ -11,10 +11,14 @@ export interface Letter {
 }
 
 export interface Mailer {
+  /** Whether there is a server to send through. */
+  isSetUp: boolean
   /** Hands the letter to the operator's SMTP server. @throws when it does not take it, so that the job tries again */
   send(letter: Letter): Promise<void>
   close(): void
 }
+
+const SILENCE_TIMEOUT_MS = 30_000
 
 /** The operator's mail is not set up: whoever sends is told so in the log, and the letter is lost. */
 export class NoMailer extends Error {
@@ -28,14 +32,27 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
   const url = smtpUrl ?? fallbackUrl
   if (!url) {
     return {
+      isSetUp: false,
       send: async () => {
         throw new NoMailer()
       },
       close: () => {},
     }
   }
-  const transport = createTransport(url, { from: mailFrom, disableFileAccess: true, disableUrlAccess: true })
+  const transport = createTransport(
+    {
+      url,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      // Shorter than the time after which a job is taken for dead and repeated.
+      connectionTimeout: SILENCE_TIMEOUT_MS,
+      greetingTimeout: SILENCE_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+    },
+    { from: mailFrom },
+  )
   return {
+    isSetUp: true,
     send: async (letter) => {
       await transport.sendMail(letter)
     },

@@ -14,6 +14,7 @@ import { healthOperations } from './health.ts'
 import { indexesRouter } from './indexes/router.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
+import { mountUnsubscribe, notificationOperations } from './notifications/routes.ts'
 import { openApiDocument, type PlainOperation } from './openapi.ts'
 import { recordsRouter } from './records/router.ts'
 import type { Deps } from './scope.ts'
@@ -53,10 +54,17 @@ export type AppRouter = typeof appRouter
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountInvitePage(app)
   mountFiles(app, deps)
+  mountUnsubscribe(app, deps)
   mountEmail(app, deps)
 }
 
-export const plainOperations: PlainOperation[] = [...healthOperations, ...authOperations, ...fileOperations, ...emailOperations]
+export const plainOperations: PlainOperation[] = [
+  ...healthOperations,
+  ...authOperations,
+  ...fileOperations,
+  ...notificationOperations,
+  ...emailOperations,
+]
 
 /** The document that is served, committed and checked. */
 export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)

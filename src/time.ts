@@ -166,12 +166,25 @@ export function localDate(instant: Date, timeZone: string): string {
 
 /** The time of day, `HH:MM:SS`, that clocks in the zone show at that instant. */
 export function localTime(instant: Date, timeZone: string): string {
-  return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(11, 19)
+  return localInstant(instant, timeZone).slice(-8)
 }
 
 /** `YYYY-MM-DD HH:MM:SS` as clocks in the zone show it at that instant; a sixth digit and a sign where the year is beyond 9999. */
 export function localInstant(instant: Date, timeZone: string): string {
   return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(0, -5).replace('T', ' ')
+}
+
+/** A calendar date as a person reads it: Tuesday, 31 March 2026. */
+export const readableDate = (date: string): string => readableDay(new Date(`${date}T00:00:00Z`), 'UTC')
+
+/** An instant as a person in the zone reads it: Tuesday, 31 March 2026, 16:30. */
+export const readableInstant = (at: Date, timeZone: string): string =>
+  `${readableDay(at, timeZone)}, ${localTime(at, timeZone).slice(0, 5)}`
+
+function readableDay(at: Date, timeZone: string): string {
+  const format = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone })
+  // Whether a comma follows the weekday depends on the version of ICU.
+  return format.format(at).replace(/^(\p{L}+),? /u, '$1, ')
 }
 
 /**

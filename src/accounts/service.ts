@@ -89,16 +89,25 @@ export async function findOrInvite(
   return { id: user.id, name: user.name, status: user.status, isNew: made.length > 0 }
 }
 
+/** When notifications are mailed to a user (contract.md §4, Notifications). */
+export type MailPreference = 'at_once' | 'digest' | 'none'
+
 /** What a person may have changed of themselves. What is undefined keeps its value. */
 export interface UserChange {
   name?: string | undefined
   timezone?: string | undefined
   passwordHash?: string
   status?: 'active'
+  mailPreference?: MailPreference | undefined
 }
 
 /** Changes a user, who must exist. */
-export async function changeUser(db: Database, userId: number, { name, timezone, passwordHash, status }: UserChange, now: Date) {
+export async function changeUser(
+  db: Database,
+  userId: number,
+  { name, timezone, passwordHash, status, mailPreference }: UserChange,
+  now: Date,
+) {
   return db.prisma.user.update({
     where: { id: userId },
     data: {
@@ -106,6 +115,7 @@ export async function changeUser(db: Database, userId: number, { name, timezone,
       ...(timezone !== undefined && { timezone }),
       ...(passwordHash !== undefined && { passwordHash }),
       ...(status !== undefined && { status }),
+      ...(mailPreference !== undefined && { mailPreference }),
       updatedAt: toTheSecond(now),
       version: { increment: 1 },
     },

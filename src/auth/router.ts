@@ -5,7 +5,7 @@ import { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import * as auth from './service.ts'
 import { endSession, SESSION_COOKIE, SESSION_SECONDS } from './sessions.ts'
 
-const ada = { id: 7, name: 'Ada Byron', email: 'ada@example.com', timezone: 'Europe/London', account_id: 1 }
+const ada = { id: 7, name: 'Ada Byron', email: 'ada@example.com', timezone: 'Europe/London', account_id: 1, mail_preference: 'digest' }
 
 export const authRouter = router({
   login: accountProcedure(callers.anyone)
@@ -56,8 +56,9 @@ export const authRouter = router({
 
   profile: accountProcedure(callers.session)
     .meta(
-      rest('POST', '/api/auth/profile', 'Change name or time zone', {
-        description: 'A key that is absent keeps its value. Date tokens, digests and "today" follow the time zone.',
+      rest('POST', '/api/auth/profile', 'Change name, time zone or mail', {
+        description:
+          'A key that is absent keeps its value. Date tokens, digests and "today" follow the time zone. mail_preference says when notifications are mailed.',
         tags: ['Sign-in'],
         example: { input: { timezone: 'Europe/London' }, output: ada },
       }),

@@ -56,9 +56,9 @@ export async function me({ db, actor }: Scope): Promise<Me> {
   return meOf(user)
 }
 
-/** Changes name and time zone of the signed-in user. */
-export async function updateProfile({ db, actor, now }: Scope, profile: Profile): Promise<Me> {
-  return meOf(await changeUser(db, actor.userId, profile, now))
+/** Changes what the signed-in user says of themselves. */
+export async function updateProfile({ db, actor, now }: Scope, { mail_preference, ...profile }: Profile): Promise<Me> {
+  return meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
 }
 
 /**
@@ -113,10 +113,21 @@ export async function forgetEnded({ db, now }: Scope): Promise<void> {
   await db.execute(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
 }
 
-const meOf = (user: { id: number; name: string; email: string; timezone: string; accountId: number }): Me => ({
+interface StoredUser {
+  id: number
+  name: string
+  email: string
+  timezone: string
+  accountId: number
+  mailPreference: string
+}
+
+const meOf = (user: StoredUser): Me => ({
   id: user.id,
   name: user.name,
   email: user.email,
   timezone: user.timezone,
   account_id: user.accountId,
+  // A CHECK keeps it one of the three.
+  mail_preference: user.mailPreference as Me['mail_preference'],
 })

@@ -1,6 +1,7 @@
 /** Sending reminders: a sweep every minute claims those that are due, so that none is lost in a downtime and none sent twice (design.md §5). */
 import { type Sql, sql } from '../db.ts'
 import { emitting } from '../events.ts'
+import { mailWaiting } from '../notifications/mail.ts'
 import { notificationEvents, notifyingEach } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
@@ -27,9 +28,10 @@ interface DueReminder extends DueTask {
  * @param again runs the sweep once more at that time, because rows that are due were locked
  */
 export async function sweepReminders(scope: Scope, again: (at: Date) => Promise<void>): Promise<void> {
-  while (await sendBatch(scope)) {
-    // Each batch commits by itself.
-  }
+  let count = 0
+  for (let batch = await sendBatch(scope); batch; batch = await sendBatch(scope)) count += batch
+  // Reminders are mailed at once; should this be lost, the next minute's run finds them.
+  if (count) await scope.jobs.send(mailWaiting, {})
   const [left] = await scope.db.query<{ exists: boolean }>(sql`select exists (select 1 from tasks k where ${isDue(scope.now)}) as exists`)
   if (left?.exists) await again(new Date(scope.now.getTime() + AGAIN_AFTER_MS))
 }

@@ -17,7 +17,7 @@ import { openJobs } from '../../src/jobs.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
 import { insertKey } from '../../src/keys/service.ts'
 import { createLimits } from '../../src/limits.ts'
-import type { Letter } from '../../src/mailer.ts'
+import { type Letter, type Mailer, openMailer } from '../../src/mailer.ts'
 import type { Deps } from '../../src/scope.ts'
 import { readSettings } from '../../src/settings.ts'
 import { openStorage } from '../../src/storage.ts'
@@ -72,12 +72,14 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   const letters: Letter[] = []
   let now: Date | null = null
   let url = 'http://localhost'
+  const kept: Mailer = { isSetUp: true, send: async (letter) => void letters.push(letter), close: () => {} }
+  const mailer = settings.smtpUrl ? openMailer(settings) : kept
   const deps: Deps = {
     db,
     settings,
     jobs,
     storage: openStorage(settings.storage),
-    mailer: { send: async (letter) => void letters.push(letter), close: () => {} },
+    mailer,
     limits: createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour }),
     log: log as unknown as Deps['log'],
     clock: () => now ?? new Date(),
@@ -89,6 +91,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   if (worker) await startWork(deps, works)
   afterAll(async () => {
     await jobs.stop()
+    mailer.close()
     await server.close()
     await announcer.close()
     await db.close()
@@ -173,7 +176,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     deps,
     db,
     settings,
-    /** Letters that the operator's mailer was given. */
+    /** Letters that the operator's mailer was given; with SMTP_URL they go there. */
     letters,
     as,
     account,

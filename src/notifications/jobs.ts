@@ -1,0 +1,7 @@
+import { type Work, work } from '../work.ts'
+import { decideMail, mailLetter, mailWaiting, sendLetter } from './mail.ts'
+
+export const notificationWorks: Work[] = [
+  work(mailWaiting, decideMail, { concurrency: 1, cron: '* * * * *' }),
+  work(sendLetter, mailLetter, { concurrency: 4 }),
+]

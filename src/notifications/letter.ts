@@ -1,0 +1,180 @@
+/** How notifications read as a mail: one letter to one person, about one thing or many. */
+import { escapeHtml } from '../html.ts'
+import { instantOf, localDate, localTime, readableDate, readableInstant } from '../time.ts'
+import type { EventType } from './notify.ts'
+
+/** A notification with what it is about. */
+export interface LetterItem {
+  id: number
+  event_type: EventType
+  message: string
+  summary: string
+  /** The path of the place in a frontend. */
+  url: string
+  /** `YYYY-MM-DD HH:MM:SS`, UTC. */
+  created_at: string
+  /** Null for what is about a record. */
+  task_title: string | null
+  due_date: string | null
+  due_time: string | null
+  table_name: string | null
+  record_id: number | null
+}
+
+export interface Reader {
+  name: string
+  /** An IANA zone: all times of the letter are by its clocks. */
+  timezone: string
+}
+
+export interface Composed {
+  subject: string
+  text: string
+  html: string
+}
+
+/** The newest ones are told, the others counted. */
+const MOST_TOLD = 20
+const MAX_SUBJECT = 150
+
+/** What is told of one task or record, newest first. */
+interface Topic {
+  title: string
+  /** When the task is due, as a person reads it. */
+  due: string | null
+  url: string
+  lines: { message: string; at: string; excerpt: string | null }[]
+}
+
+/**
+ * Composes the letter: by task or record, newest first, each with a link.
+ * @param items one or more, of one person
+ * @param links addresses without a trailing slash: of the service, and of the page that stops these mails
+ */
+export function composeLetter(
+  items: readonly LetterItem[],
+  reader: Reader,
+  now: Date,
+  links: { publicUrl: string; unsubscribe: string },
+): Composed {
+  const newestFirst = items.toSorted((a, b) => b.id - a.id)
+  const topics = topicsOf(newestFirst.slice(0, MOST_TOLD), reader, now, links.publicUrl)
+  const letter: Letter = {
+    subject: subjectOf(newestFirst),
+    greeting: `Hello ${oneLine(reader.name)},`,
+    topics,
+    more: Math.max(0, items.length - MOST_TOLD),
+    timezone: reader.timezone,
+    unsubscribe: links.unsubscribe,
+  }
+  return { subject: letter.subject, text: textOf(letter), html: htmlOf(letter) }
+}
+
+interface Letter {
+  subject: string
+  greeting: string
+  topics: Topic[]
+  more: number
+  timezone: string
+  unsubscribe: string
+}
+
+const quoted = (title: string) => `“${title}”`
+const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
+
+/** One says what it is; several say how many, and of what. */
+function subjectOf(items: readonly LetterItem[]): string {
+  const [first, ...others] = items
+  if (!first) throw new Error('A letter about nothing')
+  if (!others.length) return shortened(oneLine(first.message).replace(/\.$/, ''))
+  const topics = [...new Set(items.map(topicTitle))]
+  const named = topics.slice(0, 2).map(oneLine).join(', ')
+  const noun = items.every(({ event_type }) => event_type === 'TASK_REMINDER') ? 'reminders' : 'notifications'
+  return shortened(`${items.length} ${noun}: ${named}${topics.length > 2 ? ` and ${topics.length - 2} more` : ''}`)
+}
+
+const shortened = (text: string) => (text.length > MAX_SUBJECT ? `${text.slice(0, MAX_SUBJECT - 1).trimEnd()}…`.toWellFormed() : text)
+
+const topicTitle = ({ task_title, table_name, record_id }: LetterItem): string =>
+  task_title === null ? `Record ${record_id} of ${quoted(table_name ?? '')}` : quoted(task_title)
+
+function topicsOf(items: readonly LetterItem[], { timezone }: Reader, now: Date, publicUrl: string): Topic[] {
+  const topics = new Map<string, Topic>()
+  for (const item of items) {
+    const topic = topics.get(item.url) ?? {
+      title: oneLine(topicTitle(item)),
+      due: dueOf(item, timezone),
+      url: publicUrl + item.url,
+      lines: [],
+    }
+    topics.set(item.url, topic)
+    topic.lines.push({
+      message: oneLine(item.message),
+      at: timeOf(item.created_at, timezone, now),
+      excerpt: QUOTES.has(item.event_type) && item.summary ? item.summary : null,
+    })
+  }
+  return [...topics.values()]
+}
+
+/** Those whose summary is what somebody wrote; of the others it says in UTC what the topic says by the reader's clock. */
+const QUOTES: ReadonlySet<EventType> = new Set(['TASK_COMMENT', 'task.comment.mention', 'comment.mention', 'COMMENT'])
+
+function dueOf({ due_date, due_time }: LetterItem, timezone: string): string | null {
+  if (due_date === null) return null
+  return due_time === null ? readableDate(due_date) : readableInstant(instantOf(`${due_date} ${due_time}`), timezone)
+}
+
+/** The time alone within the reader's day. */
+function timeOf(createdAt: string, timezone: string, now: Date): string {
+  const at = instantOf(createdAt)
+  const isToday = localDate(at, timezone) === localDate(now, timezone)
+  return isToday ? localTime(at, timezone).slice(0, 5) : readableInstant(at, timezone)
+}
+
+const FOOT = 'Gridpost sends you this because somebody works with you there.'
+
+function textOf({ greeting, topics, more, timezone, unsubscribe }: Letter): string {
+  const blocks = topics.map(({ title, due, url, lines }) =>
+    [
+      `${title}${due === null ? '' : ` – due ${due}`}`,
+      ...lines.flatMap(({ message, at, excerpt }) => [`- ${message} (${at})`, ...(excerpt === null ? [] : [`  > ${excerpt}`])]),
+      url,
+    ].join('\n'),
+  )
+  if (more) blocks.push(`… and ${more} more.`)
+  return [greeting, ...blocks, `-- \n${FOOT} Times are in ${timezone}.`, `No more mails like this: ${unsubscribe}`]
+    .join('\n\n')
+    .concat('\n')
+}
+
+const MUTED = 'color:#5b6472;font-size:13px'
+
+function htmlOf({ subject, greeting, topics, more, timezone, unsubscribe }: Letter): string {
+  const blocks = topics.map(
+    ({ title, due, url, lines }) => `<div style="margin:0 0 16px;padding:12px 16px;border:1px solid #d9dee6;border-radius:8px">
+<p style="margin:0 0 8px;font-size:16px;font-weight:bold"><a href="${escapeHtml(url)}" style="color:#1d4ed8;text-decoration:none">${escapeHtml(title)}</a></p>
+${due === null ? '' : `<p style="margin:0 0 8px;${MUTED}">Due ${escapeHtml(due)}</p>\n`}${lines.map(lineHtml).join('\n')}
+</div>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(subject)}</title></head>
+<body style="margin:0;padding:24px 12px;background:#f4f5f7;color:#1c2430;font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;font-size:15px;line-height:1.5">
+<div style="max-width:560px;margin:0 auto;padding:24px;background:#ffffff;border-radius:8px">
+<p style="margin:0 0 16px">${escapeHtml(greeting)}</p>
+${blocks.join('\n')}
+${more ? `<p style="margin:0 0 16px">… and ${more} more.</p>\n` : ''}<p style="margin:24px 0 0;${MUTED}">${FOOT} Times are in ${escapeHtml(timezone)}.<br>
+<a href="${escapeHtml(unsubscribe)}" style="color:#5b6472">No more mails like this</a></p>
+</div>
+</body>
+</html>
+`
+}
+
+const lineHtml = ({ message, at, excerpt }: Topic['lines'][number]) =>
+  `<p style="margin:0 0 4px">${escapeHtml(message)} <span style="${MUTED}">${escapeHtml(at)}</span></p>${
+    excerpt === null
+      ? ''
+      : `\n<blockquote style="margin:0 0 8px;padding:0 0 0 12px;border-left:3px solid #d9dee6;color:#3d4654">${escapeHtml(excerpt)}</blockquote>`
+  }`

@@ -1,0 +1,123 @@
+/** Mail about notifications: at once, as an hourly digest, or none (contract.md §4; docs/decisions/0011-reminders-and-mail.md). */
+import { z } from 'zod'
+import { type Sql, sql } from '../db.ts'
+import { defineQueue } from '../jobs.ts'
+import type { Scope } from '../scope.ts'
+import { tokenHash } from '../secrets.ts'
+import { formatInstant, startOfHour } from '../time.ts'
+import { composeLetter, type LetterItem } from './letter.ts'
+import { canSee } from './queries.ts'
+import { unsubscribePath } from './unsubscribe.ts'
+
+/** Decides what is to be mailed by now: each minute, and at once after reminders. */
+export const mailWaiting = defineQueue({ name: 'notifications.mail', schema: z.object({}) })
+
+/** One mail to one person. Tried for about five hours. */
+export const sendLetter = defineQueue({
+  name: 'notifications.letter',
+  schema: z.object({ user_id: z.int(), notification_ids: z.array(z.int()) }),
+  options: { retryLimit: 12, retryDelay: 15, retryBackoff: true, retryDelayMax: 3_600 },
+})
+type LetterJob = z.infer<typeof sendLetter.schema>
+
+/** People decided about in one transaction. */
+const BATCH = 200
+
+/** Two at once would split what belongs into one letter. */
+const MAIL_LOCK = 7_405_011
+
+/**
+ * Takes the notifications whose time for mail has come, and enqueues one letter a person. Each is decided about once: stamped and
+ * enqueued in one transaction. What has been read, or whose reader wants no mail, is stamped without a letter.
+ */
+export async function decideMail(scope: Scope): Promise<void> {
+  while (await decideBatch(scope)) {
+    // Each batch commits by itself.
+  }
+}
+
+/** @returns whether anything was decided */
+async function decideBatch({ db, jobs, mailer, now, transaction }: Scope): Promise<boolean> {
+  return transaction(async () => {
+    await db.query(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
+    const zones = await db.query<{ timezone: string }>(sql`
+      select distinct timezone from users where id in (select user_id from notifications where mailed_at is null)`)
+    if (!zones.length) return false
+    const decided = await db.query<LetterJob & { is_wanted: boolean }>(
+      deciding(
+        zones.map(({ timezone }) => ({ timezone, hour: startOfHour(now, timezone) })),
+        now,
+      ),
+    )
+    const letters = decided.flatMap(({ is_wanted, user_id, notification_ids }) => (is_wanted ? [{ user_id, notification_ids }] : []))
+    if (mailer.isSetUp && letters.length) await jobs.sendMany(sendLetter, letters)
+    return decided.length > 0
+  })
+}
+
+/** @param zones with the instant at which their present hour began: a digest holds what came before it */
+const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => sql`
+  with hours as (
+    select * from unnest(${zones.map(({ timezone }) => timezone)}::text[], ${zones.map(({ hour }) => formatInstant(hour))}::timestamp[])
+      as h (timezone, hour)
+  ),
+  readers as (
+    select u.id, u.mail_preference, u.status = 'active' and u.mail_preference <> 'none' as wants_mail, h.hour
+    from users u join hours h on h.timezone = u.timezone
+    where exists (select 1 from notifications n where n.user_id = u.id and n.mailed_at is null and ${isDue(sql`u`)})
+    order by u.id limit ${BATCH}
+  ),
+  decided as (
+    update notifications n set mailed_at = ${formatInstant(now)}::timestamp
+    from readers h where n.user_id = h.id and n.mailed_at is null and ${isDue(sql`h`)}
+    returning n.id, n.user_id, h.wants_mail and n.read_at is null as is_wanted
+  )
+  select user_id, is_wanted, array_agg(id order by id) as notification_ids from decided group by user_id, is_wanted`
+
+/** Reminders do not wait for a digest (contract.md §4). @param reader alias of a row with mail_preference; beside it the hour, `h` */
+const isDue = (reader: Sql): Sql => sql`(${reader}.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`
+
+interface Addressee {
+  id: number
+  email: string
+  name: string
+  timezone: string
+}
+
+/**
+ * Sends the letter, about those of the notifications that are still unread and that the reader may still see. Where the server does
+ * not take it the job tries again, and only this letter. One that is sent twice after a crash has the same Message-ID.
+ */
+export async function mailLetter({ db, mailer, settings, now, publicUrl }: Scope, { user_id, notification_ids }: LetterJob): Promise<void> {
+  const [reader] = await db.query<Addressee>(sql`
+    select id, email, name, timezone from users where id = ${user_id} and status = 'active' and mail_preference <> 'none'`)
+  const items = reader ? await db.query<LetterItem>(tellable(reader.id, notification_ids)) : []
+  if (!reader || !items.length) return
+  const base = publicUrl()
+  const unsubscribe = base + unsubscribePath(settings.secretKey, reader.id)
+  await mailer.send({
+    to: reader.email,
+    ...composeLetter(items, reader, now, { publicUrl: base, unsubscribe }),
+    headers: {
+      'Message-ID': `<notifications.${tokenHash(`${user_id}:${notification_ids}`).toString('hex').slice(0, 32)}@${new URL(base).hostname}>`,
+      'Auto-Submitted': 'auto-generated',
+      'List-Unsubscribe': `<${unsubscribe}>`,
+      // One click is for https only (RFC 8058); elsewhere the link still leads to the page.
+      ...(base.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+    },
+  })
+}
+
+/** Membership is asked again: what the reader may no longer see, or is gone, is not mailed. */
+const tellable = (userId: number, ids: readonly number[]): Sql => sql`
+  select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,
+    t.name as table_name, n.record_id
+  from notifications n
+  join users u on u.id = n.user_id
+  left join tasks k on k.id = n.task_id
+  left join tables t on t.id = n.table_id
+  where n.user_id = ${userId} and n.id = any(${ids}::int[]) and n.read_at is null
+    and (n.task_id is null or k.id is not null)
+    and ${canSee(sql`u`, sql`n`)}
+    and (n.space_id is not null or u.id in (k.creator_user_id, k.assignee_user_id)
+      or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = u.id))`

@@ -1,0 +1,96 @@
+/** The page behind the link that stops mails. Looking at it changes nothing, because scanners of mail follow links; the button does. */
+import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { PlainOperation } from '../openapi.ts'
+import type { Deps } from '../scope.ts'
+import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
+
+const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }
+main { max-width: 24rem; margin: 10vh auto; padding: 2rem; background: #fff; border-radius: .5rem; box-shadow: 0 1px 4px #0002 }
+h1 { font-size: 1.25rem; margin-top: 0 }
+button { padding: .5rem 1rem; font: inherit; color: #fff; background: #1d4ed8; border: 0; border-radius: .25rem; cursor: pointer }`
+
+const page = (title: string, body: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`
+
+const ASK = page(
+  'No more mails about notifications?',
+  '<form method="post"><p>Gridpost goes on telling you in the app.</p><button>Stop the mails</button></form>',
+)
+const DONE = page('No more mails', '<p>You get no more mails about notifications. In your profile you can choose to get them again.</p>')
+const UNKNOWN = page('This link is not whole', '<p>Please open it again from the mail.</p>')
+
+const HEADERS = {
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+const MAX_BODY_BYTES = 10_000
+
+interface Path {
+  Params: { token: string }
+}
+
+/** The link itself is the credential; a mail program follows it with a POST of its own (RFC 8058). */
+export function mountUnsubscribe(app: FastifyInstance, { db, settings, clock }: Deps): void {
+  const send = (reply: FastifyReply, status: number, html: string) =>
+    reply.code(status).headers(HEADERS).type('text/html; charset=utf-8').send(html)
+  app.register(async (scope) => {
+    // A form of either kind, whose content says nothing that the link does not.
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_, __, done) => done(null))
+    scope.get<Path>('/unsubscribe/:token', async ({ params }, reply) =>
+      unsubscribingUserId(settings.secretKey, params.token) === null ? send(reply, 404, UNKNOWN) : send(reply, 200, ASK),
+    )
+    scope.post<Path>('/unsubscribe/:token', async ({ params }, reply) => {
+      const userId = unsubscribingUserId(settings.secretKey, params.token)
+      const isKnown = userId !== null && (await unsubscribe(db, userId, clock()))
+      return isKnown ? send(reply, 200, DONE) : send(reply, 404, UNKNOWN)
+    })
+  })
+}
+
+const parameters = [{ name: 'token', in: 'path', required: true, description: 'Of the link in a mail.', schema: { type: 'string' } }]
+const html = (description: string) => ({ description, content: { 'text/html': { schema: { type: 'string' } } } })
+
+export const notificationOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/unsubscribe/{token}',
+    operationId: 'notifications.unsubscribePage',
+    tag: 'Notifications',
+    summary: 'The page that stops mails',
+    description: 'Where the link at the end of a mail about notifications leads. It asks, and changes nothing.',
+    isPublic: true,
+    parameters,
+    responses: { 200: html('The page.'), 404: html('The link is not whole.') },
+  },
+  {
+    method: 'post',
+    path: '/unsubscribe/{token}',
+    operationId: 'notifications.unsubscribe',
+    tag: 'Notifications',
+    summary: 'Stop mails by their link',
+    description:
+      'Sets the mail preference of the user to none; also by the one click of a mail program (RFC 8058). Doing it again changes nothing.',
+    isPublic: true,
+    parameters,
+    responses: { 200: html('It is done.'), 404: html('The link is not whole.') },
+  },
+]

@@ -1,0 +1,349 @@
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { sql } from '../src/db.ts'
+import { openMailer } from '../src/mailer.ts'
+import { decideMail, mailLetter } from '../src/notifications/mail.ts'
+import { systemScope } from '../src/scope.ts'
+import { sweepReminders } from '../src/tasks/reminder-sweep.ts'
+import { type Person, testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { later, NOW, taskSupport } from './support/tasks.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp(
+  { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'Gridpost <news@grid.example>', PUBLIC_URL: 'https://grid.example' },
+  { worker: true },
+)
+const { onRecord } = taskSupport(app)
+beforeEach(() => app.setClock(NOW))
+
+/** Lets mail be decided about at that instant, and waits until all letters to the person have been handed over. */
+async function mailed(person: Person, at: Date = NOW) {
+  app.setClock(at)
+  await decideMail(systemScope(app.deps))
+  return letters(person)
+}
+
+async function letters({ id, email }: Person) {
+  const waiting = async () => {
+    const [row] = await app.db.query<{ count: number }>(sql`
+      select count(*) from pgboss.job
+      where name like 'notifications.%' and state < 'completed' and (data->>'user_id' is null or data->>'user_id' = ${String(id)})`)
+    return row?.count
+  }
+  await expect.poll(waiting, { timeout: 15_000 }).toBe(0)
+  return smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
+}
+
+const prefer = (person: Person, mail_preference: string) => app.as(person).post('/api/auth/profile', { mail_preference })
+const stillWaiting = async ({ id }: Person) =>
+  (await app.db.query(sql`select id from notifications where user_id = ${id} and mailed_at is null`)).length
+
+/** A viewer whom tasks can be assigned to. */
+async function assigning(timezone = 'UTC') {
+  const account = await onRecord()
+  const { viewer, member, create } = account
+  await app.as(viewer).post('/api/auth/profile', { timezone })
+  const assign = (body: object = {}) => create(member, { title: 'Call back', assignee_user_id: viewer.id, ...body })
+  return { ...account, assign }
+}
+
+const headerOf = (letter: { headers: { key: string; value: string }[] } | undefined, key: string) =>
+  letter?.headers.find((header) => header.key === key)?.value
+
+describe('the mail preference', () => {
+  it('is a digest unless a person chooses otherwise', async () => {
+    const { member } = await onRecord()
+    expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
+    expect((await prefer(member, 'at_once')).body.mail_preference).toBe('at_once')
+    expect(await app.as(member).rpc.auth.profile.mutate({ name: 'Maximilian' })).toMatchObject({ mail_preference: 'at_once' })
+    const bad = await prefer(member, 'weekly')
+    expect([bad.status, bad.body.issues[0].path]).toEqual([400, ['mail_preference']])
+    expect((await app.as(member).get('/api/auth/me')).body).toMatchObject({ mail_preference: 'at_once', name: 'Maximilian' })
+  })
+})
+
+describe('at once', () => {
+  it('a notification is mailed as it is', async () => {
+    const { viewer, assign } = await assigning('Asia/Kolkata')
+    await prefer(viewer, 'at_once')
+    const { body: task } = await assign({ due_date: '2026-03-31', due_time: '20:00' })
+    const [letter, ...more] = await mailed(viewer)
+    expect(more).toEqual([])
+    expect(letter).toMatchObject({
+      from: { name: 'Gridpost', address: 'news@grid.example' },
+      to: [{ address: viewer.email }],
+      subject: 'Max Member assigned you the task “Call back”',
+    })
+    expect(letter?.text).toContain(
+      `Hello Vera Viewer,\n\n“Call back” – due Wednesday, 1 April 2026, 01:30\n- Max Member assigned you the task “Call back”. (15:00)\nhttps://grid.example/task/${task.id}\n`,
+    )
+    expect(letter?.html).toContain(`<a href="https://grid.example/task/${task.id}"`)
+    expect(headerOf(letter, 'auto-submitted')).toBe('auto-generated')
+    expect(headerOf(letter, 'list-unsubscribe')).toMatch(new RegExp(`^<https://grid.example/unsubscribe/${viewer.id}\\.[\\w-]{43}>$`))
+    expect(headerOf(letter, 'list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
+    expect(letter?.messageId).toMatch(/^<notifications\.[0-9a-f]{32}@grid\.example>$/)
+    expect(await mailed(viewer, later(90))).toHaveLength(1)
+  })
+
+  it('what came in the same minute comes in one letter', async () => {
+    const { viewer, assign } = await assigning()
+    await prefer(viewer, 'at_once')
+    for (const title of ['One', 'Two', 'Three']) await assign({ title })
+    const [letter, ...more] = await mailed(viewer)
+    expect(more).toEqual([])
+    expect(letter?.subject).toBe('3 notifications: “Three”, “Two” and 1 more')
+  })
+
+  it('is decided once, by however many at the same moment', async () => {
+    const { viewer, assign } = await assigning()
+    await prefer(viewer, 'at_once')
+    for (const title of ['One', 'Two', 'Three']) await assign({ title })
+    await Promise.all(Array.from({ length: 5 }, () => decideMail(systemScope(app.deps))))
+    expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['3 notifications: “Three”, “Two” and 1 more'])
+  })
+})
+
+describe('a digest', () => {
+  it('bundles what is unread at the top of the hour, once', async () => {
+    const { viewer, member, assign } = await assigning()
+    const { body: task } = await assign()
+    await assign({ title: 'Read already' })
+    await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: 'Did they <b>answer</b>?' })
+    const { body: all } = await app.as(viewer).post('/api/notifications/list')
+    await app.as(viewer).post(`/api/notifications/${all[1].id}/markRead`)
+    expect(await mailed(viewer, new Date('2026-03-30T09:59:59Z'))).toEqual([])
+    expect(await stillWaiting(viewer)).toBe(3)
+    const [letter] = await mailed(viewer, new Date('2026-03-30T10:00:00Z'))
+    expect(letter?.subject).toBe('2 notifications: “Call back”')
+    expect(letter?.text).toContain(
+      '“Call back”\n- Max Member commented on the task “Call back”. (09:30)\n  > Did they <b>answer</b>?\n- Max Member assigned you',
+    )
+    expect(letter?.html).toContain('Did they &lt;b&gt;answer&lt;/b&gt;?')
+    expect(letter?.text).not.toContain('Read already')
+    expect(await stillWaiting(viewer)).toBe(0)
+    expect(await mailed(viewer, new Date('2026-03-30T11:00:00Z'))).toHaveLength(1)
+  })
+
+  it('is none when everything has been read', async () => {
+    const { viewer, assign } = await assigning()
+    await assign()
+    await app.as(viewer).post('/api/notifications/markAllRead')
+    expect(await mailed(viewer, later(60))).toEqual([])
+    expect(await stillWaiting(viewer)).toBe(0)
+  })
+
+  it('comes after a downtime, with all that has waited', async () => {
+    const { viewer, assign } = await assigning()
+    await assign({ title: 'One' })
+    app.setClock(later(200))
+    await assign({ title: 'Two' })
+    expect((await mailed(viewer, later(600))).map(({ subject }) => subject)).toEqual(['2 notifications: “Two”, “One”'])
+  })
+
+  it('tells the newest twenty and counts the rest', async () => {
+    const { viewer, assign } = await assigning()
+    for (let index = 1; index <= 23; index++) await assign({ title: `Task ${index}` })
+    const [letter] = await mailed(viewer, later(60))
+    expect(letter?.subject).toBe('23 notifications: “Task 23”, “Task 22” and 21 more')
+    expect([letter?.text, letter?.html].map((part) => part?.match(/… and 3 more\./g)?.length)).toEqual([1, 1])
+    expect(letter?.text).not.toContain('Task 3”')
+  })
+
+  it.each([
+    ['UTC', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
+    ['Pacific/Kiritimati', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
+    ['Etc/GMT+12', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
+    ['Asia/Kolkata', '2026-03-30T09:29:00Z', '2026-03-30T09:30:00Z'],
+    ['Asia/Kathmandu', '2026-03-30T09:30:00Z', '2026-03-30T10:15:00Z'],
+    // The clock jumps over 02:00, goes back to 02:00, and half an hour ahead.
+    ['Europe/Berlin', '2026-03-29T00:30:00Z', '2026-03-29T01:00:00Z'],
+    ['Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25T01:00:00Z'],
+    ['Australia/Lord_Howe', '2026-10-03T14:45:00Z', '2026-10-03T15:30:00Z'],
+  ])('in %s of what came at %s is sent at %s', async (timezone, at, due) => {
+    app.setClock(new Date(at))
+    const { viewer, assign } = await assigning(timezone)
+    await assign()
+    expect(await mailed(viewer, new Date(Date.parse(due) - 1_000))).toEqual([])
+    expect(await mailed(viewer, new Date(due))).toHaveLength(1)
+  })
+})
+
+describe('no mail', () => {
+  it('goes to who wants none, nor later what came meanwhile', async () => {
+    const { viewer, assign } = await assigning()
+    await prefer(viewer, 'none')
+    await assign()
+    expect(await mailed(viewer, later(60))).toEqual([])
+    expect(await stillWaiting(viewer)).toBe(0)
+    await prefer(viewer, 'at_once')
+    await assign({ title: 'From now on' })
+    expect((await mailed(viewer, later(61))).map(({ subject }) => subject)).toEqual(['Max Member assigned you the task “From now on”'])
+  })
+
+  it('goes to who was only invited, or is no user any more', async () => {
+    const { viewer, assign } = await assigning()
+    await prefer(viewer, 'at_once')
+    await assign()
+    await app.db.execute(sql`update users set status = 'invited' where id = ${viewer.id}`)
+    expect(await mailed(viewer, later(60))).toEqual([])
+  })
+
+  it('is enqueued while there is no server to send it through', async () => {
+    const { viewer, assign } = await assigning()
+    await assign()
+    app.setClock(later(60))
+    const mailer = openMailer({ smtpUrl: undefined, mailFrom: 'x@y.example' })
+    await decideMail({ ...systemScope(app.deps), mailer })
+    expect([await letters(viewer), await stillWaiting(viewer)]).toEqual([[], 0])
+  })
+
+  const cases: [string, (made: Awaited<ReturnType<typeof assigning>> & { task: number }) => Promise<unknown>][] = [
+    ['was removed from the space', ({ owner, space, viewer }) => app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)],
+    ['has read it', ({ viewer }) => app.as(viewer).post('/api/notifications/markAllRead')],
+    ['unsubscribed', ({ viewer }) => prefer(viewer, 'none')],
+    ['lost the task', ({ member, task }) => app.as(member).post(`/api/task/${task}/delete`)],
+    ['lost the table', ({ owner, table }) => app.as(owner).post(`/api/table/${table}/delete`)],
+  ]
+  it.each(cases)('goes to who %s between the decision and the sending', async (_, happen) => {
+    const made = await assigning()
+    await prefer(made.viewer, 'at_once')
+    const { body } = await made.assign()
+    const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${made.viewer.id}`)
+    await happen({ ...made, task: body.id })
+    await mailLetter(systemScope(app.deps), { user_id: made.viewer.id, notification_ids: [row?.id ?? 0] })
+    expect(await letters(made.viewer)).toEqual([])
+  })
+
+  it('of a standalone task goes to who is not of its people any more', async () => {
+    const { member, viewer } = await onRecord()
+    await prefer(viewer, 'at_once')
+    const { body } = await app.as(member).post('/api/tasks/create', { title: 'Plan', assignee_user_id: viewer.id })
+    await app.as(member).post(`/api/task/${body.id}/update`, { assignee_user_id: member.id })
+    await app.as(viewer).post(`/api/task/${body.id}/unsubscribe`)
+    expect(await mailed(viewer)).toEqual([])
+  })
+})
+
+describe('a reminder', () => {
+  const due = { title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 }
+
+  it('is mailed at once to who gets digests, and leaves the rest to the digest', async () => {
+    const { viewer, assign } = await assigning('Europe/Berlin')
+    await assign(due)
+    app.setClock(later(15))
+    await sweepReminders(systemScope(app.deps), async () => {})
+    const [letter, ...more] = await letters(viewer)
+    expect(more).toEqual([])
+    expect(letter?.subject).toBe('Reminder: “Call back”')
+    expect(letter?.text).toContain('“Call back” – due Monday, 30 March 2026, 12:00\n- Reminder: “Call back”. (11:45)')
+    expect(await stillWaiting(viewer)).toBe(1)
+  })
+
+  it('that came with others is told with them', async () => {
+    const { viewer, assign } = await assigning()
+    for (const title of ['One', 'Two']) await assign({ ...due, title })
+    app.setClock(later(15))
+    await sweepReminders(systemScope(app.deps), async () => {})
+    expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['2 reminders: “Two”, “One”'])
+  })
+
+  it('is not mailed to who wants no mail', async () => {
+    const { viewer, assign } = await assigning()
+    await prefer(viewer, 'none')
+    await assign(due)
+    app.setClock(later(15))
+    await sweepReminders(systemScope(app.deps), async () => {})
+    expect([await letters(viewer), await stillWaiting(viewer)]).toEqual([[], 1])
+  })
+})
+
+describe('a letter that the server does not take', () => {
+  it('is tried again as the same message, and the others are not sent twice', async () => {
+    const { viewer, admin, assign } = await assigning()
+    for (const person of [viewer, admin]) await prefer(person, 'at_once')
+    await assign()
+    await assign({ assignee_user_id: admin.id })
+    smtp.recipients.set(viewer.email, 451)
+    const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
+    const job = { user_id: viewer.id, notification_ids: [row?.id ?? 0] }
+    await expect(mailLetter(systemScope(app.deps), job)).rejects.toThrow()
+    smtp.recipients.delete(viewer.email)
+    expect(await mailed(admin)).toHaveLength(1)
+    const [first, ...more] = await letters(viewer)
+    expect(more).toEqual([])
+    await mailLetter(systemScope(app.deps), job)
+    expect((await letters(viewer)).map(({ messageId }) => messageId)).toEqual([first?.messageId, first?.messageId])
+    expect(await letters(admin)).toHaveLength(1)
+  })
+})
+
+describe('the link that stops mails', () => {
+  const form = (body: string, type = 'application/x-www-form-urlencoded') => ({ method: 'POST', headers: { 'content-type': type }, body })
+
+  async function linked() {
+    const made = await assigning()
+    await prefer(made.viewer, 'at_once')
+    await made.assign()
+    const [letter] = await mailed(made.viewer)
+    const link = new URL((headerOf(letter, 'list-unsubscribe') ?? '').slice(1, -1))
+    expect(letter?.text).toContain(link.href)
+    const preference = async () => (await app.as(made.viewer).get('/api/auth/me')).body.mail_preference
+    return { ...made, path: link.pathname, preference }
+  }
+
+  it('asks, and does nothing by being looked at', async () => {
+    const { path, preference } = await linked()
+    const { status, headers, body } = await app.as(null).get(path)
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/)
+    expect(body).toContain('<button>Stop the mails</button>')
+    expect((await app.as(null).send(path, { method: 'HEAD' })).status).toBe(200)
+    expect(await preference()).toBe('at_once')
+  })
+
+  it('works by the one click of a mail program, and again', async () => {
+    const { path, preference, viewer } = await linked()
+    for (const time of ['once', 'twice']) {
+      const { status, body } = await app.as(null).send(path, form('List-Unsubscribe=One-Click'))
+      expect([time, status, body.includes('No more mails')]).toEqual([time, 200, true])
+      expect(await preference()).toBe('none')
+    }
+    await prefer(viewer, 'digest')
+    const multipart = '--b\r\ncontent-disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n'
+    expect((await app.as(null).send(path, form(multipart, 'multipart/form-data; boundary=b'))).status).toBe(200)
+    expect(await preference()).toBe('none')
+    await prefer(viewer, 'digest')
+    expect((await app.as(null).send(path, { method: 'POST' })).status).toBe(200)
+    expect(await preference()).toBe('none')
+  })
+
+  it('works for nobody else', async () => {
+    const { path, preference, member } = await linked()
+    const [, signature = ''] = path.split('.')
+    const changed = `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`
+    const wrong = [
+      `${member.id}.${signature}`,
+      `${path.slice(13).split('.')[0]}.${changed}`,
+      `0.${signature}`,
+      `9999999999.${signature}`,
+      'x',
+      `${signature}`,
+    ]
+    for (const token of wrong) {
+      for (const init of [{ method: 'GET' }, form('List-Unsubscribe=One-Click')]) {
+        const { status, body } = await app.as(null).send(`/unsubscribe/${token}`, init)
+        expect([token, status]).toEqual([token, 404])
+        expect(body).toContain('This link is not whole')
+      }
+    }
+    expect(await preference()).toBe('at_once')
+    expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
+  })
+
+  it('of somebody who is no user any more does nothing', async () => {
+    const { path, viewer } = await linked()
+    await app.db.execute(sql`update users set status = 'deleted' where id = ${viewer.id}`)
+    expect((await app.as(null).send(path, form(''))).status).toBe(404)
+  })
+})

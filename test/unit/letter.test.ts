@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest'
+import { composeLetter, type LetterItem } from '../../src/notifications/letter.ts'
+
+const NOW = new Date('2026-03-30T22:30:00Z')
+const LINKS = { publicUrl: 'https://grid.example', unsubscribe: 'https://grid.example/unsubscribe/8.x' }
+
+const onTask: LetterItem = {
+  id: 1,
+  event_type: 'TASK_ASSIGNED',
+  message: 'Ada Byron assigned you the task “Call back”.',
+  summary: '“Call back” is due on 2026-03-31 at 22:30 UTC.',
+  url: '/task/55',
+  created_at: '2026-03-30 21:30:00',
+  task_title: 'Call back',
+  due_date: '2026-03-31',
+  due_time: '22:30:00',
+  table_name: 'Companies',
+  record_id: 12,
+}
+const onRecord: LetterItem = {
+  ...onTask,
+  id: 2,
+  event_type: 'COMMENT',
+  message: 'Ada Byron commented on a record of “Companies”.',
+  summary: 'See the new list',
+  url: '/table/101/record/12',
+  task_title: null,
+  due_date: null,
+  due_time: null,
+}
+
+const letter = (items: Partial<LetterItem>[], timezone = 'Europe/Berlin', name = 'Max Born') =>
+  composeLetter(
+    items.map((item) => ({ ...onTask, ...item })),
+    { name, timezone },
+    NOW,
+    LINKS,
+  )
+
+describe('a letter', () => {
+  it('reads well as text', () => {
+    const comment = {
+      id: 3,
+      event_type: 'TASK_COMMENT',
+      message: 'Ada Byron commented on the task “Call back”.',
+      summary: 'They called.',
+    } as const
+    const { subject, text } = letter([{ created_at: '2026-03-29 08:00:00' }, onRecord, { ...comment, created_at: '2026-03-30 22:10:00' }])
+    expect(subject).toBe('3 notifications: “Call back”, Record 12 of “Companies”')
+    expect(text).toBe(`Hello Max Born,
+
+“Call back” – due Wednesday, 1 April 2026, 00:30
+- Ada Byron commented on the task “Call back”. (00:10)
+  > They called.
+- Ada Byron assigned you the task “Call back”. (Sunday, 29 March 2026, 10:00)
+https://grid.example/task/55
+
+Record 12 of “Companies”
+- Ada Byron commented on a record of “Companies”. (Monday, 30 March 2026, 23:30)
+  > See the new list
+https://grid.example/table/101/record/12
+
+-- 
+Gridpost sends you this because somebody works with you there. Times are in Europe/Berlin.
+
+No more mails like this: https://grid.example/unsubscribe/8.x
+`)
+  })
+
+  it.each([
+    ['UTC', 'Tuesday, 31 March 2026, 22:30'],
+    ['Pacific/Kiritimati', 'Wednesday, 1 April 2026, 12:30'],
+    ['Etc/GMT+12', 'Tuesday, 31 March 2026, 10:30'],
+    ['Asia/Kathmandu', 'Wednesday, 1 April 2026, 04:15'],
+  ])('tells in %s that the task is due %s', (timezone, due) => {
+    const { text, html } = letter([{}], timezone)
+    expect(text).toContain(`due ${due}`)
+    expect(html).toContain(`Due ${due}`)
+  })
+
+  it.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Pacific/Apia'])('never moves a calendar date, not in %s', (timezone) => {
+    expect(letter([{ due_time: null }], timezone).text).toContain('due Tuesday, 31 March 2026\n')
+  })
+
+  it('survives the ends of the calendar', () => {
+    expect(letter([{ due_date: '9999-12-31' }], 'Pacific/Kiritimati').text).toContain('1 January 10000, 12:30')
+    expect(letter([{ due_date: '0001-01-01', due_time: null }]).text).toContain('1 January 1\n')
+  })
+
+  it('shows what people write as text, on one line of a subject', () => {
+    const title = 'Tom & <img src=x onerror=alert(1)>\r\nBcc: eve@example.com'
+    const message = `Ada <b> assigned you the task “${title}”.`
+    const { subject, html, text } = letter([{ task_title: title, message }], 'UTC', '<script>')
+    expect(subject).toBe('Ada <b> assigned you the task “Tom & <img src=x onerror=alert(1)> Bcc: eve@example.com”')
+    expect(text).toContain('“Tom & <img src=x onerror=alert(1)> Bcc: eve@example.com”')
+    expect(html).toContain('Tom &amp; &lt;img src=x onerror=alert(1)&gt; Bcc: eve@example.com')
+    expect(html).toContain('Hello &lt;script&gt;,')
+    expect(html).not.toMatch(/<(img|script|b)\b/)
+  })
+
+  it('keeps its subject short', () => {
+    const { subject } = letter([{ message: `Ada Byron assigned you the task “${'long '.repeat(100)}”.` }])
+    expect(subject).toHaveLength(150)
+    expect(subject.endsWith('…')).toBe(true)
+  })
+
+  it('of several reminders says so', () => {
+    const reminder = (id: number, title: string) => ({ id, task_title: title, url: `/task/${id}`, event_type: 'TASK_REMINDER' }) as const
+    expect(letter([reminder(1, 'One'), reminder(2, 'Two'), reminder(3, 'Three')]).subject).toBe('3 reminders: “Three”, “Two” and 1 more')
+  })
+})
