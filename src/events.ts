@@ -4,6 +4,7 @@
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from './db.ts'
+import type { Settings } from './settings.ts'
 import { formatInstant } from './time.ts'
 
 export const EVENT_TYPES = [
@@ -74,12 +75,11 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
   }
 }
 
-const KEPT_HOURS = 24
 const FORGET_BATCH = 10_000
 
-/** Removes what is older than a day, oldest first, in batches; the newest event stays, because streams go on from its id. */
-export async function forgetEvents(db: Database, now: Date): Promise<void> {
-  const oldest = formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))
+/** Removes what is older than the operator keeps, oldest first, in batches; the newest event stays, because streams go on from its id. */
+export async function forgetEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
+  const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
   let removed: number
   do {
     removed = await db.execute(sql`

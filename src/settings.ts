@@ -5,6 +5,7 @@ import { z } from 'zod'
 
 const Port = z.coerce.number().int().min(0).max(65535)
 const Count = z.coerce.number().int().min(0)
+const Days = z.coerce.number().int().min(1).max(36_500)
 const YesNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 const List = z.string().transform((text) =>
   text
@@ -33,6 +34,10 @@ export const Environment = z.object({
   SMTP_ALLOW_PRIVATE: YesNo.optional(),
   STORAGE: z.string().optional(),
   PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
+  KEEP_SESSIONS_DAYS: Days.default(30),
+  KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
+  KEEP_OPENS_DAYS: Days.default(365),
+  KEEP_RAW_MAIL_DAYS: Days.optional(),
 })
 
 /** What the service was started with. Every setting has one place: the environment. */
@@ -59,6 +64,13 @@ export interface Settings {
   /** A folder, or s3://bucket?endpoint=…&region=…. */
   storage: string
   personalKeysOnStandaloneTasks: boolean
+  /** A session ends so long after its last use. */
+  keepSessionsDays: number
+  /** How far back a stream of events can be resumed. */
+  keepEventsHours: number
+  keepOpensDays: number
+  /** Of inbound messages as they came. Absent: for ever. */
+  keepRawMailDays: number | undefined
 }
 
 /** A setting that is wrong, in one line that names it. */
@@ -94,6 +106,10 @@ export function readSettings(environment: Record<string, string | undefined> = p
     smtpAllowPrivate: env.SMTP_ALLOW_PRIVATE ?? !env.DATABASE_URL,
     storage: env.STORAGE ?? join(dataDir, 'files'),
     personalKeysOnStandaloneTasks: env.PERSONAL_KEYS_ON_STANDALONE_TASKS,
+    keepSessionsDays: env.KEEP_SESSIONS_DAYS,
+    keepEventsHours: env.KEEP_EVENTS_HOURS,
+    keepOpensDays: env.KEEP_OPENS_DAYS,
+    keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
   }
 }
 

@@ -11,10 +11,10 @@ const upkeep = defineQueue({ name: 'upkeep', schema: z.object({}) })
 export const upkeepWorks: Work[] = [
   work(
     upkeep,
-    async ({ db, now }) => {
+    async ({ db, now, settings }) => {
       await forgetWindows(db, now)
       await forgetAnswers(db, now)
-      await forgetEvents(db, now)
+      await forgetEvents(db, now, settings)
     },
     { concurrency: 1, cron: '*/10 * * * *' },
   ),

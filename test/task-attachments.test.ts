@@ -169,7 +169,7 @@ describe('a staged file', () => {
 
   it('counts once, in the session that staged it, for a day', async () => {
     const { id, member, viewer, path, create } = await onRecord()
-    const second: Person = { ...member, session: await startSession(app.db, member.id, new Date()) }
+    const second: Person = { ...member, session: await startSession(app.deps, member.id, new Date()) }
     const staged = await upload(member, `${path}/upload`)
     const taken = async (caller: Caller) => {
       const { status, body } = await create(caller, { title: 'Call', attachments: [staged] })

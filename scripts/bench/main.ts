@@ -130,6 +130,8 @@ async function groundOn(db: Database, url: string, account: Account): Promise<Gr
     db,
     account,
     key: api(url, { authorization: `Bearer ${account.secret}` }),
-    browser: api(url, { cookie: `${SESSION_COOKIE}=${await startSession(db, account.ownerId, new Date())}` }),
+    browser: api(url, {
+      cookie: `${SESSION_COOKIE}=${await startSession({ db, settings: { keepSessionsDays: 1 } }, account.ownerId, new Date())}`,
+    }),
   }
 }

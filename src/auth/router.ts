@@ -3,7 +3,7 @@ import { NoInput, Ok } from '../schemas.ts'
 import { accountProcedure, rest, router } from '../trpc.ts'
 import { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import * as auth from './service.ts'
-import { endSession, SESSION_COOKIE, SESSION_SECONDS } from './sessions.ts'
+import { endSession, SESSION_COOKIE, sessionSeconds } from './sessions.ts'
 
 const ada = { id: 7, name: 'Ada Byron', email: 'ada@example.com', timezone: 'Europe/London', account_id: 1, mail_preference: 'digest' }
 
@@ -22,7 +22,7 @@ export const authRouter = router({
     .output(Me)
     .mutation(async ({ ctx, input }) => {
       const { user, token } = await auth.login(ctx.scope, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.scope.settings) })
       return user
     }),
 
@@ -94,7 +94,7 @@ export const authRouter = router({
     .output(Me)
     .mutation(async ({ ctx, input }) => {
       const { user, token } = await auth.acceptInvite(ctx.scope, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: SESSION_SECONDS })
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.scope.settings) })
       return user
     }),
 })

@@ -21,7 +21,7 @@ export interface SignedIn {
  * Signs in. The answer to a wrong address and to a wrong password is the same, and takes as long.
  * @throws AppError 401; 429 with Retry-After after repeated failures for one address
  */
-export async function login({ db, now }: Scope, { email, password }: Login): Promise<SignedIn> {
+export async function login({ db, now, settings }: Scope, { email, password }: Login): Promise<SignedIn> {
   await refuseWhileSlowed(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
@@ -29,7 +29,7 @@ export async function login({ db, now }: Scope, { email, password }: Login): Pro
     throw unauthorized('Wrong email or password')
   }
   await db.execute(sql`delete from login_failures where email = ${email}`)
-  return { user: meOf(user), token: await startSession(db, user.id, now) }
+  return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
 }
 
 async function refuseWhileSlowed(db: Database, email: string, now: Date): Promise<void> {
@@ -93,7 +93,10 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
  * Turns an invited person into a user and signs them in.
  * @throws AppError 400 for a token that is wrong, used or expired
  */
-export async function acceptInvite({ db, now, transaction }: Scope, { token, name, password, timezone }: AcceptInvite): Promise<SignedIn> {
+export async function acceptInvite(
+  { db, now, settings, transaction }: Scope,
+  { token, name, password, timezone }: AcceptInvite,
+): Promise<SignedIn> {
   const passwordHash = await hashPassword(password)
   return transaction(async () => {
     // Deleting is what uses it up: of two requests at once, one gets the row.
@@ -101,7 +104,7 @@ export async function acceptInvite({ db, now, transaction }: Scope, { token, nam
       delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
     if (!invite) throw badInput('token', 'is not valid any more')
     const user = await changeUser(db, invite.user_id, { name, timezone, passwordHash, status: 'active' }, now)
-    return { user: meOf(user), token: await startSession(db, user.id, now) }
+    return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
   })
 }
 

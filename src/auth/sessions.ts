@@ -2,23 +2,28 @@ import type { Actor } from '../access.ts'
 import { type Database, sql } from '../db.ts'
 import type { Deps } from '../scope.ts'
 import { newToken, tokenHash } from '../secrets.ts'
+import type { Settings } from '../settings.ts'
 import { formatInstant } from '../time.ts'
 
 export const SESSION_COOKIE = 'gridpost_session'
-/** A session ends this long after its last use. */
-export const SESSION_SECONDS = 30 * 86_400
+/** A session ends this long after its last use; so does its cookie. */
+export const sessionSeconds = ({ keepSessionsDays }: Pick<Settings, 'keepSessionsDays'>) => keepSessionsDays * 86_400
 /** Uses within a minute of the last one noted are not written. */
 const NOTE_AFTER_MS = 60_000
 
 const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
 
 /** Starts a session. Answers the cookie's value; only its hash is kept. */
-export async function startSession(db: Database, userId: number, now: Date): Promise<string> {
+export async function startSession(
+  { db, settings }: { db: Database; settings: Pick<Settings, 'keepSessionsDays'> },
+  userId: number,
+  now: Date,
+): Promise<string> {
   const token = newToken()
   const at = formatInstant(now)
   await db.execute(sql`
     insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at)
-    values (${userId}, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, SESSION_SECONDS)}::timestamp)`)
+    values (${userId}, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp)`)
   return token
 }
 
@@ -33,11 +38,11 @@ export async function endOtherSessions(db: Database, userId: number, keptId: num
 }
 
 /** Slides the session's end, at most once a minute. Nobody waits for it: a lost note only shortens the session. */
-export function noteSessionUse({ db, log }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): void {
+export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): void {
   if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return
   const at = formatInstant(now)
   db.execute(sql`
-    update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, SESSION_SECONDS)}::timestamp
+    update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>
     log.warn({ err: error }, 'session use not noted'),
   )

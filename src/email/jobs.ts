@@ -2,9 +2,11 @@ import { type Work, work } from '../work.ts'
 import { sendEmail, sendQueued } from './delivery.ts'
 import { receive, receiveEmail } from './inbound.ts'
 import { forgetSpaces, removeOrphans } from './integrations.ts'
+import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
   work(sendEmail, sendQueued, { concurrency: 4 }),
   work(receiveEmail, receive),
   work(forgetSpaces, removeOrphans, { concurrency: 1, cron: '17 3 * * *' }),
+  work(forgetMail, removeOldMail, { concurrency: 1, cron: '47 3 * * *' }),
 ]

@@ -128,7 +128,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   async function person(accountId: number, name: string, timezone = 'UTC'): Promise<Person> {
     const user = newPerson(name, timezone)
     const id = await createUser(db, accountId, withoutPassword(user), deps.clock())
-    return { ...user, id, session: await startSession(db, id, deps.clock()) }
+    return { ...user, id, session: await startSession(deps, id, deps.clock()) }
   }
 
   /** A fresh account, whose owner can sign in by password if asked for: one space with all roles, a second space, a stranger in an account of their own, and keys. */
@@ -136,7 +136,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     const at = deps.clock()
     const ownerUser = newPerson('Olga Owner', timezone)
     const { accountId, ownerId } = await createAccount(db, 'Test', withPassword ? ownerUser : withoutPassword(ownerUser), at)
-    const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(db, ownerId, at) }
+    const owner: Person = { ...ownerUser, id: ownerId, session: await startSession(deps, ownerId, at) }
     const [admin, member, viewer] = [
       await person(accountId, 'Ada Admin', timezone),
       await person(accountId, 'Max Member', timezone),
@@ -144,7 +144,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     ]
     const strangerUser = newPerson('Sam Stranger', timezone)
     const other = await createAccount(db, 'Other', withoutPassword(strangerUser), at)
-    const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(db, other.ownerId, at) }
+    const outsider: Person = { ...strangerUser, id: other.ownerId, session: await startSession(deps, other.ownerId, at) }
     const space = await makeSpace(accountId, ownerId, { [admin.id]: 'admin', [member.id]: 'member', [viewer.id]: 'viewer' })
     const otherSpace = await makeSpace(accountId, ownerId, {})
     const keyOf = async (actor: { accountId: number; userId: number }, input: Partial<NewKey> & Pick<NewKey, 'kind'>) =>

@@ -1,0 +1,27 @@
+/** What is kept of mail for a while only (docs/operations.md, Settings). */
+import { z } from 'zod'
+import { type Sql, sql } from '../db.ts'
+import { defineQueue } from '../jobs.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+
+export const forgetMail = defineQueue({ name: 'email.forget-mail', schema: z.object({}) })
+
+/** Rows a statement: raw messages are large. */
+const BATCH = 500
+const DAY_MS = 86_400_000
+
+/** Removes messages as they came and hits on pixels when they are older than the operator keeps them. The comments stay. */
+export async function removeOldMail({ db, now, settings: { keepRawMailDays, keepOpensDays } }: Scope): Promise<void> {
+  const before = (days: number) => sql`${formatInstant(new Date(now.getTime() - days * DAY_MS))}::timestamp`
+  const inBatches = async (statement: Sql) => {
+    while ((await db.execute(statement)) === BATCH);
+  }
+  await inBatches(sql`
+    delete from email_opens where id in (select id from email_opens where opened_at < ${before(keepOpensDays)} order by id limit ${BATCH})`)
+  // One that could not be read yet is not old mail but work to do.
+  if (keepRawMailDays !== undefined)
+    await inBatches(sql`
+      delete from inbound_emails where id in (
+        select id from inbound_emails where received_at < ${before(keepRawMailDays)} and processed_at is not null order by id limit ${BATCH})`)
+}
