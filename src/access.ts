@@ -176,7 +176,8 @@ function boundIds(target: Target, ids: Record<string, unknown>): Ids {
   )
 }
 
-interface PrincipalRow {
+/** Who credentials stand for. */
+export interface PrincipalRow {
   p_kind: CallerKind
   p_key_id: number | null
   p_key_name: string | null
@@ -197,13 +198,20 @@ interface PrincipalRow {
 async function look({ db, credentials, ip, now }: Asking, target: Target | null, ids: Ids) {
   if (credentials.kind === 'none') throw unauthorized('Sign in, or send an API key as a bearer token')
   if (credentials.kind === 'invalid') throw unauthorized(WRONG_KEY)
-  const principal = credentials.kind === 'key' ? ofKey(credentials.tokenHash) : ofSession(credentials.tokenHash)
-  const [row] = await withTarget(db, principal, target, ids)
+  const hash = sql`${credentials.tokenHash}`
+  const [row] = await withTarget(db, credentials.kind === 'key' ? ofKey(hash) : ofSession(hash), target, ids)
   if (!row) throw unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED)
-  if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
-    throw unauthorized(credentials.kind === 'key' ? 'The API key has expired' : ENDED)
-  if (row.p_ip_allowlist?.length && !isAllowed(ip, row.p_ip_allowlist)) throw unauthorized('The API key may not be used from this address')
+  const refusal = refusalOf(row, ip, now)
+  if (refusal) throw unauthorized(refusal)
   return { actor: actorOf(row), row: row as object, found: { lastSeenAt: row.p_last_seen_at } }
+}
+
+/** Why credentials that are known do not count; undefined when they do. */
+export function refusalOf(row: PrincipalRow, ip: string, now: Date): string | undefined {
+  if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
+    return row.p_kind === 'session' ? ENDED : 'The API key has expired'
+  if (row.p_ip_allowlist?.length && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'
+  return undefined
 }
 
 const WRONG_KEY = 'The API key is not valid'
@@ -223,28 +231,30 @@ async function withTarget(db: Database, principal: Sql, target: Target | null, i
 /** No such table, no such column, a plan that no longer fits. */
 const IS_MISSING = new Set(['42P01', '42703', '0A000'])
 
-const ofKey = (tokenHash: Buffer) => sql`
-  select k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
+/** Selects the principal of a key. @param more further columns, each with its comma */
+export const ofKey = (hash: Sql, more: Sql = empty) => sql`
+  select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
     case when k.all_spaces then null else k.space_ids end as p_space_ids, k.ip_allowlist as p_ip_allowlist,
     k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${ofUser}
   from api_keys k
   join accounts a on a.id = k.account_id
   join users u on u.id = case k.kind when 'account' then a.owner_user_id else k.user_id end and u.status = 'active'
-  where k.token_hash = ${tokenHash}`
+  where k.token_hash = ${hash}`
 
-const ofSession = (tokenHash: Buffer) => sql`
-  select 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
+/** Selects the principal of a session. */
+export const ofSession = (hash: Sql, more: Sql = empty) => sql`
+  select ${more} 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
     null::int[] as p_space_ids, null::text[] as p_ip_allowlist,
     s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${ofUser}
   from sessions s
   join users u on u.id = s.user_id and u.status = 'active'
   join accounts a on a.id = u.account_id
-  where s.token_hash = ${tokenHash}`
+  where s.token_hash = ${hash}`
 
 const ofUser = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
     u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner`
 
-function actorOf(row: PrincipalRow): Actor {
+export function actorOf(row: PrincipalRow): Actor {
   return {
     kind: row.p_kind,
     accountId: row.p_account_id,

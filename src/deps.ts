@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { queues } from './background.ts'
 import { openDatabase } from './db.ts'
 import { openEmbeddedPostgres } from './embedded-postgres.ts'
+import { openFeed } from './event-feed.ts'
 import { announceEvents } from './events.ts'
 import { openJobs } from './jobs.ts'
 import { createLimits } from './limits.ts'
@@ -48,6 +49,9 @@ export async function openDeps(settings: Settings, { log, publicUrl, isWorker, f
     const jobs = await openJobs(connection, db, isWorker, (error) => log.error({ err: error }, 'job queue'))
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
+    const clock = () => new Date()
+    const feed = openFeed(db, { log, clock, maxStreams: settings.streamsPerCaller })
+    closers.push(() => feed.close())
     const deps: Deps = {
       db,
       settings,
@@ -55,8 +59,9 @@ export async function openDeps(settings: Settings, { log, publicUrl, isWorker, f
       storage: openStorage(settings.storage),
       mailer,
       limits,
+      feed,
       log,
-      clock: () => new Date(),
+      clock,
       publicUrl,
     }
     return { deps, close }

@@ -1,6 +1,6 @@
 /**
  * What happens, for those who listen: rows that are written in the transaction of the change that they tell of, and read in the order
- * of the transactions (docs/decisions/0007-events.md).
+ * of the transactions (docs/decisions/0010-events.md).
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from './db.ts'

@@ -2,6 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Actor, systemActor } from './access.ts'
 import type { Database, Tx } from './db.ts'
+import type { Feed } from './event-feed.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { Mailer } from './mailer.ts'
@@ -16,6 +17,8 @@ export interface Deps {
   storage: Storage
   mailer: Mailer
   limits: Limits
+  /** The events, for the streams that are open here. */
+  feed: Feed
   log: FastifyBaseLogger
   /** The time; tests set it. */
   clock: () => Date

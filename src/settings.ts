@@ -27,6 +27,7 @@ export const Environment = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   RATE_LIMIT_PER_MINUTE: Count.default(600),
   RATE_LIMIT_PER_HOUR: Count.default(20_000),
+  EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
   TRUST_PROXY: z.string().optional(),
@@ -56,6 +57,8 @@ export interface Settings {
   /** 0 is no limit. */
   rateLimitPerMinute: number
   rateLimitPerHour: number
+  /** Open at once by one key or user, in each process. */
+  streamsPerCaller: number
   smtpUrl: string | undefined
   mailFrom: string
   trustProxy: boolean | string
@@ -99,6 +102,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     logLevel: env.LOG_LEVEL,
     rateLimitPerMinute: env.RATE_LIMIT_PER_MINUTE,
     rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,
+    streamsPerCaller: env.EVENT_STREAMS_PER_CALLER,
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
     trustProxy: env.TRUST_PROXY === 'true' ? true : env.TRUST_PROXY === 'false' ? false : (env.TRUST_PROXY ?? false),

@@ -12,6 +12,7 @@ import { startSession } from '../../src/auth/sessions.ts'
 import { works } from '../../src/background.ts'
 import { type Client, createClient } from '../../src/client.ts'
 import { openDatabase } from '../../src/db.ts'
+import { openFeed } from '../../src/event-feed.ts'
 import { announceEvents } from '../../src/events.ts'
 import { openJobs } from '../../src/jobs.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
@@ -74,6 +75,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   let url = 'http://localhost'
   const kept: Mailer = { isSetUp: true, send: async (letter) => void letters.push(letter), close: () => {} }
   const mailer = settings.smtpUrl ? openMailer(settings) : kept
+  const clock = () => now ?? new Date()
   const deps: Deps = {
     db,
     settings,
@@ -81,8 +83,9 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     storage: openStorage(settings.storage),
     mailer,
     limits: createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour }),
+    feed: openFeed(db, { log: log as unknown as Deps['log'], clock, maxStreams: settings.streamsPerCaller }),
     log: log as unknown as Deps['log'],
-    clock: () => now ?? new Date(),
+    clock,
     publicUrl: () => settings.publicUrl ?? url,
   }
   const server = await buildApp(deps)

@@ -1,0 +1,79 @@
+/** The one connection of a process that hears when another has committed events. */
+import type { FastifyBaseLogger } from 'fastify'
+import type pg from 'pg'
+import type { Database } from './db.ts'
+import { CHANNEL } from './events.ts'
+
+/** While the connection is away, the events are looked for this often instead. */
+const RETRY_MS = 1_000
+const PROBE_MS = 15_000
+
+export interface Listener {
+  /** Connects, once; resolves when that has succeeded or failed for the first time. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** @param wake called when there may be something new, also each time that the connection comes back */
+export function openListener(db: Database, log: FastifyBaseLogger, wake: () => void): Listener {
+  let client: pg.Client | undefined
+  let started: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  async function connect(): Promise<void> {
+    let fresh: pg.Client | undefined
+    try {
+      fresh = await db.connect()
+      fresh.on('notification', wake)
+      fresh.on('error', () => {})
+      fresh.once('end', lost)
+      await fresh.query(`listen ${CHANNEL}`)
+      client = fresh
+      if (isClosed) return void (await fresh.end())
+      wake()
+      again(probe, PROBE_MS)
+    } catch (error) {
+      log.warn({ err: error }, 'not listening for events, trying again')
+      fresh?.removeListener('end', lost)
+      fresh?.end().catch(() => {})
+      lost()
+    }
+  }
+
+  /** What was told of meanwhile is looked for. */
+  function lost(): void {
+    client = undefined
+    if (isClosed) return
+    wake()
+    again(connect, RETRY_MS)
+  }
+
+  /** A connection can be dead without a word; it is closed when it does not answer. */
+  function probe(): void {
+    const asked = client
+    if (!asked) return
+    again(() => asked.connection.stream.destroy(), PROBE_MS)
+    asked.query('select 1').then(
+      () => again(probe, PROBE_MS),
+      () => {},
+    )
+  }
+
+  function again(fn: () => unknown, delayMs: number): void {
+    clearTimeout(timer)
+    if (!isClosed) timer = setTimeout(fn, delayMs).unref()
+  }
+
+  return {
+    start() {
+      started ??= connect()
+      return started
+    },
+    async close() {
+      isClosed = true
+      clearTimeout(timer)
+      await client?.end()
+    },
+  }
+}
