@@ -20,6 +20,8 @@ const client = createClient({ baseUrl: 'https://gridpost.example.com', apiKey: p
 const { rows } = await client.spaces.list.query()
 \`\`\`
 
+\`client.events.subscribe({}, { onData: ({ data }) => … })\` tells what happens, and goes on by itself after a dropped connection.
+
 In a browser leave \`apiKey\` out: the cookie of the session is sent. Errors are \`TRPCClientError\`, with the body of the REST error
 (\`message\`, \`code\`, \`issues\`, \`request_id\`) in \`error.data\`. Types need TypeScript 5.7 or newer, with \`strict\`.
 `
@@ -30,7 +32,7 @@ try {
   const types = flattened()
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  cpSync(join(emitted, 'src/client.js'), join(target, 'client.js'))
+  for (const script of ['client.js', 'event-source.js']) cpSync(join(emitted, 'src', script), join(target, script))
   // The compiler rewrites the endings of imports in JavaScript only.
   write('client.d.ts', readFileSync(join(emitted, 'src/client.d.ts'), 'utf8').replaceAll("'./router.ts'", "'./router.js'"))
   write('router.d.ts', types)
@@ -96,7 +98,7 @@ function manifest(): object {
     type: 'module',
     exports: { '.': { types: './client.d.ts', default: './client.js' } },
     sideEffects: false,
-    files: ['client.js', 'client.d.ts', 'router.d.ts'],
+    files: ['client.js', 'client.d.ts', 'event-source.js', 'router.d.ts'],
     // tRPC wants both of one version. Of the server's, only types are used.
     dependencies: { '@trpc/client': dependencies['@trpc/client'], '@trpc/server': dependencies['@trpc/server'] },
   }

@@ -25,6 +25,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether a body that cannot be read is told of only to those who may call. */
     needsCredentials?: boolean
+    /** Whether the answer goes on for as long as the caller listens: no duration is taken. */
+    isStream?: boolean
   }
 }
 

@@ -1,5 +1,6 @@
 /** The typed client of the API, for the frontend and for scripts. */
-import { createTRPCClient, httpBatchLink, type TRPCClient } from '@trpc/client'
+import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink, type TRPCClient } from '@trpc/client'
+import { FetchEventSource } from './event-source.ts'
 import type { AppRouter } from './router.ts'
 
 export type { AppRouter }
@@ -23,28 +24,42 @@ export interface CallContext {
 }
 
 /**
- * Makes a client. Calls of the same moment travel as one request; queries go by POST, because a long filter fits no URL.
+ * Makes a client. Calls of the same moment travel as one request; queries go by POST, because a long filter fits no URL. Subscriptions
+ * travel by themselves, and go on by themselves after the last event when the connection drops.
  * Errors are TRPCClientError, with the body of the REST error in `error.data`.
  */
 export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOptions): Client {
+  const url = `${baseUrl.replace(/\/+$/, '')}/trpc`
+  const own: Record<string, string> = { ...headers, ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
+  const send = (to: unknown, init: unknown) =>
+    (fetch ?? globalThis.fetch)(to as string, { ...(init as RequestInit), credentials: 'include' })
   return createTRPCClient<AppRouter>({
     links: [
-      httpBatchLink({
-        url: `${baseUrl.replace(/\/+$/, '')}/trpc`,
-        methodOverride: 'POST',
-        maxItems: 50,
-        fetch: (url, options) => (fetch ?? globalThis.fetch)(url as string, { ...(options as RequestInit), credentials: 'include' }),
-        headers: ({ opList }) => {
-          const contexts = opList.map(({ context }) => context as CallContext)
-          const keys = contexts.map(({ idempotencyKey = '' }) => idempotencyKey)
-          const ifMatch = contexts.length === 1 ? contexts[0]?.ifMatch : undefined
-          return {
-            ...headers,
-            ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-            ...(keys.some(Boolean) && { 'idempotency-key': keys.join(',') }),
-            ...(ifMatch && { 'if-match': ifMatch }),
-          }
-        },
+      splitLink({
+        condition: ({ type }) => type === 'subscription',
+        true: httpSubscriptionLink({
+          url,
+          EventSource: FetchEventSource,
+          eventSourceOptions: {
+            fetch: (to, init) => send(to, { ...init, headers: { ...own, ...(init.headers as Record<string, string>) } }),
+          },
+        }),
+        false: httpBatchLink({
+          url,
+          methodOverride: 'POST',
+          maxItems: 50,
+          fetch: send,
+          headers: ({ opList }) => {
+            const contexts = opList.map(({ context }) => context as CallContext)
+            const keys = contexts.map(({ idempotencyKey = '' }) => idempotencyKey)
+            const ifMatch = contexts.length === 1 ? contexts[0]?.ifMatch : undefined
+            return {
+              ...own,
+              ...(keys.some(Boolean) && { 'idempotency-key': keys.join(',') }),
+              ...(ifMatch && { 'if-match': ifMatch }),
+            }
+          },
+        }),
       }),
     ],
   })

@@ -7,7 +7,7 @@ import type { PlainOperation } from './openapi.ts'
 import type { Deps } from './scope.ts'
 
 /** Mounts /healthz, /readyz and /metrics. */
-export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
+export function mountHealth(app: FastifyInstance, { db, jobs, feed }: Deps): void {
   app.get('/healthz', async () => ({ ok: true }))
 
   app.get('/readyz', async (_, reply) => {
@@ -40,8 +40,17 @@ export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
       for (const { queue, state, count } of rows) this.set({ queue, state }, count)
     },
   })
+  new Gauge({
+    name: 'gridpost_event_streams',
+    help: 'Open streams of events in this process.',
+    registers: [registry],
+    collect() {
+      this.set(feed.size())
+    },
+  })
   app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
-    durations.observe({ method, route: routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
+    if (!routeOptions.config.isStream)
+      durations.observe({ method, route: routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
     done()
   })
   app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))

@@ -19,6 +19,8 @@ import { openApiDocument, type PlainOperation } from './openapi.ts'
 import { recordsRouter } from './records/router.ts'
 import type { Deps } from './scope.ts'
 import { spacesRouter } from './spaces/router.ts'
+import { eventsProcedure } from './streams/router.ts'
+import { mountStreams, streamOperations } from './streams/routes.ts'
 import { dependents } from './tables/dependents.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { taskDependent } from './tasks/deletion.ts'
@@ -46,6 +48,7 @@ export const appRouter = router({
   email: emailRouter,
   signatures: signaturesRouter,
   smtp: smtpRouter,
+  events: eventsProcedure,
 })
 
 export type AppRouter = typeof appRouter
@@ -56,6 +59,7 @@ export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountFiles(app, deps)
   mountUnsubscribe(app, deps)
   mountEmail(app, deps)
+  mountStreams(app, deps)
 }
 
 export const plainOperations: PlainOperation[] = [
@@ -64,6 +68,7 @@ export const plainOperations: PlainOperation[] = [
   ...fileOperations,
   ...notificationOperations,
   ...emailOperations,
+  ...streamOperations,
 ]
 
 /** The document that is served, committed and checked. */

@@ -69,6 +69,8 @@ const t = initTRPC
   .meta<Meta>()
   .context<CallContext>()
   .create({
+    // Subscriptions: a client that has heard nothing for longer than two pings takes the connection for dead.
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
     errorFormatter: ({ error, shape, ctx }) => {
       const { status, body } = answerOf(error, ctx?.request.requestId ?? '')
       const data: ErrorBody & { httpStatus: number } = { ...body, httpStatus: status }

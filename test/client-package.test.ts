@@ -29,8 +29,20 @@ const task = await client.tasks.createOnRecord.mutate(
 )
 const title: string = task.title
 const { rows } = await client.records.query.query({ table_id: table.id, filters: [{ column: 'name', compare: '=', value: 'Harbour' }] })
+const { promise: heard, resolve: hear } = Promise.withResolvers<number | undefined>()
+const subscription = client.events.subscribe(
+  {},
+  {
+    onData: ({ data: event }) => {
+      if (event.type === 'ready') void client.tasks.markDone.mutate({ task_id: task.id })
+      if (event.type === 'task.done') hear(event.task_id)
+    },
+  },
+)
+const isHeard = (await heard) === task.id
+subscription.unsubscribe()
 const error = await client.tasks.get.query({ task_id: 987_654 }).catch((thrown: TRPCClientError<AppRouter>) => thrown.data)
-console.log(JSON.stringify({ space: space.name, title, rows: rows.map(({ name }) => name), error }))
+console.log(JSON.stringify({ space: space.name, title, rows: rows.map(({ name }) => name), isHeard, error }))
 `
 
 const HEAD = "import { createClient } from 'gridpost-client'\nconst client = createClient({ baseUrl: 'http://localhost' })\n"
@@ -41,6 +53,7 @@ const MISTAKES: Record<string, string> = {
   'an output taken for another type': 'const id: string = (await client.tasks.get.query({ task_id: 1 })).id',
   'an output key that there is not': 'const { titel } = await client.tasks.get.query({ task_id: 1 })',
   'a procedure that there is not': 'await client.tasks.nothing.query()',
+  'a type of event that there is not': "client.events.subscribe({}, { onData: ({ data }) => console.log(data.type === 'task.lost') })",
   'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
 }
 
@@ -69,12 +82,13 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
 
 describe('the client package', () => {
   it('holds the client, its types and nothing of the server', async () => {
-    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'package.json', 'router.d.ts'])
+    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'event-source.js', 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
-    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['@trpc/client'])
+    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['./event-source.js', '@trpc/client'])
+    expect(modules(await readFile(join(inside, 'event-source.js'), 'utf8'))).toEqual([])
     const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
-    expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc'])
+    expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc', '@trpc/server/unstable-core-do-not-import'])
     expect(types).not.toMatch(/import\(|typeof |[Pp]risma|fastify|\bzod\b/)
     expect((await readdir(join(folder, 'node_modules'))).filter((name) => !name.startsWith('.')).sort()).toEqual([
       '@trpc',
@@ -105,6 +119,7 @@ describe('the client package', () => {
       space: 'Made by the package',
       title: 'Call them',
       rows: ['Harbour'],
+      isHeard: true,
       error: { message: 'Task not found', code: 'NOT_FOUND', httpStatus: 404, request_id: expect.stringMatching(/^req-/) },
     })
   })

@@ -19,7 +19,8 @@ interface DocumentedOperation {
 }
 
 it('has a REST path for every procedure', () => {
-  const all = Object.keys(appRouter._def.procedures)
+  // The one subscription has a plain route: GET /api/events.
+  const all = Object.keys(appRouter._def.procedures).filter((name) => name !== 'events')
   expect(all.filter((name) => !operations.some((operation) => operation.name === name))).toEqual([])
 })
 

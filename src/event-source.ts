@@ -1,0 +1,108 @@
+/**
+ * Server-Sent Events over fetch, in the shape of the browser's EventSource, for the client: that one can send no header, so no API key,
+ * and Node has none. Unlike it, this one also tries again when the service or a proxy before it is away for a moment.
+ */
+
+export interface EventSourceInit {
+  fetch: (url: string, init: RequestInit) => Promise<Response>
+}
+
+class Message extends Event {
+  readonly data: string
+  readonly lastEventId: string
+
+  constructor(type: string, data: string, lastEventId: string) {
+    super(type)
+    this.data = data
+    this.lastEventId = lastEventId
+  }
+}
+
+const [CONNECTING, OPEN, CLOSED] = [0, 1, 2] as const
+
+export class FetchEventSource extends EventTarget {
+  readonly CONNECTING = CONNECTING
+  readonly OPEN = OPEN
+  readonly CLOSED = CLOSED
+  readyState: number = CONNECTING
+  readonly #ending = new AbortController()
+  #lastEventId = ''
+  #retryMs = 2_000
+
+  constructor(url: string, init: EventSourceInit) {
+    super()
+    void this.#follow(url, init)
+  }
+
+  close(): void {
+    this.readyState = CLOSED
+    this.#ending.abort()
+  }
+
+  async #follow(url: string, { fetch }: EventSourceInit): Promise<void> {
+    for (;;) {
+      const isRefused = await this.#connect(url, fetch).catch(() => false)
+      if (this.readyState === CLOSED) return
+      this.readyState = isRefused ? CLOSED : CONNECTING
+      this.dispatchEvent(new Event('error'))
+      if (isRefused) return
+      await new Promise((resolve) => setTimeout(resolve, this.#retryMs))
+    }
+  }
+
+  /** Reads one connection to its end. Answers whether it was refused for good. */
+  async #connect(url: string, fetch: EventSourceInit['fetch']): Promise<boolean> {
+    const response = await fetch(url, {
+      signal: this.#ending.signal,
+      cache: 'no-store',
+      headers: { accept: 'text/event-stream', ...(this.#lastEventId && { 'last-event-id': this.#lastEventId }) },
+    })
+    if (response.status !== 200 || !response.body) return response.status < 500 && response.status !== 429
+    this.readyState = OPEN
+    this.#clear()
+    this.#id = this.#lastEventId
+    this.dispatchEvent(new Event('open'))
+    const reader = response.body.getReader()
+    const decoder = new TextDecoder()
+    let rest = ''
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return false
+      // A line may end in CR LF, and that may come in two parts.
+      const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
+      rest = lines.pop() ?? ''
+      for (const line of lines) this.#take(line)
+    }
+  }
+
+  // The event that is being read. Cut off in the middle, it is none, and its id does not count.
+  #type = ''
+  #data: string[] = []
+  #id = ''
+
+  #take(line: string): void {
+    if (line === '') {
+      this.#dispatch()
+      return
+    }
+    const colon = line.indexOf(':')
+    const name = colon < 0 ? line : line.slice(0, colon)
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (name === 'event') this.#type = value
+    if (name === 'data') this.#data.push(value)
+    if (name === 'id' && !value.includes('\0')) this.#id = value
+    if (name === 'retry' && /^\d+$/.test(value)) this.#retryMs = Number(value)
+  }
+
+  #dispatch(): void {
+    const [type, data] = [this.#type || 'message', this.#data]
+    this.#clear()
+    this.#lastEventId = this.#id
+    if (data.length && this.readyState === OPEN) this.dispatchEvent(new Message(type, data.join('\n'), this.#lastEventId))
+  }
+
+  #clear(): void {
+    this.#type = ''
+    this.#data = []
+  }
+}

@@ -1,0 +1,411 @@
+/** Who hears of what, when, and after what has gone wrong. Which changes are told of is in event-writes.test.ts. */
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { buildApp } from '../src/app.ts'
+import { createClient } from '../src/client.ts'
+import { sql } from '../src/db.ts'
+import { openFeed } from '../src/event-feed.ts'
+import type { StreamItem } from '../src/streams/schema.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { openStream, type TestStream } from './support/streams.ts'
+import { taskSupport } from './support/tasks.ts'
+
+// Two processes on one database.
+const app = await testApp()
+const other = await testApp()
+const { onRecord } = taskSupport(app)
+
+const opened: TestStream[] = []
+async function listen(caller: Caller, { at = other.url, after }: { at?: string; after?: string | undefined } = {}): Promise<TestStream> {
+  const stream = await openStream(at, caller, after)
+  opened.push(stream)
+  return stream
+}
+afterEach(() => {
+  for (const stream of opened.splice(0)) stream.cut()
+})
+
+const tasksOf = ({ heard }: TestStream) => heard.filter(({ type }) => type === 'task.created').map(({ task_id }) => task_id)
+
+describe('GET /api/events', () => {
+  it('needs credentials, and is made for proxies', async () => {
+    const { member } = await onRecord()
+    expect((await app.as(null).get('/api/events')).status).toBe(401)
+    expect((await app.as('gp_acct_nothing').get('/api/events')).status).toBe(401)
+    const { headers, lastId } = await listen(member, { at: app.url })
+    expect(headers.get('content-type')).toBe('text/event-stream')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+    expect(headers.get('x-request-id')).toMatch(/^req-/)
+    expect(lastId()).toMatch(/^\d+$/)
+  })
+
+  it('tells within a second what is changed in another process', async () => {
+    const { create, member, space, table, record, keys } = await onRecord()
+    const streams = [await listen(member), await listen(keys.accountReadOnly), await listen(keys.personalViewer)]
+    const began = Date.now()
+    const { body: task } = await create(keys.account, { title: 'Call back', assignee_user_id: member.id })
+    await Promise.all(streams.map(({ until }, index) => until(index ? 1 : 2)))
+    expect(Date.now() - began).toBeLessThan(1_000)
+    const place = { space_id: space, table_id: table, record_id: record, task_id: task.id }
+    const created = { id: expect.any(Number), type: 'task.created', at: task.created_at, ...place }
+    for (const { heard } of streams.slice(1)) expect(heard).toEqual([created])
+    expect(streams[0]?.heard).toEqual([created, { ...created, id: expect.any(Number), type: 'notification' }])
+  })
+
+  it('tells everybody only what they may read', async () => {
+    const { create, account, member, viewer, admin, owner, outsider, keys, otherSpace } = await onRecord()
+    const both = await account.keyOf(
+      { accountId: account.id, userId: owner.id },
+      { kind: 'account', space_ids: [account.space, otherSpace] },
+    )
+    const people = [await listen(member), await listen(viewer)] as const
+    const inside = { owner, admin, key: keys.account, readOnly: keys.accountReadOnly, listed: both }
+    const outside = { unlisted: keys.accountOtherSpace, outsider, outsiderKey: keys.accountOutsider }
+    const streams = new Map<string, TestStream>()
+    for (const [name, caller] of Object.entries({ ...inside, ...outside })) streams.set(name, await listen(caller))
+
+    // A standalone task: seen by two people, and by no key of the account.
+    const { body: own } = await app.as(member).post('/api/tasks/create', { title: 'Between us', assignee_user_id: viewer.id })
+    await Promise.all([people[0].until(1), people[1].until(2)])
+    await app.as(member).post(`/api/task/${own.id}/delete`)
+    const { body: task } = await create(member, { title: 'For all', assignee_user_id: viewer.id })
+    await Promise.all([people[0].until(3), people[1].until(5)])
+
+    const told = ({ heard }: TestStream) => heard.map(({ type, task_id }) => [type, task_id])
+    const ofAll = [
+      ['task.created', own.id],
+      ['task.deleted', own.id],
+      ['task.created', task.id],
+    ]
+    expect(told(people[0])).toEqual(ofAll)
+    expect(told(people[1])).toEqual([ofAll[0], ['notification', own.id], ofAll[1], ofAll[2], ['notification', task.id]])
+    for (const name of Object.keys(inside)) await streams.get(name)?.until(1)
+    for (const [name, stream] of streams) expect(told(stream), name).toEqual(name in inside ? [['task.created', task.id]] : [])
+  })
+
+  it('tells nothing more to whoever is removed from the space, and again when they are back', async () => {
+    const { create, space, member, viewer, admin } = await onRecord()
+    const [stream, witness] = [await listen(viewer), await listen(member)]
+    await create(member, { title: 'One' })
+    await stream.until(1)
+    await app.as(admin).post(`/api/space/${space}/member/${viewer.id}/remove`)
+    await create(member, { title: 'Two' })
+    await witness.until(2)
+    await app.as(admin).post(`/api/space/${space}/members/add`, { email: viewer.email, role: 'viewer' })
+    const { body: third } = await create(member, { title: 'Three' })
+    await Promise.all([stream.until(2), witness.until(3)])
+    expect(tasksOf(stream)).toEqual([tasksOf(witness)[0], third.id])
+  })
+
+  it('tells nothing of a table that is deleted by then', async () => {
+    const { create, table, member, owner, keys } = await onRecord()
+    const first = await listen(member)
+    await create(member, { title: 'One' })
+    await first.until(1)
+    first.cut()
+    await create(member, { title: 'Two' })
+    await app.as(keys.account).post(`/api/table/${table}/delete`)
+    const [resumed, witness] = [await listen(member, { after: first.lastId() }), await listen(owner)]
+    const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Elsewhere', assignee_user_id: owner.id })
+    await Promise.all([resumed.until(1), witness.until(1)])
+    expect(tasksOf(resumed)).toEqual([task.id])
+  })
+
+  it.each([
+    [
+      'a key that is revoked',
+      async ({ account, owner }: Here) => {
+        const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
+        const { body: keys } = await app.as(owner).get('/api/keys/list')
+        const { id } = keys.find(({ name }: { name: string }) => name === 'Short-lived')
+        return { caller: key, revoke: () => app.as(owner).post(`/api/key/${id}/delete`) }
+      },
+    ],
+    [
+      'a key that is rotated',
+      async ({ account, owner }: Here) => {
+        const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
+        const { body: keys } = await app.as(owner).get('/api/keys/list')
+        const { id } = keys.find(({ name }: { name: string }) => name === 'Short-lived')
+        return { caller: key, revoke: () => app.as(owner).post(`/api/key/${id}/rotate`) }
+      },
+    ],
+    [
+      'a session that is signed out',
+      async ({ viewer }: Here) => {
+        return { caller: viewer, revoke: () => app.as(viewer).post('/api/auth/logout') }
+      },
+    ],
+  ])('ends within seconds with %s', async (_, prepare) => {
+    const here = await onRecord()
+    const { caller, revoke } = await prepare(here)
+    const stream = await listen(caller)
+    await here.create(here.member, { title: 'Before' })
+    await stream.until(1)
+    expect((await revoke()).status).toBe(200)
+    let hasEnded = false
+    const ended = stream.ended.then(() => {
+      hasEnded = true
+    })
+    const revokedAt = Date.now()
+    while (!hasEnded) {
+      await here.create(here.member, { title: 'After' })
+      await Promise.race([ended, sleep(100)])
+      expect(Date.now() - revokedAt).toBeLessThan(10_000)
+    }
+    await expect(openStream(app.url, caller, stream.lastId())).rejects.toThrow('401')
+  })
+})
+
+type Here = Awaited<ReturnType<typeof onRecord>>
+
+describe('a stream that goes on', () => {
+  it('gets what it missed, without gap or double, from any process', async () => {
+    const { create, member } = await onRecord()
+    const stream = await listen(member)
+    const ids: number[] = []
+    const add = async (title: string) => void ids.push((await create(member, { title })).body.id)
+    for (const title of ['One', 'Two']) await add(title)
+    await stream.until(2)
+    stream.cut()
+    for (const title of ['Three', 'Four']) await add(title)
+    const resumed = await listen(member, { at: app.url, after: stream.lastId() })
+    await add('Five')
+    await resumed.until(3)
+    // Cut before anything has come: it goes on from where it was opened.
+    const quiet = await listen(member)
+    quiet.cut()
+    await add('Six')
+    const woken = await listen(member, { after: quiet.lastId() })
+    await woken.until(1)
+    expect([...tasksOf(stream), ...tasksOf(resumed).slice(0, 3), ...tasksOf(woken)]).toEqual(ids)
+  })
+
+  it('gets all of it when it missed more than a page, and what comes meanwhile', async () => {
+    const { account, create, member, table, record, space } = await onRecord()
+    const before = await listen(member)
+    before.cut()
+    await app.db.execute(sql`
+      insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
+      select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, 1800) n`)
+    const resuming = listen(member, { after: before.lastId() })
+    const created = await Promise.all(['One', 'Two', 'Three'].map(async (title) => (await create(member, { title })).body.id))
+    const { heard } = await resuming
+    await (await resuming).until(1_803)
+    expect(heard.slice(0, 1_800).map(({ task_id }) => task_id)).toEqual(Array.from({ length: 1_800 }, (_, n) => n + 1))
+    expect(
+      heard
+        .slice(1_800)
+        .map(({ task_id }) => task_id)
+        .sort(),
+    ).toEqual(created.sort())
+  })
+
+  it('is told so when its last event is not kept, or never was', async () => {
+    const { create, member, outsider } = await onRecord()
+    const stream = await listen(member)
+    await create(member, { title: 'One' })
+    await stream.until(1)
+    stream.cut()
+    await create(member, { title: 'Two' })
+    await app.db.execute(sql`delete from events where id = ${Number(stream.lastId())}`)
+    for (const after of [stream.lastId(), '999999999999', 'abc', '-1', '9'.repeat(30)]) {
+      const resumed = await listen(member, { after })
+      await resumed.until(1)
+      expect(resumed.heard).toEqual([{ id: Number(resumed.lastId()), type: 'reset', at: expect.any(String) }])
+      // From there it goes on as any other.
+      resumed.cut()
+      const again = await listen(outsider, { after: resumed.lastId() })
+      expect(again.heard).toEqual([])
+      again.cut()
+    }
+  })
+})
+
+describe('the order', () => {
+  it('holds when transactions commit in another order than they wrote', async () => {
+    const { account, create, member, space, table, record } = await onRecord()
+    const stream = await listen(member)
+    const slow = await app.db.connect()
+    try {
+      await slow.query('begin')
+      await slow.query(
+        `insert into events (type, account_id, space_id, table_id, record_id, task_id, at) values ('task.updated', $1, $2, $3, $4, 1, now())`,
+        [account.id, space, table, record],
+      )
+      const { body: task } = await create(member, { title: 'Written later, committed first' })
+      // Held back: what the older transaction wrote would come behind it.
+      const held = await listen(member, { at: app.url })
+      await slow.query('commit')
+      for (const { until, heard } of [stream, held]) {
+        await until(2)
+        expect(heard.map(({ type, task_id }) => [type, task_id])).toEqual([
+          ['task.updated', 1],
+          ['task.created', task.id],
+        ])
+      }
+      const [first, second] = stream.heard
+      const afterFirst = await listen(member, { after: String(first?.id) })
+      await afterFirst.until(1)
+      const afterSecond = await listen(member, { after: String(second?.id) })
+      const { body: last } = await create(member, { title: 'Last' })
+      await Promise.all([afterFirst.until(2), afterSecond.until(1)])
+      expect([tasksOf(afterFirst), tasksOf(afterSecond)]).toEqual([[task.id, last.id], [last.id]])
+    } finally {
+      await slow.end()
+    }
+  })
+
+  it('loses nothing while writers commit at random', async () => {
+    const { create, member } = await onRecord()
+    const stream = await listen(member)
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        await sleep((n * 37) % 50)
+        return (await create(member, { title: `Task ${n}` }, n % 3 ? {} : { 'idempotency-key': `random-${n}` })).body.id
+      }),
+    )
+    await stream.until(60)
+    expect(tasksOf(stream).sort()).toEqual(ids.sort())
+  })
+})
+
+describe('the subscription', () => {
+  it('tells the typed client the same, and goes on by itself after a dropped connection', async () => {
+    const { create, member, keys, space, table, record } = await onRecord()
+    let cutter = new AbortController()
+    const client = createClient({
+      baseUrl: other.url,
+      apiKey: keys.personal,
+      fetch: (url, init) => fetch(url, { ...init, signal: AbortSignal.any([cutter.signal, ...(init?.signal ? [init.signal] : [])]) }),
+    })
+    const heard: StreamItem[] = []
+    const states: string[] = []
+    const subscription = client.events.subscribe(
+      {},
+      { onData: ({ data }) => void heard.push(data), onConnectionStateChange: ({ state }) => void states.push(state) },
+    )
+    const until = (count: number) => vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 15_000 })
+    const cut = () => {
+      const [cutting] = [cutter]
+      cutter = new AbortController()
+      cutting.abort()
+    }
+    await until(1)
+    expect(heard[0]).toEqual({ id: expect.any(Number), type: 'ready', at: expect.any(String) })
+    // Cut before any event has come, and after some.
+    cut()
+    const { body: first } = await create(member, { title: 'One' })
+    await until(2)
+    cut()
+    const { body: second } = await create(member, { title: 'Two' })
+    const { body: third } = await create(member, { title: 'Three' })
+    await until(4)
+    const place = {
+      id: expect.any(Number),
+      type: 'task.created',
+      at: expect.any(String),
+      space_id: space,
+      table_id: table,
+      record_id: record,
+    }
+    expect(heard.slice(1)).toEqual([first, second, third].map(({ id }) => ({ ...place, task_id: id })))
+    expect(states.filter((state) => state === 'pending')).toHaveLength(3)
+    subscription.unsubscribe()
+    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0))
+  })
+
+  it('ends with an error when the key does, and without one nobody listens', async () => {
+    const { account, owner, member, create } = await onRecord()
+    const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
+    const heard: StreamItem[] = []
+    const failed = (apiKey: string) =>
+      new Promise<unknown>((onError) => {
+        createClient({ baseUrl: other.url, apiKey }).events.subscribe({}, { onError, onData: ({ data }) => void heard.push(data) })
+      })
+    expect(await failed('gp_user_nothing')).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
+    const ended = failed(key)
+    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    const { body: keys } = await app.as(owner).get('/api/keys/list')
+    await app.as(owner).post(`/api/key/${keys.find(({ name }: { name: string }) => name === 'Short-lived').id}/delete`)
+    // One a second ago at most was still let through.
+    const writing = setInterval(() => void create(member, { title: 'After' }), 200)
+    expect(await ended.finally(() => clearInterval(writing))).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
+  })
+
+  it('refuses an input that it does not know', async () => {
+    const { member } = await onRecord()
+    const error = await new Promise<unknown>((onError) => {
+      app.as(member).rpc.events.subscribe({ since: 1 } as never, { onError })
+    })
+    expect(error).toMatchObject({ data: { code: 'BAD_REQUEST' } })
+  })
+})
+
+describe('when something breaks', () => {
+  it('a listening connection that is cut is made again, and nothing is lost', async () => {
+    const { create, member } = await onRecord()
+    const stream = await listen(member)
+    const ids: number[] = []
+    for (let round = 0; round < 3; round++) {
+      const [cut] = await app.db.query<{ count: number }>(sql`
+        select count(pg_terminate_backend(pid))::int as count from pg_stat_activity
+        where datname = current_database() and query ilike 'listen %' and pid <> pg_backend_pid()`)
+      if (round === 0) expect(cut?.count).toBeGreaterThan(0)
+      ids.push((await create(member, { title: `Round ${round}` })).body.id)
+      await stream.until(round + 1)
+    }
+    expect(tasksOf(stream)).toEqual(ids)
+  })
+
+  it('a reader that takes nothing in is cut off, and goes on later', async () => {
+    const { account, member, space, table, record } = await onRecord()
+    const begin = await listen(member)
+    begin.cut()
+    const open = (count: number) => vi.waitFor(() => expect(other.deps.feed.size()).toBe(count), { timeout: 40_000, interval: 20 })
+    await open(0)
+    const request = get(`${other.url}/api/events`, { headers: { cookie: `gridpost_session=${member.session}` } })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.pause()
+    await open(1)
+    await app.db.execute(sql`
+      insert into events (type, account_id, space_id, table_id, record_id, task_id, at)
+      select 'task.updated', ${account.id}, ${space}, ${table}, ${record}, n, now() from generate_series(1, ${MANY}::int) n`)
+    await open(0)
+    const resumed = await listen(member, { after: begin.lastId() })
+    await resumed.until(2_000)
+    expect(resumed.heard.every(({ task_id }, index) => task_id === index + 1)).toBe(true)
+  }, 60_000)
+
+  it('a caller may hold so many streams, and others as many', async () => {
+    const narrow = await testApp({ EVENT_STREAMS_PER_CALLER: '2' })
+    const { member, viewer, keys } = await onRecord()
+    const first = await listen(member, { at: narrow.url })
+    await listen(member, { at: narrow.url })
+    await expect(openStream(narrow.url, member)).rejects.toThrow('429')
+    await listen(viewer, { at: narrow.url })
+    await listen(keys.personal, { at: narrow.url })
+    first.cut()
+    await vi.waitFor(() => listen(member, { at: narrow.url }))
+    expect(await narrow.as(null).get('/metrics')).toMatchObject({ body: expect.stringContaining('gridpost_event_streams 4') })
+  })
+
+  it('a process that stops ends its streams', async () => {
+    const { create, member } = await onRecord()
+    const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10 })
+    const server = await buildApp({ ...app.deps, feed })
+    const url = await server.listen({ port: 0, host: '127.0.0.1' })
+    const stream = await listen(member, { at: url })
+    await server.close()
+    await stream.ended
+    await create(member, { title: 'Meanwhile' })
+    const resumed = await listen(member, { after: stream.lastId() })
+    await resumed.until(1)
+  })
+})
+
+/** More than the buffers of the sockets hold. */
+const MANY = 60_000

@@ -1,0 +1,86 @@
+/** A reader of GET /api/events, as a client of its own would be: it keeps the last id, and waits for what it is told to. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Caller } from './app.ts'
+
+export interface Heard {
+  id: number
+  type: string
+  at: string
+  space_id?: number
+  table_id?: number
+  record_id?: number
+  task_id?: number
+  comment_id?: number
+}
+
+export interface TestStream {
+  headers: Headers
+  /** All events so far. */
+  heard: Heard[]
+  /** What Last-Event-ID would be. */
+  lastId(): string | undefined
+  /** Resolves once so many events have come in all. */
+  until(count: number): Promise<Heard[]>
+  /** Resolves when the service ends it. */
+  ended: Promise<void>
+  /** Cuts the connection. */
+  cut(): void
+}
+
+const PATIENCE_MS = 15_000
+
+export async function openStream(url: string, caller: Caller, lastEventId?: string): Promise<TestStream> {
+  const cutting = new AbortController()
+  const response = await fetch(`${url}/api/events`, {
+    signal: cutting.signal,
+    headers: {
+      ...(typeof caller === 'string' && { authorization: `Bearer ${caller}` }),
+      ...(caller && typeof caller !== 'string' && { cookie: `gridpost_session=${caller.session}` }),
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+    },
+  })
+  if (response.status !== 200 || !response.body) throw new Error(`The stream answers ${response.status}: ${await response.text()}`)
+  const heard: Heard[] = []
+  let lastId: string | undefined
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+
+  async function read(body: ReadableStream<Uint8Array>): Promise<void> {
+    let buffered = ''
+    for await (const text of body.pipeThrough(new TextDecoderStream())) {
+      buffered += text
+      const blocks = buffered.split('\n\n')
+      buffered = blocks.pop() ?? ''
+      for (const block of blocks) take(block)
+    }
+  }
+  function take(block: string): void {
+    const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
+    lastId = fields.get('id') ?? lastId
+    begin()
+    const data = fields.get('data')
+    if (data === undefined) return
+    const event = JSON.parse(data) as Heard
+    if (event.type !== fields.get('event') || String(event.id) !== fields.get('id')) throw new Error(`A block contradicts itself: ${block}`)
+    heard.push(event)
+  }
+
+  const ended = read(response.body).catch((error: unknown) => {
+    if (!cutting.signal.aborted && !(error instanceof TypeError)) throw error
+  })
+  await begun
+  return {
+    headers: response.headers,
+    heard,
+    lastId: () => lastId,
+    async until(count) {
+      const giveUp = Date.now() + PATIENCE_MS
+      while (heard.length < count) {
+        if (Date.now() > giveUp) throw new Error(`Only ${heard.length} of ${count} events came: ${JSON.stringify(heard)}`)
+        await sleep(5)
+      }
+      return heard
+    },
+    ended,
+    cut: () => cutting.abort(),
+  }
+}
