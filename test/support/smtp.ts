@@ -10,6 +10,8 @@ export interface Received {
   envelopeTo: string[]
   raw: string
   email: Email
+  /** Whether it came over TLS. */
+  isSecure: boolean
 }
 
 export interface TestSmtp {
@@ -30,7 +32,14 @@ export interface TestSmtp {
 const refusal = (code: number) =>
   Object.assign(new Error(code >= 500 ? '5.1.1 No such user here' : '4.2.1 Try again later'), { responseCode: code })
 
-export async function startSmtp(): Promise<TestSmtp> {
+/** What a server proves its name with, in PEM; `implicit` speaks TLS from the first byte, else it offers STARTTLS. */
+export interface TestTls {
+  key: string
+  cert: string
+  implicit?: boolean
+}
+
+export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
   const smtp: Omit<TestSmtp, 'port' | 'close'> = {
     received: [],
     connections: 0,
@@ -42,7 +51,8 @@ export async function startSmtp(): Promise<TestSmtp> {
   const server = new SMTPServer({
     authOptional: true,
     allowInsecureAuth: true,
-    hideSTARTTLS: true,
+    hideSTARTTLS: tls === undefined,
+    ...(tls && { key: tls.key, cert: tls.cert, secure: tls.implicit ?? false }),
     disableReverseLookup: true,
     logger: false,
     closeTimeout: 200,
@@ -75,6 +85,7 @@ export async function startSmtp(): Promise<TestSmtp> {
           envelopeTo: rcptTo.map(({ address }) => address),
           raw: raw.toString('latin1'),
           email: await PostalMime.parse(raw),
+          isSecure: session.secure,
         })
         callback()
       }, callback)
