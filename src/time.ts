@@ -230,7 +230,9 @@ export function dayRange(date: string, timeZone: string): InstantRange {
   // No calendar date follows the last one.
   return { from, to: date === LAST_DATE ? new Date(from.getTime() + DAY) : startOfDay(addDays(date, 1), timeZone) }
 }
-const LAST_DATE = '9999-12-31'
+
+/** The last day that has a date of four digits. */
+export const LAST_DATE = '9999-12-31'
 
 /** The first whole second in the range at which a fact holds that goes on holding; clocks change at whole seconds only. */
 function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {

@@ -152,10 +152,12 @@ function momentOf(operand: Operand, moment: Moment): Meaning {
   throw new Error(`No moment in ${operand.kind}`)
 }
 
-/** The first and the last of all days can end where no record lies, and Postgres has no text for that. */
-function timestamp(instant: Date): Sql {
-  const text = isInRange(instant) ? formatInstant(instant) : instant.getTime() < 0 ? '-infinity' : 'infinity'
-  return sql`${text}::timestamp`
+const timestamp = (instant: Date): Sql => sql`${stampOf(instant)}::timestamp`
+
+/** The instant as Postgres reads it. The first and the last of all days can end where no record lies, and there is no text for that. */
+export function stampOf(instant: Date): string {
+  if (isInRange(instant)) return formatInstant(instant)
+  return instant.getTime() < 0 ? '-infinity' : 'infinity'
 }
 
 // ── values that name something ──────────────────────────────────────────────

@@ -102,7 +102,8 @@ export function isRestricted({ where, words }: Selection): boolean {
 
 export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
 
-function printSelection({ table, where, words }: Selection, context: Context): Sql {
+/** The condition of every record that is selected. */
+export function printSelection({ table, where, words }: Selection, context: Context): Sql {
   const parts = [...(isAlways(where) ? [] : [printTree(where, context)]), ...(words.length ? [printSearch(words, table)] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS
 }

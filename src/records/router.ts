@@ -1,6 +1,7 @@
 import { callers } from '../access.ts'
 import { listOf, Ok } from '../schemas.ts'
 import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
+import { groups } from './groups.ts'
 import { shownRecordProcedure } from './procedure.ts'
 import { count, query } from './query.ts'
 import {
@@ -10,9 +11,11 @@ import {
   NewRecord,
   QueryAnswer,
   RecordBatch,
+  RecordGroup,
   RecordIds,
   RecordPath,
   RecordsCount,
+  RecordsGroups,
   RecordsQuery,
   RecordUpdate,
   TablePath,
@@ -157,4 +160,30 @@ export const recordsRouter = router({
     .input(RecordsCount)
     .output(Counted)
     .query(({ ctx, input }) => count(ctx.scope, ctx.table, input)),
+
+  groups: tableProcedure('read', callers.any)
+    .meta(
+      rest('POST', '/api/table/{table_id}/records/groups', 'Count records by a field', {
+        description:
+          'How many of the records that match have each value of a field, in the order of the field, empty first: the columns of a ' +
+          'kanban, or the days, weeks or months of a calendar. Every option of a select and both values of a checkbox are listed, with ' +
+          'or without records; other values only when records have them.',
+        tags: ['Records'],
+        example: {
+          input: { view_id: 3, by: 'stage' },
+          output: {
+            rows: [
+              { value: null, count: 2 },
+              { value: 'Lead', count: 11 },
+              { value: 'Won', count: 7 },
+              { value: 'Lost', count: 0 },
+            ],
+          },
+        },
+        isList: true,
+      }),
+    )
+    .input(RecordsGroups)
+    .output(listOf(RecordGroup))
+    .query(({ ctx, input }) => groups(ctx.scope, ctx.table, input)),
 })

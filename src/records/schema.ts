@@ -171,3 +171,31 @@ export const Counted = z
   })
   .meta({ id: 'RecordsCount' })
 export type Counted = z.infer<typeof Counted>
+
+// ── groups ──────────────────────────────────────────────────────────────────
+
+const GroupUnit = z.enum(['day', 'week', 'month'])
+export type GroupUnit = z.infer<typeof GroupUnit>
+
+export const RecordsGroups = TablePath.extend({
+  ...throughView,
+  ...narrowing,
+  by: z.string().meta({ description: 'The id of a select, user, checkbox, date or datetime field.', example: 'stage' }),
+  unit: GroupUnit.nullish().meta({
+    description: 'For date and datetime fields; default day. Weeks start on Monday unless the view says otherwise.',
+  }),
+})
+export type RecordsGroups = z.infer<typeof RecordsGroups>
+
+export const RecordGroup = z
+  .object({
+    value: z
+      .union([z.string(), z.boolean(), z.object({ id: Id, email: z.string(), name: z.string() })])
+      .nullable()
+      .meta({
+        description: 'As a record has it; of dates the first day of the unit, YYYY-MM-DD in the zone of the caller; null for empty.',
+      }),
+    count: z.int(),
+  })
+  .meta({ id: 'RecordGroup', description: 'How many records have a value.' })
+export type RecordGroup = z.infer<typeof RecordGroup>

@@ -31,6 +31,8 @@ interface Rule {
   readonly sortsBy: string | null
   /** Whether `search` looks into it. */
   readonly searched: boolean
+  /** What records can be counted by; absent for types that cannot be grouped by. */
+  readonly groups?: 'value' | 'days'
 }
 
 const equality = (kind: ValueKind) => ({ '=': kind, '!=': kind })
@@ -62,26 +64,36 @@ export const RULES: Readonly<Record<FieldType, Rule>> = {
     sortsBy: 'the number',
     searched: false,
   },
-  checkbox: { compares: equality('boolean'), sortsBy: 'false before true', searched: false },
-  date: { compares: { ...equality('day'), ...order('day'), ...EMPTINESS }, sortsBy: 'the date', searched: false },
-  datetime: { compares: { ...equality('moment'), ...order('moment'), ...EMPTINESS }, sortsBy: 'the instant', searched: false },
+  checkbox: { compares: equality('boolean'), sortsBy: 'false before true', searched: false, groups: 'value' },
+  date: { compares: { ...equality('day'), ...order('day'), ...EMPTINESS }, sortsBy: 'the date', searched: false, groups: 'days' },
+  datetime: {
+    compares: { ...equality('moment'), ...order('moment'), ...EMPTINESS },
+    sortsBy: 'the instant',
+    searched: false,
+    groups: 'days',
+  },
   time: { compares: { ...equality('time'), ...order('time'), ...EMPTINESS }, sortsBy: 'the time of day', searched: false },
   select: {
     compares: { ...equality('option'), ...within('optionPart'), ...EMPTINESS },
     sortsBy: 'the position of the option',
     searched: true,
+    groups: 'value',
   },
   multi_select: several('option'),
   user: {
     compares: { ...equality('person'), ...within('personPart'), ...EMPTINESS },
     sortsBy: 'the name',
     searched: false,
+    groups: 'value',
   },
   multi_user: several('person'),
   lookup: { compares: { ...equality('record'), ...within('text'), ...EMPTINESS }, sortsBy: 'the title', searched: false },
   multi_lookup: several('record'),
   file: { compares: { contains: 'text', ...EMPTINESS }, sortsBy: null, searched: false },
 }
+
+/** The types that records can be grouped by. */
+export const GROUPABLE: readonly FieldType[] = (Object.keys(RULES) as FieldType[]).filter((type) => RULES[type].groups)
 
 /** What the compare reads its value as on such a field; undefined when the type does not have the compare. */
 export const valueKind = (type: FieldType, compare: Compare): ValueKind | undefined => RULES[type].compares[compare]
