@@ -12,8 +12,9 @@ const TASK = `k.id, k.creator_user_id, k.assignee_user_id, k.account_id, k.space
   k.reminder_offset_mins, k.reminder_time, k.reminder_at, k.reminder_sent_at, k.status, k.completed_at, k.completed_by_user_id, k.created_at, k.updated_at, k.attachments`
 
 app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
-  const { rows } = await pool.query(
-    `select ${TASK},
+  const { rows } = await pool.query({
+    name: 'task',
+    text: `select ${TASK},
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       (select coalesce(json_agg(s.user_id order by s.user_id), '[]') from task_subscribers s where s.task_id = k.id) as subscribers,
       exists (select from task_subscribers s where s.task_id = k.id and s.user_id = $2) as subscribed,
@@ -22,10 +23,11 @@ app.get<{ Params: { id: string } }>('/task/:id', async ({ params }) => {
         select id, task_id, content, user_id, user_name, api_key_id, attachments, created_at::text, updated_at::text
         from task_comments c where c.task_id = k.id order by id desc limit 20) c) as recent_comments
     from tasks k join tables tb on tb.id = k.table_id where k.id = $1`,
-    [Number(params.id), userId],
-  )
+    values: [Number(params.id), userId],
+  })
   const { records_of, ...task } = rows[0]
-  const record = await pool.query(`select name from "t${records_of}".records where id = $1`, [task.record_id])
+  const text = `select name from "t${records_of}".records where id = $1`
+  const record = await pool.query({ name: `record ${records_of}`, text, values: [task.record_id] })
   return { ...task, record_title: record.rows[0].name }
 })
 
