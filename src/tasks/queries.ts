@@ -84,8 +84,10 @@ export async function listOfUser(
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
 const delegatedBy = (userId: number) => sql`tasks k where k.creator_user_id = ${userId} and k.assignee_user_id <> ${userId}`
+// Whoever makes or gets a task follows it: leaving those out by their ids, in the indexes, spares reading nearly all that are followed.
 const onlyFollowedBy = (userId: number) => sql`task_subscribers f join tasks k on k.id = f.task_id
-  where f.user_id = ${userId} and k.assignee_user_id <> ${userId} and k.creator_user_id <> ${userId}`
+  where f.user_id = ${userId} and f.task_id not in (
+    select id from tasks where assignee_user_id = ${userId} union all select id from tasks where creator_user_id = ${userId})`
 
 /** What each tab is put together from: parts that share no task, so that each uses an index of its own. */
 const TABS = {
@@ -98,18 +100,15 @@ const hasWord = (word: string): Sql =>
   sql`position(lower(${word}::text collate pg_c_utf8) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
 /**
- * One page, and the count beside it: a page beyond the end still tells the total. The tasks are looked for once, as far as order and count
- * need them; only those of the page are read whole.
+ * One page, and the count beside it: a page beyond the end still tells the total. The tasks are looked for once.
  * @param parts each a from and a where for tasks `k`; no task is in two of them
  */
 async function page(db: Database, parts: readonly Sql[], limit: number, offset: number): Promise<Page<Task>> {
-  const found = parts.map((part) => sql`select k.id, k.status, k.due_date, k.due_time, k.completed_at from ${part}`)
+  const found = parts.map((part) => sql`select ${taskColumns(sql`k`)} from ${part}`)
   const rows = await db.query<Task & { total: number; id: number | null }>(
     sql`with found as materialized (${join(found, ' union all ')})
       select n.total, k.* from (select count(*)::int as total from found) n
-      left join lateral (
-        select ${taskColumns(sql`k`)} from (select k.id from found k order by ${ORDER} limit ${limit} offset ${offset}) p join tasks k on k.id = p.id
-      ) k on true
+      left join lateral (select * from found k order by ${ORDER} limit ${limit} offset ${offset}) k on true
       order by ${ORDER}`,
     'tasks:list',
   )
