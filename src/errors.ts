@@ -110,10 +110,14 @@ function known(thrown: unknown): AppError {
     if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badInputs(thrown.cause.issues.flatMap(issuesOf))
     const ofDatabase = databaseTrouble(thrown.cause)
     if (ofDatabase) return ofDatabase
-    if (thrown.code !== 'INTERNAL_SERVER_ERROR') return new AppError(thrown.code, requestTrouble(thrown), { cause: thrown })
+    if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isOurMistake(thrown.cause))
+      return new AppError(thrown.code, requestTrouble(thrown), { cause: thrown })
   }
   return databaseTrouble(thrown) ?? fastifyTrouble(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
 }
+
+/** A schema that trips over an input: tRPC takes whatever is thrown while it parses for a refusal, and would show the text. */
+const isOurMistake = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
 
 /** tRPC's own refusals, of which some quote the parser. */
 function requestTrouble(error: TRPCError): string {

@@ -1,0 +1,23 @@
+import { TRPCError } from '@trpc/server'
+import { describe, expect, it } from 'vitest'
+import { answerOf } from '../../src/errors.ts'
+
+describe('an error that nobody foresaw', () => {
+  it.each([
+    ['while it works', new RangeError('Invalid time value')],
+    ['in a schema that trips over an input', new TRPCError({ code: 'BAD_REQUEST', cause: new RangeError('Invalid time value') })],
+    ['in a schema that reads of nothing', new TRPCError({ code: 'BAD_REQUEST', cause: new TypeError('Cannot read properties of null') })],
+  ])('%s is a fault, and keeps its text', (_, thrown) => {
+    const { status, body, isFault } = answerOf(thrown, 'req-1')
+    expect([status, isFault, body]).toEqual([
+      500,
+      true,
+      { message: 'Something went wrong on our side', code: 'INTERNAL_SERVER_ERROR', request_id: 'req-1' },
+    ])
+  })
+
+  it('is not the caller’s broken JSON', () => {
+    const thrown = new TRPCError({ code: 'BAD_REQUEST', cause: new SyntaxError('Unexpected token') })
+    expect(answerOf(thrown, 'req-1')).toMatchObject({ status: 400, isFault: false, body: { message: 'The body is not valid JSON' } })
+  })
+})
