@@ -71,11 +71,13 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
   })
 }
 
-/** Whom the input names; the present assignee when it names nobody. @throws AppError 400 */
+/** Whom the input names; the present assignee when it names nobody, or them, who may have left since. @throws AppError 400 */
 async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
   const assignee = named(assignee_user_id, assignee_email)
   if ((assignee.id === null && assignee.email === null) || assignee.id === task.assignee_user_id) return task.assignee_user_id
-  const [found] = await db.query<{ id: number }>(findPerson(assignee, task.space_id, actor))
+  const [found] = await db.query<{ id: number }>(sql`
+    ${findPerson(assignee, task.space_id, actor)}
+    union select u.id from users u where u.id = ${task.assignee_user_id} and u.email = ${assignee.email}::text`)
   if (!found) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[task.space_id === null ? 'standalone' : 'record'])
   return found.id
 }

@@ -1,6 +1,6 @@
 /** When a task is due and when its reminder fires: the rules between the four inputs (api.md, Create body; contract.md §4). */
 import type { Issue } from '../errors.ts'
-import { formatInstant, instant, instantOf, isCalendarDate } from '../time.ts'
+import { formatInstant, instant, instantOf, isCalendarDate, timeOfDay } from '../time.ts'
 
 /** Dates `YYYY-MM-DD`; times `HH:MM` or `HH:MM:SS`, UTC. */
 export interface Due {
@@ -88,6 +88,8 @@ export function reminderState(facts: ReminderFacts, now: Date): 'none' | 'schedu
 export function changeDue(current: Due, change: DueChange): Due {
   const next = { ...current }
   for (const key of KEYS) if (change[key] !== undefined) Object.assign(next, { [key]: change[key] })
+  // As it is stored, so that 14:30 is no change from 14:30:00.
+  for (const key of ['due_time', 'reminder_time'] as const) next[key] &&= timeOfDay(next[key])
   const drop = (key: keyof Due) => {
     if (change[key] === undefined) next[key] = null
   }

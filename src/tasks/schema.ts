@@ -165,11 +165,15 @@ export const NewTask = z.strictObject({
 })
 export type NewTask = z.infer<typeof NewTask>
 
-/** Adds the rules between due date, time and reminder (api.md, Create body). */
+const DUE_KEYS = new Set<PropertyKey | undefined>(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'])
+
+/** Adds the rules between due date, time and reminder (api.md, Create body); they presuppose that each is one. */
 export const withDueRules = <Shape extends z.ZodType<Pick<NewTask, 'due_date' | 'due_time' | 'reminder_offset_mins' | 'reminder_time'>>>(
   schema: Shape,
 ) =>
   schema.superRefine(({ due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null }, ctx) => {
+    // Zod 4 refines an object whose parts have been refused, too.
+    if (ctx.issues.some(({ path }) => DUE_KEYS.has(path?.[0]))) return
     for (const issue of dueIssues({ due_date, due_time, reminder_offset_mins, reminder_time })) ctx.addIssue({ code: 'custom', ...issue })
   })
 

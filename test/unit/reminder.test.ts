@@ -61,7 +61,7 @@ describe('a change', () => {
       'that sets a time drops the reminder of a date-only task',
       dateOnly,
       { due_time: '09:00' },
-      { ...timed, due_time: '09:00', reminder_offset_mins: null },
+      { ...timed, due_time: '09:00:00', reminder_offset_mins: null },
     ],
     ['can trade one reminder for the other', timed, { due_time: null, reminder_time: '08:00:00' }, dateOnly],
     ['that clears the reminder keeps the rest', timed, { reminder_offset_mins: null }, { ...timed, reminder_offset_mins: null }],

@@ -1,0 +1,184 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { sql } from '../src/db.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { makeTable } from './support/records.ts'
+import { NOW, taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord, told, subscribersOf } = taskSupport(app)
+beforeEach(() => app.setClock(NOW))
+
+const DUE = { due_date: '2026-03-31', due_time: '14:30:00', reminder_offset_mins: 30 }
+
+/** A task of the member on a record, and all that its row holds, to the byte. */
+async function withTask(body: object = {}) {
+  const account = await onRecord()
+  const { body: task } = await account.create(account.member, { title: 'Call', ...DUE, ...body })
+  const post = (caller: Caller, verb: string, input?: object) => app.as(caller).post(`/api/task/${task.id}/${verb}`, input)
+  const row = async () => (await app.db.query<{ row: string }>(sql`select (k.*)::text as row from tasks k where id = ${task.id}`))[0]?.row
+  return { ...account, task, post, row }
+}
+
+/** What no create and no update takes, with what it says. */
+const refused: [object, string][] = [
+  [{ due_date: '2026-02-30' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
+  [{ due_date: '2026-02-29' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
+  [{ due_date: '0000-12-31' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
+  [{ due_date: '31.03.2026' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
+  [{ due_date: '' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
+  [{ due_date: 20260331 }, 'due_date: Invalid input: expected string, received number'],
+  [{ due_time: '24:00' }, 'due_time: must be a time of day, as HH:MM'],
+  [{ due_time: '9:30' }, 'due_time: must be a time of day, as HH:MM'],
+  [{ due_time: '09:60' }, 'due_time: must be a time of day, as HH:MM'],
+  [{ due_time: '09:30:60' }, 'due_time: must be a time of day, as HH:MM'],
+  [{ due_time: '09:30+02:00' }, 'due_time: must be a time of day, as HH:MM'],
+  [{ reminder_time: '24:00', due_time: null, reminder_offset_mins: null }, 'reminder_time: must be a time of day, as HH:MM'],
+  [{ reminder_offset_mins: -1 }, 'reminder_offset_mins: must be 0 or more'],
+  [{ reminder_offset_mins: 525_601 }, 'reminder_offset_mins: must be at most 525600'],
+  [{ reminder_offset_mins: 2 ** 53 }, 'reminder_offset_mins: must be a whole number'],
+  [{ reminder_offset_mins: 1.5 }, 'reminder_offset_mins: must be a whole number'],
+  [{ reminder_offset_mins: '30' }, 'reminder_offset_mins: must be a whole number'],
+  [{ reminder_time: '08:00' }, 'reminder_time: cannot be combined with reminder_offset_mins'],
+  [{ reminder_time: '08:00', reminder_offset_mins: null }, 'reminder_time: is for tasks without due_time'],
+  [{ due_date: null, reminder_offset_mins: null }, 'due_time: needs due_date'],
+  [{ due_time: null }, 'reminder_offset_mins: needs due_time'],
+  [{ due_date: '0001-01-01', due_time: '00:00' }, 'reminder_offset_mins: lies before the first day of the calendar'],
+]
+
+describe('bad dates, times and reminders', () => {
+  it.each(refused)('%j are refused by both creates', async (body, message) => {
+    const { member, path, keys } = shared
+    for (const [caller, url] of [
+      [member, `${path}/create`],
+      [keys.account, `${path}/create`],
+      [keys.personal, '/api/tasks/create'],
+    ] as const) {
+      const answer = await app.as(caller).post(url, { title: 'Bad', ...DUE, ...body })
+      expect([answer.status, answer.body.message]).toEqual([400, message])
+    }
+    expect(await app.db.query(sql`select id from tasks where title = 'Bad'`)).toEqual([])
+  })
+
+  it.each(refused)('%j leave the task as it was, to the byte', async (body, message) => {
+    const { post, member, row } = shared
+    const before = await row()
+    // All keys are named, so that none is dropped for being impossible.
+    const answer = await post(member, 'update', { ...DUE, ...body })
+    expect([answer.status, answer.body.message]).toEqual([400, message])
+    expect(await row()).toBe(before)
+  })
+})
+
+describe('an assignee', () => {
+  it('of another account, unknown, outside the space or removed from it changes nothing', async () => {
+    const { post, create, id, member, viewer, outsider, owner, space, row } = await withTask()
+    const nobody = await app.person(id, 'Nora Nowhere')
+    await app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
+    const before = await row()
+    for (const person of [outsider, nobody, viewer, { id: 999_999, email: 'nobody@example.com' }]) {
+      for (const body of [{ assignee_user_id: person.id }, { assignee_email: person.email }]) {
+        const expected = [400, `${Object.keys(body)[0]}: is not a member of the space`]
+        const changed = await post(member, 'update', { title: 'Mail', ...body })
+        expect([changed.status, changed.body.message]).toEqual(expected)
+        const made = await create(member, { title: 'Call', ...body })
+        expect([made.status, made.body.message]).toEqual(expected)
+      }
+    }
+    expect(await row()).toBe(before)
+  })
+
+  it('who was removed meanwhile stays, by id and by address, until the task is given to another', async () => {
+    const { post, member, viewer, owner, space, task } = await withTask()
+    await post(member, 'update', { assignee_user_id: viewer.id })
+    await app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
+    for (const body of [{ assignee_user_id: viewer.id }, { assignee_email: viewer.email }]) {
+      const answer = await post(member, 'update', { title: 'Mail', ...body })
+      expect([answer.status, answer.body.assignee_user_id]).toEqual([200, viewer.id])
+    }
+    expect((await app.as(viewer).get(`/api/task/${task.id}/get`)).status).toBe(403)
+    expect((await post(member, 'update', { assignee_user_id: member.id })).body.assignee_user_id).toBe(member.id)
+    expect((await post(member, 'update', { assignee_user_id: viewer.id })).body.message).toBe(
+      'assignee_user_id: is not a member of the space',
+    )
+  })
+
+  it('named by many calls at the same moment is told once', async () => {
+    const { post, member, admin } = await withTask()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(member, 'update', { assignee_user_id: admin.id })))
+    expect(answers.every(({ status }) => status === 200)).toBe(true)
+    expect((await told(admin.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
+  })
+})
+
+describe('a path', () => {
+  it('does not take the record of another table', async () => {
+    const { account, member, table } = await onRecord()
+    const { table: second, records } = await makeTable(app, account, { names: ['A', 'B', 'C', 'D'] })
+    const foreign = records.at(-1)
+    for (const [method, verb] of [
+      ['post', 'create'],
+      ['get', 'list'],
+      ['get', 'count'],
+    ] as const) {
+      const path = `/api/tasks/onRecord/${table}/${foreign}/${verb}`
+      const { status, body } = method === 'post' ? await app.as(member).post(path, { title: 'x' }) : await app.as(member).get(path)
+      expect([verb, status, body.message]).toEqual([verb, 404, 'Record not found'])
+    }
+    expect((await app.as(member).get(`/api/tasks/onRecord/${second}/${foreign}/count`)).body).toEqual({ open: 0, total: 0 })
+  })
+})
+
+describe('mentions in one comment', () => {
+  /** Fifty more members of the space. */
+  async function crowd() {
+    const made = await withTask()
+    const people: number[] = []
+    for (let index = 0; index < 50; index++) people.push((await app.person(made.id, `Person ${index}`)).id)
+    await app.db.execute(sql`
+      insert into space_members (space_id, user_id, account_id, role)
+      select ${made.space}, u, ${made.id}, 'viewer' from unnest(${people}::int[]) u`)
+    return { ...made, people }
+  }
+
+  it('of fifty people cost as many statements as none', async () => {
+    const { post, member, people, task } = await crowd()
+    const statements = vi.spyOn(app.deps.db, 'query')
+    const writes = vi.spyOn(app.deps.db, 'execute')
+    const lookUps = vi.spyOn(app.deps.db, 'lookUp')
+    const costOf = async (content: string) => {
+      statements.mockClear()
+      writes.mockClear()
+      lookUps.mockClear()
+      expect((await post(member, 'comments/create', { content })).status).toBe(200)
+      return statements.mock.calls.length + writes.mock.calls.length + lookUps.mock.calls.length
+    }
+    // Who asks and may they; and the comment with all that follows from it. Uses of a session are noted once a minute.
+    await costOf('Hello')
+    expect(await costOf('Hello')).toBe(2)
+    expect(await costOf(people.map((id) => `@{${id}:Person}`).join(' '))).toBe(2)
+    vi.restoreAllMocks()
+    expect(await subscribersOf(task.id)).toEqual([...people, member.id].sort((a, b) => a - b))
+  })
+
+  it('may be a thousand: each person is told once, and only those who can be', async () => {
+    const { post, member, people, task, outsider } = await crowd()
+    const strangers = Array.from({ length: 900 }, (_, index) => 1_000_000 + index)
+    const ids = [...people, ...people, ...strangers, outsider.id]
+    const content = ids.map((id) => `@{${id}:Somebody}`).join(' ')
+    const { status, body } = await post(member, 'comments/create', { content })
+    expect([status, ids.length > 1_000, body.content]).toEqual([200, true, content])
+    for (const id of people) expect((await told(id)).map(({ event_type }) => event_type)).toEqual(['task.comment.mention'])
+    expect(await told(outsider.id)).toEqual([])
+    expect(await subscribersOf(task.id)).toHaveLength(people.length + 1)
+  })
+
+  it('added by many edits at the same moment tell once', async () => {
+    const { post, member, viewer } = await withTask()
+    const { body } = await post(member, 'comments/create', { content: 'Hello' })
+    const edits = Array.from({ length: 6 }, () => post(member, `comment/${body.id}/update`, { content: `@{${viewer.id}:Vera}` }))
+    expect((await Promise.all(edits)).every(({ status }) => status === 200)).toBe(true)
+    expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['task.comment.mention'])
+  })
+})
+
+const shared = await withTask()
