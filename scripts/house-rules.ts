@@ -13,7 +13,9 @@ export interface Finding {
 }
 
 /** Imports run one way: each feature may know those before it. */
-const FEATURES = 'accounts auth keys spaces tables views indexes records files notifications comments tasks email streams demo'.split(' ')
+const FEATURES = 'accounts auth keys spaces tables views indexes records files csv notifications comments tasks email streams demo'.split(
+  ' ',
+)
 /** The pages at the root that put the features together; every other file at the root is plumbing. */
 const TOP_PAGES = ['main.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts']
 

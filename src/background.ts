@@ -1,5 +1,6 @@
 /** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
 import { authWorks } from './auth/jobs.ts'
+import { csvWorks } from './csv/jobs.ts'
 import { emailWorks } from './email/jobs.ts'
 import { fileWorks } from './files/jobs.ts'
 import { indexWorks } from './indexes/jobs.ts'
@@ -17,6 +18,7 @@ export const works: readonly Work[] = [
   ...spaceWorks,
   ...tableWorks,
   ...fileWorks,
+  ...csvWorks,
   ...indexWorks,
   ...notificationWorks,
   ...taskWorks,

@@ -9,8 +9,17 @@ export interface Issue {
   message: string
 }
 
+/** One invalid cell of a file: its row, the header being row 1, and the header of its column (null: the whole row). */
+export interface CellIssue {
+  row: number
+  column: string | null
+  message: string
+}
+
 interface Details {
   issues?: Issue[]
+  /** Told as `issues`, too. */
+  cellIssues?: CellIssue[]
   /** The present row, for a stale If-Match. */
   current?: unknown
   retryAfterSeconds?: number
@@ -20,12 +29,14 @@ interface Details {
 /** Every error that a caller is meant to read. Anything else is answered as a 500 with a fixed text. */
 export class AppError extends TRPCError {
   readonly issues: Issue[] | undefined
+  readonly cellIssues: CellIssue[] | undefined
   readonly current: unknown
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: TRPC_ERROR_CODE_KEY, message: string, { issues, current, retryAfterSeconds, cause }: Details = {}) {
+  constructor(code: TRPC_ERROR_CODE_KEY, message: string, { issues, cellIssues, current, retryAfterSeconds, cause }: Details = {}) {
     super({ code, message, cause })
     this.issues = issues
+    this.cellIssues = cellIssues
     this.current = current
     this.retryAfterSeconds = retryAfterSeconds
   }
@@ -59,6 +70,13 @@ export function badInputs(issues: Issue[]): AppError {
   return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid input'}`, { issues })
 }
 
+/** 400 for cells of a file; the message tells of the first. */
+export function badCells(issues: CellIssue[], cause?: unknown): AppError {
+  const [first] = issues
+  const where = first ? `row ${first.row}${first.column === null ? '' : `, ${first.column}`}: ` : ''
+  return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid file'}`, { cellIssues: issues, cause })
+}
+
 /** `filters[0].value`, as a reader would write it. */
 function pathText(path: (string | number)[]): string {
   return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index ? `.${part}` : part)).join('')
@@ -68,7 +86,7 @@ function pathText(path: (string | number)[]): string {
 export interface ErrorBody {
   message: string
   code: TRPC_ERROR_CODE_KEY
-  issues?: Issue[]
+  issues?: (Issue | CellIssue)[]
   current?: unknown
   request_id: string
 }
@@ -85,6 +103,7 @@ interface Answer {
 export function answerOf(thrown: unknown, requestId: string): Answer {
   const error = known(thrown)
   const headers: Record<string, string> = {}
+  const issues = error.cellIssues ?? error.issues
   if (error.code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer'
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds)
   return {
@@ -93,7 +112,7 @@ export function answerOf(thrown: unknown, requestId: string): Answer {
     body: {
       message: error.message,
       code: error.code,
-      ...(error.issues && { issues: error.issues }),
+      ...(issues && { issues }),
       ...(error.current !== undefined && { current: error.current }),
       request_id: requestId,
     },

@@ -46,9 +46,14 @@ const ErrorAnswer = z
     message: z.string().meta({ description: 'What is wrong, for a person.' }),
     code: z.string().meta({ description: "tRPC's code for it, such as BAD_REQUEST." }),
     issues: z
-      .array(z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }))
+      .array(
+        z.union([
+          z.object({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }),
+          z.object({ row: z.int(), column: z.string().nullable(), message: z.string() }),
+        ]),
+      )
       .optional()
-      .meta({ description: 'Each invalid input.' }),
+      .meta({ description: 'Each invalid input, with its path; of an import, each refused cell, with its row and column.' }),
     current: z.unknown().optional().meta({ description: 'The present row, where If-Match was stale.' }),
     request_id: z.string().meta({ description: 'The same as in the header X-Request-Id and in the log.' }),
   })

@@ -98,7 +98,7 @@ function mount(
 }
 
 /** Ids of the path as numbers; what is no whole number stays text, for the checks to refuse. */
-function idsOf(params: Record<string, string>): Record<string, number | string> {
+export function idsOf(params: Record<string, string>): Record<string, number | string> {
   return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, /^-?\d+$/.test(text) ? clamped(Number(text)) : text]))
 }
 

@@ -4,6 +4,7 @@ import { authRouter } from './auth/router.ts'
 import { authOperations, mountInvitePage } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
 import { commentDependent } from './comments/service.ts'
+import { csvOperations, mountCsv } from './csv/routes.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { emailOperations, mountEmail } from './email/routes.ts'
 import { mailDependent } from './email/service.ts'
@@ -57,6 +58,7 @@ export type AppRouter = typeof appRouter
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountInvitePage(app)
   mountFiles(app, deps)
+  mountCsv(app, deps)
   mountUnsubscribe(app, deps)
   mountEmail(app, deps)
   mountStreams(app, deps)
@@ -66,6 +68,7 @@ export const plainOperations: PlainOperation[] = [
   ...healthOperations,
   ...authOperations,
   ...fileOperations,
+  ...csvOperations,
   ...notificationOperations,
   ...emailOperations,
   ...streamOperations,

@@ -39,6 +39,7 @@ export const Environment = z.object({
   KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
   KEEP_OPENS_DAYS: Days.default(365),
   KEEP_RAW_MAIL_DAYS: Days.optional(),
+  IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
 
 /** What the service was started with. Every setting has one place: the environment. */
@@ -74,6 +75,8 @@ export interface Settings {
   keepOpensDays: number
   /** Of inbound messages as they came. Absent: for ever. */
   keepRawMailDays: number | undefined
+  /** Of a file that is imported over HTTP. */
+  importMaxMb: number
 }
 
 /** A setting that is wrong, in one line that names it. */
@@ -114,6 +117,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepEventsHours: env.KEEP_EVENTS_HOURS,
     keepOpensDays: env.KEEP_OPENS_DAYS,
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
+    importMaxMb: env.IMPORT_MAX_MB,
   }
 }
 

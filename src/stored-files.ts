@@ -124,7 +124,7 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
  * removes dropped files from taking one of them away at this moment.
  * @throws AppError 400 when one has just gone
  */
-export async function holdFiles(db: Database, paths: readonly string[]): Promise<void> {
+export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[]): Promise<void> {
   if (!paths.length) return
   const held = await db.execute(sql`update stored_files set dropped_at = null where path = any(${paths}::text[])`)
   if (held < new Set(paths).size) throw badInput('attachments', 'a file has just been removed')

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../access.ts'
+import { disposition } from '../disposition.ts'
 import type { PlainOperation } from '../openapi.ts'
 import type { Deps } from '../scope.ts'
 import { askingOf } from '../trpc.ts'
@@ -44,13 +45,6 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       return reply.send(await open(storage, file, range))
     },
   )
-}
-
-/** RFC 6266: a plain name for old clients, the true one for all others. */
-function disposition(kind: 'inline' | 'attachment', name: string): string {
-  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
-  const encoded = encodeURIComponent(name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`
 }
 
 const bytes = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }

@@ -95,7 +95,7 @@ export async function judgeDrafts(
   return { cells: read, issues }
 }
 
-const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'
+export const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'
 
 /** One statement after the other: inside a transaction they share a connection. */
 async function find(db: Database, table: TableDef, actor: Actor, open: readonly Open[]): Promise<Found> {

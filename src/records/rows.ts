@@ -49,7 +49,7 @@ export function shownAsJson(table: TableDef): Sql {
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
   const { strings, following } = insertion(table)
-  const statement = sql(strings, formatInstant(now), userId, ...columnsOf(table, records), ...following)
+  const statement = sql(strings, formatInstant(now), userId, ...columnsOf(ownFields(table), records), ...following)
   const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
@@ -69,7 +69,7 @@ function insertion(table: TableDef): Insertion {
   if (kept) return kept
   const own = ownFields(table)
   const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
-  const noCells = columnsOf(table, [])
+  const noCells = columnsOf(own, [])
   const { strings, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
     insert into ${recordsOf(table.id)} as r (${join(names)})
     select ${join([sql`by.at, by.id, by.at, by.id`, ...own.map(cellOfColumns)])} from by, ${fromColumns(own, noCells)}
@@ -80,11 +80,10 @@ function insertion(table: TableDef): Insertion {
 }
 
 /**
- * Cells as one array for each field of the table, which the database takes apart again (`fromColumns`): as JSON they would cost it
- * twice as much. A table without fields gets the numbers of the records, so that there is something to count them by.
+ * Cells as one array for each field, which the database takes apart again (`fromColumns`): as JSON they would cost it twice as much.
+ * Without fields these are the numbers of the records, so that there is something to count them by.
  */
-export function columnsOf(table: TableDef, records: readonly Cells[]): unknown[][] {
-  const own = ownFields(table)
+export function columnsOf(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
   if (!own.length) return [records.map((_, index) => index)]
   return own.map(({ id, type }) => {
     const print = type === 'file' ? JSON.stringify : isMultiple(type) ? arrayText : undefined
@@ -137,7 +136,7 @@ export async function updateRow(
 }
 
 /** A statement waits for a change of the table that is under way; only then does it see whether its plan still holds. */
-const isCurrent = ({ id, version }: TableDef): Sql =>
+export const isCurrent = ({ id, version }: TableDef): Sql =>
   sql`exists (select 1 from public.tables t where t.id = ${id} and t.version = ${version} and t.deleted_at is null)`
 
 const shownColumns = new WeakMap<TableDef, Sql>()
@@ -170,7 +169,8 @@ function shownCell(table: TableDef, { id, type, lookup, lookup_table_id }: Field
     join ${named} n on n.id = o.id${ofAccount}) as ${ident(id)}`
 }
 
-const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+/** The type of a field's column, as a cast names it. */
+export const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
 /** Lists of numbers go as arrays, entries of files as JSON. */
 const bound = (cell: Cell) => (Array.isArray(cell) && typeof cell[0] === 'object' ? JSON.stringify(cell) : cell)

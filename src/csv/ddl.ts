@@ -1,0 +1,24 @@
+/** The table in which an import gathers its records: `t<id>.import`, beside those of the table, in nobody's way. */
+import { type Database, ident, join, raw, type Sql, sql } from '../db.ts'
+import { COLUMN_TYPES, type FieldDef } from '../tables/fields.ts'
+
+export const stagingOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}."import"`
+
+/** Unlogged: after a crash of the database an import begins anew anyhow. What an earlier one left behind goes first. */
+export const createStaging = (tableId: number, fields: readonly FieldDef[]): Sql[] => [
+  dropStaging(tableId),
+  sql`create unlogged table ${stagingOf(tableId)} (${join([
+    sql`"#" int not null`,
+    ...fields.map(({ id, type }) => sql`${ident(id)} ${raw(COLUMN_TYPES[type])}`),
+  ])}) with (autovacuum_enabled = false)`,
+]
+
+export const dropStaging = (tableId: number): Sql => sql`drop table if exists ${stagingOf(tableId)}`
+
+/** The tables that have one. */
+export async function tablesWithStaging(db: Database): Promise<number[]> {
+  const found = await db.query<{ id: number }>(sql`
+    select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relname = 'import' and c.relkind = 'r' and n.nspname ~ '^t[0-9]+$'`)
+  return found.map(({ id }) => id)
+}

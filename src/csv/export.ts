@@ -1,0 +1,101 @@
+/** Records as a file, a page after the other; nothing is held open between two pages (design.md §3). */
+import { AppError, notFound } from '../errors.ts'
+import type { Context } from '../records/condition.ts'
+import { planOf } from '../records/plan.ts'
+import { lookupsOf, present, type Row } from '../records/present.ts'
+import type { Selection } from '../records/print.ts'
+import type { Scope } from '../scope.ts'
+import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import type { FieldDef, TableDef } from '../tables/fields.ts'
+import type { TableRef } from '../targets.ts'
+import { fieldsOf } from '../views/resolve.ts'
+import { readView } from '../views/saved.ts'
+import { printCell } from './cells.ts'
+import { csvLine } from './format.ts'
+import { headerOf } from './header.ts'
+import { idsInOrder, rowsAfter, rowsOf } from './queries.ts'
+
+const ROWS_AT_ONCE = 1_000
+
+export interface Export {
+  /** `Deals.csv`, or with a view `Deals - Open.csv`. */
+  fileName: string
+  /** The file in pieces of up to a thousand lines, the header first. Throws when the fields of the table are changed meanwhile. */
+  text: AsyncGenerator<string>
+}
+
+/**
+ * The table as a file; through a view, the records that it selects, in its order, and of a grid its columns. A record that is added
+ * meanwhile may be missing, and each line is the record as it was when its page was read.
+ * @throws AppError 404 for a view that the table does not have
+ */
+export async function exportRecords(scope: Scope, table: TableRef, viewId: number | undefined): Promise<Export> {
+  const { db } = scope
+  const definition = await tableDefinition(db, table)
+  const view = viewId ? await readView(db, table.id, viewId) : undefined
+  if (viewId && !view) throw notFound('View')
+  const fields = shownFields(definition, view?.config)
+  const { selection, order, context } = await planOf(scope, definition, { table_id: table.id, view_id: viewId }, () => notFound('View'))
+  // Before anything is answered: what takes too long is then told as an error.
+  const ids = order.length ? await idsInOrder(db, selection, context, order) : undefined
+  const pages = ids ? pagesOf(scope, definition, fields, ids) : pagesById(scope, selection, context, fields)
+  return { fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`, text: lines(scope, definition, fields, pages) }
+}
+
+/** What a grid shows, in its order; else all fields, an always-hidden one only where nothing is laid out. */
+function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
+  const { columns = [] } = (config ?? {}) as { columns?: string[] }
+  if (!config || !('columns' in config)) return table.fields
+  const fields = fieldsOf(table)
+  if (columns.length) return columns.flatMap((id) => fields.get(id) ?? [])
+  return table.fields.filter(({ always_hidden }) => !always_hidden)
+}
+
+async function* lines({ db }: Scope, table: TableDef, fields: readonly FieldDef[], pages: AsyncGenerator<Row[]>): AsyncGenerator<string> {
+  yield csvLine(fields.map((field) => headerOf(table, field)))
+  const lookups = lookupsOf(fields)
+  for await (const rows of pages) {
+    await present(db, table.account_id, fields, rows, lookups)
+    yield rows.map((row) => csvLine(fields.map((field) => printCell(field, row[field.id])))).join('')
+  }
+}
+
+async function* pagesById(scope: Scope, selection: Selection, context: Context, fields: readonly FieldDef[]): AsyncGenerator<Row[]> {
+  let current = selection
+  for (let after = 0; ; ) {
+    const rows = await rowsAfter(scope.db, current, context, fields, { after, limit: ROWS_AT_ONCE })
+    const last = rows.at(-1)
+    if (last) {
+      yield rows
+      after = last.id
+      continue
+    }
+    const table = await sameTable(scope, current.table)
+    if (table === current.table) return
+    current = { ...current, table }
+  }
+}
+
+async function* pagesOf(scope: Scope, definition: TableDef, fields: readonly FieldDef[], ids: Int32Array): AsyncGenerator<Row[]> {
+  let current = definition
+  for (let from = 0; from < ids.length; ) {
+    const rows = await rowsOf(scope.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
+    if (rows.length) yield rows
+    const table = rows.length ? current : await sameTable(scope, current)
+    // Read again by the new version; of an unchanged table all these records have been deleted.
+    if (table === current) from += ROWS_AT_ONCE
+    current = table
+  }
+}
+
+/**
+ * The table as it is now: the very same, or one whose new version changes nothing that stands in the file, such as a view.
+ * @throws AppError when it is gone or its fields are others: a file must not go on with other columns than it began with
+ */
+async function sameTable({ db }: Scope, table: TableDef): Promise<TableDef> {
+  const now = (await tableDefinitions(db, [table.id])).get(table.id)
+  if (now?.version === table.version) return table
+  if (!now || JSON.stringify(now.fields) !== JSON.stringify(table.fields))
+    throw new AppError('CONFLICT', 'The table was changed during the export')
+  return now
+}

@@ -1,0 +1,148 @@
+/** A file becomes records: all of them, or none. */
+import { ident, join, recordsOf, sql } from '../db.ts'
+import { AppError, badCells, type CellIssue, conflict, forbidden, sqlState } from '../errors.ts'
+import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
+import { changeBy } from '../records/rows.ts'
+import { STALE, withDefinition } from '../records/with-definition.ts'
+import type { Scope } from '../scope.ts'
+import { tableDefinition } from '../tables/definitions.ts'
+import { type FieldDef, isLookup, ownFields, type TableDef } from '../tables/fields.ts'
+import { indexesFollow } from '../tables/indexing.ts'
+import type { TableRef } from '../targets.ts'
+import { type Named, namesIn, readCell } from './cells.ts'
+import { type Column, readHeader } from './header.ts'
+import { type Row, readRows } from './reader.ts'
+import { type Staging, withStaging } from './staging.ts'
+
+/**
+ * Imports a file in constant memory, whatever its size.
+ * @param bytes the file; what is left of it when it is refused is not read
+ * @param onProgress told how many rows have been judged, the header left out
+ * @throws AppError 400 with the first hundred refused cells, 403 for a column that only admins write, 409 while another import into
+ * the table runs or when its fields change meanwhile, 413
+ */
+export function importRecords(
+  scope: Scope,
+  table: TableRef,
+  bytes: AsyncIterable<Uint8Array>,
+  { maxBytes, onProgress = () => {} }: { maxBytes: number; onProgress?: (rows: number) => void },
+): Promise<{ created: number }> {
+  return withStaging(scope.db, table.id, async (open) => {
+    const definition = await tableDefinition(scope.db, table)
+    let file: { columns: Column[]; staging: Staging } | undefined
+    let issues: CellIssue[] = []
+    let judged = 0
+    let staged: Promise<void> = Promise.resolve()
+    for await (const rows of readRows(bytes, maxBytes)) {
+      if (!file) {
+        const columns = columnsOf(scope, definition, table, rows.shift())
+        file = { columns, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
+      }
+      // One chunk is written while the next is judged; two would be held in memory otherwise.
+      const [{ cells, issues: refused }] = await Promise.all([judge(scope, definition, table, file.columns, rows), staged])
+      issues = [...issues, ...refused].slice(0, MAX_ISSUES)
+      if (issues.length === MAX_ISSUES) break
+      staged = issues.length ? Promise.resolve() : file.staging.add(cells)
+      // Awaited with the next chunk; until then nobody would take its failure.
+      staged.catch(() => {})
+      judged += rows.length
+      onProgress(judged)
+    }
+    await staged
+    if (!file) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+    if (issues.length) throw badCells(issues)
+    const created = judged ? await publish(scope, table, definition, file.staging) : 0
+    await indexesFollow(scope, table.id)
+    return { created }
+  })
+}
+
+/** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
+function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, header: Row | undefined): Column[] {
+  const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
+  const { columns, issues } = readHeader(definition, header?.cells ?? [], required)
+  if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
+  if (columns.some(({ field }) => field && !mayWrite(field, role))) throw forbidden()
+  scope.ignored(...columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?'))))
+  return columns
+}
+
+/** The cells of the rows, and what is wrong with them by row and column. */
+async function judge(scope: Scope, definition: TableDef, { role }: TableRef, columns: readonly Column[], rows: readonly Row[]) {
+  const issues: CellIssue[] = []
+  const named = await namedRecords(scope, columns, rows)
+  const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
+  const drafts: Draft[] = []
+  for (const { number, cells } of rows) {
+    if (cells.length !== columns.length) {
+      issues.push({ row: number, column: null, message: `has ${cells.length} cells, the header has ${columns.length}` })
+      continue
+    }
+    const data: Record<string, unknown> = {}
+    for (const [index, { header, field }] of columns.entries()) {
+      if (!field) continue
+      const read = readCell(field, cells[index] ?? '', named.get(field.lookup_table_id ?? 0))
+      if ('reason' in read) issues.push({ row: number, column: header, message: read.reason })
+      else data[field.id] = read.value
+    }
+    drafts.push({ data, path: [number] })
+  }
+  const judged = await judgeDrafts(scope, definition, { role, isNew: false }, drafts)
+  for (const { path, message } of judged.issues) {
+    const [row, id] = path as [number, string]
+    issues.push({ row, column: headers.get(id) ?? id, message })
+  }
+  return { cells: judged.cells, issues: issues.sort((a, b) => a.row - b.row) }
+}
+
+/** Titles and ids of records that the rows name, one statement for each table that lookups point to. */
+async function namedRecords({ db }: Scope, columns: readonly Column[], rows: readonly Row[]): Promise<Map<number, Named>> {
+  const wanted = new Map<number, { titleField: string; titles: Set<string>; ids: Set<number> }>()
+  for (const [index, { field }] of columns.entries()) {
+    const titleField = field?.lookup?.title_field
+    if (!field || !isLookup(field.type) || !titleField) continue
+    const names = namesIn(
+      field,
+      rows.map(({ cells }) => cells[index] ?? ''),
+    )
+    const tableId = field.lookup_table_id ?? 0
+    const all = wanted.get(tableId) ?? { titleField, titles: new Set(), ids: new Set() }
+    for (const title of names.titles) all.titles.add(title)
+    for (const id of names.ids) all.ids.add(id)
+    wanted.set(tableId, all)
+  }
+  const named = new Map<number, Named>()
+  for (const [tableId, { titleField, titles, ids }] of wanted) {
+    if (!titles.size) continue
+    const title = sql`r.${ident(titleField)}`
+    const found = await db.query<{ id: number; title: string | null }>(sql`
+      select r.id, ${title} as title from ${recordsOf(tableId)} r
+      where ${join([sql`${title} = any(${[...titles]}::text[])`, sql`r.id = any(${[...ids]}::int[])`], ' or ')} order by r.id`)
+    const byTitle = Map.groupBy(found, (record) => record.title ?? '')
+    named.set(tableId, {
+      titles: new Map(found.map((record) => [record.id, record.title])),
+      ids: new Map([...byTitle].map(([text, records]) => [text, records.map(({ id }) => id)])),
+    })
+  }
+  return named
+}
+
+/** A new version of the table matters only if its fields are others: a view may be saved meanwhile. */
+function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
+  return withDefinition(scope, table, async (definition) => {
+    if (!hasSameFields(definition, judgedBy)) throw changed()
+    try {
+      return (await staging.publish(definition, changeBy(scope))) || STALE
+    } catch (error) {
+      if (sqlState(error) === '42703') throw changed()
+      throw error
+    }
+  })
+}
+
+const changed = () => conflict('The fields of the table were changed while the file was read')
+
+const fieldsText = (table: TableDef) =>
+  JSON.stringify(ownFields(table).map((field: FieldDef) => ({ ...field, name: '', always_hidden: false })))
+/** Whether cells that were judged by one definition are as good by the other. */
+export const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

@@ -1,0 +1,8 @@
+import { z } from 'zod'
+import { defineQueue } from '../jobs.ts'
+import { type Work, work } from '../work.ts'
+import { sweepStaging } from './staging.ts'
+
+const sweep = defineQueue({ name: 'csv.sweep', schema: z.object({}) })
+
+export const csvWorks: Work[] = [work(sweep, sweepStaging, { concurrency: 1, cron: '29 * * * *' })]

@@ -1,0 +1,57 @@
+/** The statements that read an export: short ones, each by ids. */
+import { type Database, join, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { type Context, columnOf } from '../records/condition.ts'
+import { printOrder } from '../records/order.ts'
+import type { Row } from '../records/present.ts'
+import { printSelection, type Selection } from '../records/print.ts'
+import { isCurrent } from '../records/rows.ts'
+import type { FieldDef, TableDef } from '../tables/fields.ts'
+import type { Sort } from '../views/sort.ts'
+
+/** The next records by id. None also when the table is no longer of the selection's version. */
+export function rowsAfter(
+  db: Database,
+  selection: Selection,
+  context: Context,
+  fields: readonly FieldDef[],
+  { after, limit }: { after: number; limit: number },
+): Promise<Row[]> {
+  const { table } = selection
+  return db.query<Row>(
+    sql`select ${columns(fields)} from ${recordsOf(table.id)} r
+      where ${printSelection(selection, context)} and r.id > ${after}::int and ${isCurrent(table)} order by r.id limit ${limit}::int`,
+    `export:${table.version}`,
+  )
+}
+
+/** Those of the records that are still there, in the order of the ids. None also when the table is no longer of this version. */
+export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<Row[]> {
+  const rows = await db.query<Row>(
+    sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${isCurrent(table)}`,
+    `export:${table.version}`,
+  )
+  const found = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => found.get(id) ?? [])
+}
+
+/** The ids of all records of a selection in an order, packed: a million take 4 MB. */
+export async function idsInOrder(db: Database, selection: Selection, context: Context, order: readonly Sort[]): Promise<Int32Array> {
+  const [row] = await db.query<{ ids: Buffer | null }>(sql`
+    select string_agg(int4send(o.id), ''::bytea) as ids from (
+      select r.id from ${recordsOf(selection.table.id)} r where ${printSelection(selection, context)} order by ${printOrder(order, context)}
+    ) o`)
+  const packed = row?.ids ?? Buffer.alloc(0)
+  return Int32Array.from({ length: packed.length / 4 }, (_, index) => packed.readInt32BE(4 * index))
+}
+
+/** Numbers as text: a float would round those of more than 15 digits. */
+const columns = (fields: readonly FieldDef[]): Sql =>
+  raw(
+    join([
+      sql`r.id`,
+      ...fields.flatMap((field) => {
+        if (field.key) return []
+        return field.type === 'number' ? sql`${columnOf(field)}::text` : columnOf(field)
+      }),
+    ]).sql,
+  )

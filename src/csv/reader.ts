@@ -1,0 +1,82 @@
+/** A stream of bytes as rows of text, a thousand at a time, in constant memory. */
+import { pipeline, Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import { CsvError, parse } from 'csv-parse'
+import { AppError, badCells } from '../errors.ts'
+
+export interface Row {
+  /** The header is row 1. */
+  number: number
+  cells: string[]
+}
+
+const MB = 1_048_576
+/** As much as a batch of records may have (contract.md §1). */
+const MAX_ROW_BYTES = 10 * MB
+const ROWS_AT_ONCE = 1_000
+const CHARACTERS_AT_ONCE = 4 * MB
+
+/**
+ * The rows; empty lines are none, and a byte order mark is passed over.
+ * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB; 413 above `maxBytes`
+ */
+export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
+  const parser = parse({ bom: true, relax_column_count: true, skip_empty_lines: true, max_record_size: MAX_ROW_BYTES })
+  // Errors of the source come out of the parser, too.
+  pipeline(Readable.from(checked(bytes, maxBytes)), parser, () => {})
+  let number = 0
+  let held: Row[] = []
+  let characters = 0
+  try {
+    for await (const cells of parser as AsyncIterable<string[]>) {
+      held.push({ number: ++number, cells })
+      for (const cell of cells) characters += cell.length
+      if (held.length < ROWS_AT_ONCE && characters < CHARACTERS_AT_ONCE) continue
+      yield held
+      held = []
+      characters = 0
+    }
+  } catch (error) {
+    throw refusal(error)
+  }
+  if (held.length) yield held
+}
+
+/** The bytes as they come, counted, and looked at for what is no UTF-8: read leniently it would be stored as question marks. */
+async function* checked(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  let count = 0
+  for await (const chunk of bytes) {
+    count += chunk.length
+    if (count > maxBytes) throw tooLarge(maxBytes)
+    decode(decoder, chunk)
+    yield chunk
+  }
+  decode(decoder)
+}
+
+function decode(decoder: TextDecoder, chunk?: Uint8Array): void {
+  try {
+    decoder.decode(chunk, { stream: chunk !== undefined })
+  } catch (error) {
+    throw new AppError('BAD_REQUEST', 'The file is not valid UTF-8', { cause: error })
+  }
+}
+
+/** 413. */
+export const tooLarge = (maxBytes: number) => new AppError('PAYLOAD_TOO_LARGE', `The file is larger than ${Math.floor(maxBytes / MB)} MB`)
+
+const QUOTE = 'a quote stands within a cell: write it twice, in a cell in quotes'
+const REASONS: Partial<Record<CsvError['code'], string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',
+  CSV_INVALID_CLOSING_QUOTE: QUOTE,
+  CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE: QUOTE,
+  INVALID_OPENING_QUOTE: QUOTE,
+  CSV_MAX_RECORD_SIZE: 'is larger than 10 MB',
+}
+
+function refusal(error: unknown): unknown {
+  if (!(error instanceof CsvError)) return error
+  const message = REASONS[error.code] ?? 'is no row of CSV'
+  return badCells([{ row: Number(error.records ?? 0) + 1, column: null, message }], error)
+}

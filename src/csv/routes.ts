@@ -1,0 +1,210 @@
+/** CSV in and out, as streams. */
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { type Access, admit, callers } from '../access.ts'
+import { disposition } from '../disposition.ts'
+import { AppError, badInput } from '../errors.ts'
+import type { PlainOperation } from '../openapi.ts'
+import { idsOf } from '../rest.ts'
+import type { Deps, Scope } from '../scope.ts'
+import { type TableRow, tableOf, tableTarget } from '../targets.ts'
+import { askingOf, scopeOf } from '../trpc.ts'
+import { exportRecords } from './export.ts'
+import { importRecords } from './import.ts'
+import { tooLarge } from './reader.ts'
+
+const MB = 1_048_576
+const EXPORT: Access = { callers: callers.any, target: tableTarget, right: 'read' }
+const IMPORT: Access = { callers: callers.any, target: tableTarget, right: 'write' }
+
+export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
+  const maxBytes = settings.importMaxMb * MB
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    // The handler reads the body itself, as it comes.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.get('/api/table/:table_id/export.csv', {
+      onRequest: (request) => admitted(request, EXPORT, false),
+      handler: sendExport,
+    })
+    scope.post('/api/table/:table_id/import', {
+      config: { needsCredentials: true },
+      onRequest: (request) => admitted(request, IMPORT, true),
+      handler: (request) => takeImport(request, maxBytes),
+    })
+  })
+}
+
+/** Before the body is read, like every procedure with its ids in the path. */
+async function admitted(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
+  const ids = idsOf(request.params as Record<string, string>)
+  request.context.admission = await admit(askingOf(request.context), access, isWrite, ids)
+}
+
+function admittedTo({ context }: FastifyRequest) {
+  const { actor, row } = context.admission as { actor: Parameters<typeof tableOf>[1]; row: object }
+  return { scope: scopeOf(context, actor), table: tableOf(row as TableRow, actor) }
+}
+
+const ExportQuery = z.strictObject({
+  view_id: z
+    .string()
+    .regex(/^\d{1,10}$/, 'must be a whole number')
+    .transform(Number)
+    .optional(),
+})
+
+async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const query = ExportQuery.safeParse(request.query)
+  if (!query.success) {
+    const [issue] = query.error.issues
+    const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
+    throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known parameter' : 'must be a whole number')
+  }
+  const { scope, table } = admittedTo(request)
+  const { fileName, text } = await exportRecords(scope, table, query.data.view_id)
+  reply.type('text/csv; charset=utf-8; header=present')
+  reply.headers({
+    'content-disposition': disposition('attachment', fileName),
+    'cache-control': 'private, no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  if (request.method === 'HEAD') return reply.send(Readable.from([]))
+  // An error on the way destroys the connection, so that nobody takes half a file for a whole one.
+  return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
+}
+
+async function takeImport(request: FastifyRequest, maxBytes: number): Promise<object> {
+  const { raw, headers } = request
+  if (!/^text\/csv\s*(;|$)/i.test(headers['content-type'] ?? '') || isEncoded(headers))
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be text/csv in UTF-8, not compressed')
+  const { scope: full, table } = admittedTo(request)
+  const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
+  const scope: Scope = { ...full, ignored: (...names) => full.ignored(...names, ...unused) }
+  try {
+    if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+    // Not destroyed on return: the answer goes over the same connection.
+    return await importRecords(scope, table, raw.iterator({ destroyOnReturn: false }), { maxBytes })
+  } finally {
+    // Many clients read the answer only once all is sent: what is left of a refused file is taken and forgotten.
+    raw.resume()
+  }
+}
+
+function isEncoded(headers: FastifyRequest['headers']): boolean {
+  const charset = /charset="?([\w-]+)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8'
+  return (headers['content-encoding'] ?? 'identity') !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)
+}
+
+const csv = (example: string) => ({ 'text/csv': { schema: { type: 'string' }, example } })
+const tableId = {
+  name: 'table_id',
+  in: 'path',
+  required: true,
+  description: 'The id of the table.',
+  schema: { type: 'integer' },
+}
+const ErrorBody = { $ref: '#/components/schemas/Error' }
+const refusedCells = {
+  message: 'row 17, Amount: must be a number',
+  code: 'BAD_REQUEST',
+  issues: [{ row: 17, column: 'Amount', message: 'must be a number' }],
+  request_id: 'req-7f3a',
+}
+
+export const csvOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/api/table/{table_id}/export.csv',
+    operationId: 'csv.export',
+    tag: 'Records',
+    summary: 'Export records as CSV',
+    description:
+      'All records by id with all fields; through a view, the records that it selects, in its order, and of a grid its columns. ' +
+      'UTF-8, RFC 4180, streamed. Cells that begin with = + - @, a tab or a line end get an apostrophe before it, numbers excepted. ' +
+      'An import takes the file as it is. When the fields of the table are changed meanwhile, the connection is closed before the end.',
+    isPublic: false,
+    parameters: [
+      tableId,
+      {
+        name: 'view_id',
+        in: 'query',
+        required: false,
+        description: 'A view of the table; 0 is none.',
+        schema: { type: 'integer' },
+        example: 3,
+      },
+    ],
+    responses: {
+      200: {
+        description: 'The file, with the names of the fields in its first row.',
+        content: csv('ID,Company,Amount\r\n12,Acme,1250.5\r\n'),
+      },
+    },
+    errors: [400, 401, 403, 404, 429, 500, 503],
+  },
+  {
+    method: 'post',
+    path: '/api/table/{table_id}/import',
+    operationId: 'csv.import',
+    tag: 'Records',
+    summary: 'Import records from CSV',
+    description:
+      'All rows become records, or none. The first row names fields by id or by name; the id and calculated fields of an export are passed ' +
+      'over and named in X-Ignored. Empty cells are no value. Dates and times as in JSON; true, yes, 1, on, x or checked and their ' +
+      'opposites for a checkbox; titles for selects; addresses or ids for users; ids, `title (id)` or titles that one record has for ' +
+      'lookups; lists as `a, b, "c, d"`. In `issues`, the header is row 1. An Idempotency-Key does not count here, and X-Ignored says so.',
+    isPublic: false,
+    parameters: [tableId],
+    requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },
+    responses: {
+      200: {
+        description: 'How many records were made.',
+        content: {
+          'application/json': {
+            schema: { type: 'object', required: ['created'], properties: { created: { type: 'integer' } } },
+            example: { created: 1 },
+          },
+        },
+        headers: { 'X-Ignored': { description: 'Columns that were passed over.', schema: { type: 'string' } } },
+      },
+      400: {
+        description: 'What the file has that is refused, the first hundred cells.',
+        content: { 'application/json': { schema: ErrorBody, example: refusedCells } },
+      },
+      409: {
+        description: 'Another import into the table is running, or its fields were changed meanwhile.',
+        content: {
+          'application/json': {
+            schema: ErrorBody,
+            example: { message: 'Another import into this table is running', code: 'CONFLICT', request_id: 'req-7f3a' },
+          },
+        },
+      },
+      413: {
+        description: 'The file is larger than the setting IMPORT_MAX_MB.',
+        content: {
+          'application/json': {
+            schema: ErrorBody,
+            example: { message: 'The file is larger than 1024 MB', code: 'PAYLOAD_TOO_LARGE', request_id: 'req-7f3a' },
+          },
+        },
+      },
+      415: {
+        description: 'The body must be text/csv in UTF-8, not compressed.',
+        content: {
+          'application/json': {
+            schema: ErrorBody,
+            example: {
+              message: 'The body must be text/csv in UTF-8, not compressed',
+              code: 'UNSUPPORTED_MEDIA_TYPE',
+              request_id: 'req-7f3a',
+            },
+          },
+        },
+      },
+    },
+    errors: [401, 403, 404, 429, 500, 503],
+  },
+]

@@ -1,0 +1,120 @@
+/**
+ * Where the records of an import wait until all of them have been judged (docs/decisions/0012): they are added in short statements,
+ * which touch nothing that others use, and published in one.
+ */
+import type pg from 'pg'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
+import { conflict } from '../errors.ts'
+import type { Cells } from '../records/drafts.ts'
+import { cellOfColumns, columnsOf, fromColumns, isCurrent } from '../records/rows.ts'
+import type { Scope } from '../scope.ts'
+import { holdFiles } from '../stored-files.ts'
+import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { formatInstant } from '../time.ts'
+import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
+
+export interface Staging {
+  /** Records with cells of these fields, in their order. */
+  add(records: readonly Cells[]): Promise<void>
+  /**
+   * Makes records of all that was added, at once for every reader.
+   * @returns how many; none when the table is no longer of this version
+   */
+  publish(table: TableDef, change: { now: Date; userId: number | null }): Promise<number>
+}
+
+/** First half of the advisory lock that says that a table is imported into; the second is the table's id. */
+const IMPORTING = 0x637376
+
+/** A large table with its indexes takes minutes; writers go on meanwhile. */
+const PUBLISH_TIMEOUT = '30min'
+const FILES_AT_ONCE = 5_000
+
+/**
+ * Runs an import with a staging table, which is gone when this returns.
+ * @throws AppError 409 while another import into the table runs
+ */
+export async function withStaging<T>(
+  db: Database,
+  tableId: number,
+  work: (open: (fields: readonly FieldDef[]) => Promise<Staging>) => Promise<T>,
+): Promise<T> {
+  // The lock is the connection's: it goes with a process that dies, and lets the sweep tell what was left behind.
+  const client = await db.connect()
+  // A connection that breaks fails the statement that needs it.
+  client.on('error', () => {})
+  const run = ({ text, values }: Sql) => client.query({ text, values })
+  try {
+    const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
+    if (!rows[0].free) throw conflict('Another import into this table is running')
+    let isOpen = false
+    try {
+      return await work(async (fields) => {
+        isOpen = true
+        for (const statement of createStaging(tableId, fields)) await run(statement)
+        return staging(run, tableId, fields)
+      })
+    } finally {
+      if (isOpen) await run(dropStaging(tableId))
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+type Run = (statement: Sql) => Promise<pg.QueryResult>
+
+function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Staging {
+  const names = fields.map(({ id }) => ident(id))
+  let count = 0
+  return {
+    async add(records) {
+      await run(sql`insert into ${stagingOf(tableId)} ("#", ${join(names)})
+        select ${count} + x."#", ${join(fields.map(cellOfColumns))} from ${fromColumns(fields, columnsOf(fields, records))}`)
+      count += records.length
+    },
+    async publish(table, { now, userId }) {
+      const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
+      await run(sql`begin`)
+      try {
+        await run(sql`select set_config('statement_timeout', ${PUBLISH_TIMEOUT}, true), set_config('work_mem', '64MB', true)`)
+        await holdStaged(run, tableId, fields)
+        const inserted = await run(sql`
+          insert into ${recordsOf(tableId)} (created_at, created_by, updated_at, updated_by, ${join(names)})
+          select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
+          from ${stagingOf(tableId)} s where ${isCurrent(table)} order by s."#"`)
+        await run(sql`commit`)
+        return inserted.rowCount ?? 0
+      } catch (error) {
+        await run(sql`rollback`)
+        throw error
+      }
+    },
+  }
+}
+
+/** In the transaction that makes the records, like every cell that takes up a file. */
+async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]): Promise<void> {
+  const held = { execute: async (statement: Sql) => (await run(statement)).rowCount ?? 0 }
+  for (const { id } of fields.filter(({ type }) => type === 'file')) {
+    for (let last = ''; ; ) {
+      const { rows } = await run(sql`
+        select distinct f->>'path' as path from ${stagingOf(tableId)} s, jsonb_array_elements(s.${ident(id)}) f
+        where f->>'path' > ${last} order by path limit ${FILES_AT_ONCE}`)
+      const paths = rows.map(({ path }) => path as string)
+      await holdFiles(held, paths)
+      if (paths.length < FILES_AT_ONCE) break
+      last = paths.at(-1) ?? ''
+    }
+  }
+}
+
+/** Removes what imports left behind that died with their process. */
+export async function sweepStaging({ db, transaction }: Scope): Promise<void> {
+  for (const tableId of await tablesWithStaging(db)) {
+    await transaction(async () => {
+      const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${IMPORTING}::int, ${tableId}::int) as free`)
+      if (lock?.free) await db.execute(dropStaging(tableId))
+    })
+  }
+}

@@ -1,0 +1,415 @@
+import { request } from 'node:http'
+import { setTimeout as turn } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { sweepStaging } from '../src/csv/staging.ts'
+import { recordsOf, sql } from '../src/db.ts'
+import { systemScope } from '../src/scope.ts'
+import type { NewTable } from '../src/tables/schema.ts'
+import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { everyType } from './support/tables.ts'
+
+const app = await testApp({ IMPORT_MAX_MB: '12' })
+
+const TEXT = { name: 'Name', type: 'text' } as const
+const makeTable = async (account: TestAccount, fields: NewTable['fields'] = [TEXT], name = 'Deals') =>
+  (await app.as(account.keys.account).rpc.tables.create.mutate({ space_id: account.space, name, fields })).id
+
+const importCsv = (caller: Caller, table: number, body: string | Buffer, headers: Record<string, string> = {}) =>
+  app
+    .as(caller)
+    .send(`/api/table/${table}/import`, { method: 'POST', body: body as string, headers: { 'content-type': 'text/csv', ...headers } })
+const exportCsv = (caller: Caller, table: number, query = '') => app.as(caller).get(`/api/table/${table}/export.csv${query}`)
+const rowsOf = async (account: TestAccount, table: number, fields?: string[]) =>
+  (await app.as(account.keys.account).post(`/api/table/${table}/records/query`, { limit: 1_000, ...(fields && { fields }) })).body
+const countOf = async (table: number) => {
+  const [row] = await app.db.query<{ count: number }>(sql`select count(*) from ${recordsOf(table)}`)
+  return row?.count
+}
+const stagingOf = async (table: number) =>
+  (await app.db.query<{ name: string | null }>(sql`select to_regclass(${`t${table}.import`})::text as name`))[0]
+
+describe('an export', () => {
+  it('has every type of cell in a form that an import takes: the same cells come back', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const as = app.as(account.keys.account)
+    const [file] = (
+      await as.post(`${table.path}/record/${(await as.post(`${table.path}/records/create`, { data: {} })).body.id}/files/create`, {
+        field_id: 'file',
+        name: 'a, "b".txt',
+        data: 'aGk=',
+      })
+    ).body
+    const twin = await as.rpc.records.create.mutate({ table_id: table.other, data: { name: 'Target' } })
+    const odd = await as.rpc.records.create.mutate({ table_id: table.other, data: { name: ' a, "b" (7)' } })
+    const untitled = await as.rpc.records.create.mutate({ table_id: table.other, data: {} })
+    const full = {
+      text: '=1+1',
+      long_text: ' two\r\nlines, "quoted"\n',
+      email: '@x',
+      url: "'=x",
+      phone: '+49 30 1',
+      number: '-1234567890.12',
+      checkbox: true,
+      date: '2024-02-29',
+      datetime: '2026-03-31 07:30:00',
+      time: '09:30:00',
+      select: 'Done',
+      multi_select: ['Done', 'Open'],
+      user: account.member.id,
+      multi_user: [account.viewer.id, account.owner.id],
+      lookup: twin.id,
+      multi_lookup: [odd.id, untitled.id, table.target],
+      file: [file],
+    }
+    await as.post(`${table.path}/records/create_batch`, { records: [{ data: full }, { data: { text: "'", number: 0 } }, { data: {} }] })
+    const before = await rowsOf(account, table.id)
+
+    const file_ = await exportCsv(account.viewer, table.id)
+    expect(file_.status).toBe(200)
+    expect(file_.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
+    expect(file_.headers.get('content-disposition')).toBe(`attachment; filename="Everything.csv"; filename*=UTF-8''Everything.csv`)
+    const text = file_.body as unknown as string
+    expect(text).toContain(`'=1+1," two\r\nlines, ""quoted""\n",'@x,''=x,'+49 30 1,-1234567890.12,true,2024-02-29`)
+    const imported = await importCsv(account.member, table.id, text)
+    expect(imported.body).toEqual({ created: before.length })
+    expect(imported.headers.get('x-ignored')).toBe('ID, Created at, Created by, Updated at, Updated by')
+    const after = (await rowsOf(account, table.id)).slice(before.length)
+    const cells = ({ id: _, created_by: _by, updated_by: _who, created_at: _at, updated_at: _when, ...own }: Record<string, unknown>) => own
+    expect(after.map(cells)).toEqual(before.map(cells))
+    expect(after.map(({ created_by }: { created_by: { id: number } }) => created_by.id)).toEqual(before.map(() => account.member.id))
+    expect(await stagingOf(table.id)).toEqual({ name: null })
+  })
+
+  it('goes through a view: its filters, its order, and of a grid its columns in their order', async () => {
+    const account = await app.account()
+    const as = app.as(account.owner)
+    const table = await makeTable(account, [
+      TEXT,
+      { name: 'Amount', type: 'number' },
+      { name: 'Secret', type: 'text', always_hidden: true },
+    ])
+    const records = Array.from({ length: 1_500 }, (_, index) => ({ data: { name: `N${index}`, amount: index } }))
+    for (const part of [records.slice(0, 1_000), records.slice(1_000)])
+      await as.post(`/api/table/${table}/records/create_batch`, { records: part })
+    const view = async (config: object, more: object = {}) =>
+      (await as.post(`/api/table/${table}/views/create`, { name: `V${JSON.stringify(config)}`, type: 'grid', config, ...more })).body.id
+    const sorted = await view(
+      { columns: ['amount', 'name'] },
+      { filters: [{ column: 'amount', compare: '>=', value: 100 }], order_by: 'amount', order_dir: 'D' },
+    )
+    const lines = ((await exportCsv(account.viewer, table, `?view_id=${sorted}`)).body as unknown as string).trimEnd().split('\r\n')
+    expect(lines).toEqual(['Amount,Name', ...Array.from({ length: 1_400 }, (_, index) => `${1_499 - index},N${1_499 - index}`)])
+    const plain = ((await exportCsv(account.viewer, table, `?view_id=${await view({})}`)).body as unknown as string).split('\r\n')
+    expect(plain[0]).toBe('ID,Name,Amount,Created at,Created by,Updated at,Updated by')
+    expect(plain.slice(1, -1).map((line) => line.split(',')[1])).toEqual(records.map(({ data }) => data.name))
+    const all = ((await exportCsv(account.viewer, table, '?view_id=0')).body as unknown as string).split('\r\n')
+    expect(all[0]).toBe('ID,Name,Amount,Secret,Created at,Created by,Updated at,Updated by')
+  })
+
+  it('is for who may read, and names what is wrong', async () => {
+    const account = await app.account()
+    const table = await makeTable(account)
+    for (const caller of [account.keys.accountReadOnly, account.keys.personalViewer, account.viewer]) {
+      expect((await exportCsv(caller, table)).status).toBe(200)
+    }
+    expect((await exportCsv(null, table)).status).toBe(401)
+    expect((await exportCsv(account.keys.accountOtherSpace, table)).status).toBe(403)
+    expect((await exportCsv(account.keys.accountOutsider, table)).status).toBe(404)
+    expect((await exportCsv(account.viewer, 2_000_000_000)).body.message).toBe('Table not found')
+    expect((await exportCsv(account.viewer, table, '?view_id=999999')).body.message).toBe('View not found')
+    for (const query of ['?view_id=x', '?view_id=-1', '?view_id=1&view_id=2', '?limit=5']) {
+      expect((await exportCsv(account.viewer, table, query)).status, query).toBe(400)
+    }
+    expect((await app.as(account.viewer).get('/api/table/x/export.csv')).status).toBe(400)
+  })
+
+  it('calls columns by their ids where names would lead elsewhere, and itself by a safe name', async () => {
+    const account = await app.account()
+    const fields = [
+      { id: 'a', name: 'Created At', type: 'text' },
+      { id: 'c', name: 'd', type: 'text' },
+      { id: 'd', name: '=SUM(A1)', type: 'text' },
+    ] as const
+    const table = await makeTable(account, [...fields], 'a/b "c"\\é')
+    const file = await exportCsv(account.viewer, table)
+    expect((file.body as unknown as string).split('\r\n')[0]).toBe("ID,a,c,'=SUM(A1),created_at,Created by,Updated at,Updated by")
+    expect(file.headers.get('content-disposition')).toBe(
+      `attachment; filename="a/b _c___.csv"; filename*=UTF-8''a%2Fb%20%22c%22%5C%C3%A9.csv`,
+    )
+    expect((await importCsv(account.member, table, "a,c,'=SUM(A1)\n1,2,3\n")).body).toEqual({ created: 1 })
+    expect((await rowsOf(account, table, ['a', 'c', 'd']))[0]).toMatchObject({ a: '1', c: '2', d: '3' })
+    expect((await importCsv(account.member, table, 'created at\nx\n')).body.issues).toEqual([
+      { row: 1, column: 'created at', message: 'is the name of several fields: use the id of one' },
+    ])
+  })
+
+  it('ends with a broken connection when its fields are changed, and goes on when only a view is', async () => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Notes', type: 'long_text' }])
+    // More than the buffers of both ends hold.
+    await app.db.execute(sql`
+      insert into ${recordsOf(table)} (name, notes, created_at, updated_at)
+      select 'N' || i, repeat('x', 5000), now(), now() from generate_series(1, 8000) i`)
+    const as = app.as(account.owner)
+    const open = async () => {
+      const answer = await fetch(`${app.url}/api/table/${table}/export.csv`, {
+        headers: { authorization: `Bearer ${account.keys.account}` },
+      })
+      return (answer.body as ReadableStream<Uint8Array>).getReader()
+    }
+    const rest = async (reader: ReadableStreamDefaultReader<Uint8Array>) => {
+      let bytes = 0
+      for (let part = await reader.read(); !part.done; part = await reader.read()) bytes += part.value.length
+      return bytes
+    }
+    const first = await open()
+    await first.read()
+    expect((await as.post(`/api/table/${table}/views/create`, { name: 'New', type: 'grid', config: {} })).status).toBe(200)
+    expect(await rest(first)).toBeGreaterThan(30_000_000)
+    const second = await open()
+    await second.read()
+    expect((await as.post(`/api/table/${table}/fields/create`, { name: 'Late', type: 'text' })).status).toBe(200)
+    await expect(rest(second)).rejects.toThrow()
+    // Whoever hangs up leaves nothing running behind.
+    const third = await open()
+    await third.read()
+    await third.cancel()
+    expect((await exportCsv(account.viewer, table)).status).toBe(200)
+  })
+})
+
+describe('an import', () => {
+  it('takes columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
+    const file = '\uFEFFDONE,"name",amount\r\nyes,"a ""b"",\nc",-1.005\r\n\r\nno,,\r\n,é,1e3'
+    expect((await importCsv(account.keys.personal, table, file)).body).toEqual({ created: 3 })
+    expect(await rowsOf(account, table, ['name', 'amount', 'done'])).toEqual([
+      { id: 1, name: 'a "b",\nc', amount: -1.01, done: true },
+      { id: 2, name: null, amount: null, done: false },
+      { id: 3, name: 'é', amount: 1000, done: false },
+    ])
+    expect((await importCsv(account.member, table, 'name\n')).body).toEqual({ created: 0 })
+    expect((await importCsv(account.member, table, 'name\rx\r')).body).toEqual({ created: 1 })
+  })
+
+  it('finds people by address or id, and records by id, by title and id, or by a title that only one has', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const as = app.as(account.keys.account)
+    const twins = [1, 2].map(() => as.rpc.records.create.mutate({ table_id: table.other, data: { name: 'Twin, "T"' } }))
+    const [, second] = await Promise.all(twins)
+    const file = [
+      'user,multi_user,lookup,multi_lookup',
+      `${account.member.email.toUpperCase()},"${account.viewer.id}, ${account.owner.email}",Target,"Target (${table.target}), ""Twin, """"T"""" (${second?.id})"""`,
+    ]
+    expect((await importCsv(account.member, table.id, file.join('\n'))).body).toEqual({ created: 1 })
+    expect((await rowsOf(account, table.id))[0]).toMatchObject({
+      user: { id: account.member.id },
+      multi_user: [{ id: account.viewer.id }, { id: account.owner.id }],
+      lookup: { id: table.target },
+      multi_lookup: [{ id: table.target }, { id: second?.id }],
+    })
+    const wrong = `lookup,user\n"Twin, ""T""",\nTarget (999),\n999999,\nNo one,nobody@example.com\n`
+    expect((await importCsv(account.member, table.id, wrong)).body.issues).toEqual([
+      { row: 2, column: 'lookup', message: `several records of table ${table.other} have this title: name one by its id` },
+      { row: 3, column: 'lookup', message: `there is no such record in table ${table.other}` },
+      { row: 4, column: 'lookup', message: `there is no record 999999 in table ${table.other}` },
+      { row: 5, column: 'lookup', message: `there is no such record in table ${table.other}` },
+      { row: 5, column: 'user', message: 'nobody@example.com is no member of this space' },
+    ])
+    expect(await countOf(table.id)).toBe(1)
+  })
+
+  it('makes nothing when a cell is wrong, in the last row of thousands or in the first, and tells of a hundred', async () => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    const good = Array.from({ length: 2_500 }, (_, index) => `N${index},${index}`)
+    const late = await importCsv(account.member, table, ['Name,Amount', ...good, 'x,ten'].join('\n'))
+    expect(late.status).toBe(400)
+    expect(late.body).toMatchObject({
+      message: 'row 2502, Amount: must be a number',
+      code: 'BAD_REQUEST',
+      issues: [{ row: 2_502, column: 'Amount', message: 'must be a number' }],
+    })
+    const many = await importCsv(account.member, table, ['Name,Amount', ...good.map(() => 'x,ten'), 'a,b,c'].join('\n'))
+    expect(many.body.issues.map(({ row }: { row: number }) => row)).toEqual(Array.from({ length: 100 }, (_, index) => index + 2))
+    expect(await countOf(table)).toBe(0)
+    expect(await stagingOf(table)).toEqual({ name: null })
+    const refused = await importCsv(account.member, table, 'Name,Amount\na\nb,1,2\n\u0000,1\n')
+    expect(refused.body.issues).toEqual([
+      { row: 2, column: null, message: 'has 1 cells, the header has 2' },
+      { row: 3, column: null, message: 'has 3 cells, the header has 2' },
+      { row: 4, column: 'Name', message: 'must not contain NUL' },
+    ])
+  })
+
+  it.each<[string, string, object[]]>([
+    [
+      'unknown columns',
+      'Name,Nope,\nx,y,z',
+      [
+        { row: 1, column: 'Nope', message: 'is no field of this table' },
+        { row: 1, column: '', message: 'column 3 has no name' },
+      ],
+    ],
+    [
+      'a column twice',
+      'Name,name\nx,y',
+      [
+        { row: 1, column: 'name', message: 'stands in the header twice' },
+        { row: 1, column: 'stage', message: 'is required' },
+      ],
+    ],
+    ['nothing that can be written', 'ID,Created at\n1,2', [{ row: 1, column: 'stage', message: 'is required' }]],
+    ['a quote that is never closed', 'Name,Stage\n"x,Lead\n', [{ row: 2, column: null, message: 'a quote is opened and never closed' }]],
+    [
+      'a quote within a cell',
+      'Name,Stage\nx,Lead\na"b,Lead\n',
+      [{ row: 3, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' }],
+    ],
+    ['a required cell that is empty', 'Name,Stage\nx,\n', [{ row: 2, column: 'Stage', message: 'is required' }]],
+    ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'there is no option "lead"' }]],
+  ])('is refused with %s', async (_, file, issues) => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Stage', type: 'select', options: ['Lead', 'Won'], required: true }])
+    const answer = await importCsv(account.member, table, file)
+    expect(answer.status).toBe(400)
+    expect(answer.body.issues.slice(0, 2)).toEqual(issues)
+    expect(await countOf(table)).toBe(0)
+  })
+
+  it('is refused when it is empty, no UTF-8, no CSV by its type, compressed, too large, or has too large a row', async () => {
+    const account = await app.account()
+    const table = await makeTable(account)
+    const refused = async (body: string | Buffer, headers: Record<string, string> = {}) => {
+      const { status, body: told } = await importCsv(account.member, table, body, headers)
+      return `${status} ${told.message}`
+    }
+    expect(await refused('')).toBe('400 The file is empty: its first row must name the fields')
+    expect(await refused(Buffer.from([0x4e, 0x61, 0x6d, 0x65, 0x0a, 0xe9]))).toBe('400 The file is not valid UTF-8')
+    expect(await refused(Buffer.from('\uFEFFName\nx', 'utf16le'))).toBe('400 The file is not valid UTF-8')
+    for (const headers of [
+      { 'content-type': 'application/json' },
+      { 'content-type': 'text/csv; charset=iso-8859-1' },
+      { 'content-encoding': 'gzip' },
+    ])
+      expect(await refused('Name\nx', headers)).toBe('415 The body must be text/csv in UTF-8, not compressed')
+    expect(await refused(`Name\n${'x'.repeat(11 * 1_048_576)}`)).toBe('400 row 2: is larger than 10 MB')
+    expect(await refused(`Name\n${'x\n'.repeat(7 * 1_048_576)}`)).toBe('413 The file is larger than 12 MB')
+    const long = `Name\n${'x'.repeat(501)}`
+    expect(await refused(long)).toBe('400 row 2, Name: must have at most 500 characters')
+    const wide = Array.from({ length: 301 }, (_, index) => `c${index}`).join(',')
+    expect(await refused(`${wide}\n`)).toBe('400 row 1, c0: is no field of this table')
+    expect(await countOf(table)).toBe(0)
+  })
+
+  it('is for who may write, and a column that only admins write is for admins', async () => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Score', type: 'number', admin_only: true, required: true }])
+    const file = 'Name,Score\nx,1\n'
+    const statusOf = async (caller: Caller, body = file) => (await importCsv(caller, table, body)).status
+    expect(await statusOf(null)).toBe(401)
+    expect(await statusOf(account.viewer)).toBe(403)
+    expect(await statusOf(account.keys.personalViewer)).toBe(403)
+    expect((await importCsv(account.keys.accountReadOnly, table, file)).body.message).toBe('API key is read-only')
+    expect(await statusOf(account.keys.accountOtherSpace)).toBe(403)
+    expect(await statusOf(account.keys.accountOutsider)).toBe(404)
+    expect(await statusOf(account.member)).toBe(403)
+    expect(await statusOf(account.member, 'Name\nx\n')).toBe(200)
+    expect(await statusOf(account.admin, 'Name\nx\n')).toBe(400)
+    expect(await statusOf(account.admin)).toBe(200)
+    const keyed = await importCsv(account.admin, table, file, { 'idempotency-key': 'once' })
+    expect(keyed.headers.get('x-ignored')).toBe('Idempotency-Key')
+    const crossSite = await importCsv(account.admin, table, file, { 'sec-fetch-site': 'cross-site' })
+    expect(crossSite.status).toBe(403)
+  })
+})
+
+describe('while a file is sent', () => {
+  /** An import whose file is sent in parts; `answer` comes once it is ended, or fails when it is broken off. */
+  function sending(account: TestAccount, table: number) {
+    const { promise: answer, resolve, reject } = Promise.withResolvers<{ status: number | undefined; text: string }>()
+    const outgoing = request(`${app.url}/api/table/${table}/import`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.keys.account}`, 'content-type': 'text/csv' },
+    })
+    outgoing.on('error', reject)
+    outgoing.on('response', (response) => {
+      let text = ''
+      response.on('data', (part) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode, text }))
+    })
+    return { outgoing, answer }
+  }
+  /** A thousand rows and more: the first of them are staged. */
+  const START = `Name\n${'x\n'.repeat(1_200)}`
+  const until = async (condition: () => Promise<boolean>) => {
+    while (!(await condition())) await turn(10)
+  }
+  const isStaged = (table: number) => async () => (await stagingOf(table))?.name !== null
+
+  it('nobody sees a record of it, others can be made, and no second file is taken', async () => {
+    const account = await app.account()
+    const table = await makeTable(account)
+    const { outgoing, answer } = sending(account, table)
+    outgoing.write(START)
+    await until(isStaged(table))
+    expect(await countOf(table)).toBe(0)
+    const second = await importCsv(account.member, table, 'Name\ny\n')
+    expect([second.status, second.body.message]).toEqual([409, 'Another import into this table is running'])
+    expect((await app.as(account.member).post(`/api/table/${table}/records/create`, { data: { name: 'y' } })).status).toBe(200)
+    await sweepStaging(systemScope(app.deps))
+    expect(await isStaged(table)()).toBe(true)
+    // A view is no field: the import goes on.
+    await app.as(account.owner).post(`/api/table/${table}/views/create`, { name: 'New', type: 'grid', config: {} })
+    outgoing.end('z\n')
+    expect(await answer).toEqual({ status: 200, text: '{"created":1201}' })
+    expect(await countOf(table)).toBe(1_202)
+  })
+
+  it('a change of the fields, or a deletion of the table, is answered, and leaves nothing behind', async () => {
+    const account = await app.account()
+    const as = app.as(account.owner)
+    const changes: [(table: number) => Promise<unknown>, number][] = [
+      [(table) => as.post(`/api/table/${table}/fields/create`, { name: 'Late', type: 'text', required: true }), 409],
+      [(table) => as.post(`/api/table/${table}/field/other/delete`), 409],
+      [(table) => as.post(`/api/table/${table}/delete`), 404],
+    ]
+    for (const [change, status] of changes) {
+      const table = await makeTable(account, [TEXT, { name: 'Other', type: 'text' }], `Changed ${status} ${Math.random()}`)
+      const { outgoing, answer } = sending(account, table)
+      outgoing.write(START)
+      await until(isStaged(table))
+      await change(table)
+      outgoing.end()
+      expect((await answer).status).toBe(status)
+      expect(await countOf(table)).toBe(0)
+      expect(await stagingOf(table)).toEqual({ name: null })
+    }
+  })
+
+  it('who hangs up has imported nothing, and the next may begin at once', async () => {
+    const account = await app.account()
+    const table = await makeTable(account)
+    const { outgoing, answer } = sending(account, table)
+    outgoing.write(START)
+    await until(isStaged(table))
+    outgoing.destroy()
+    await expect(answer).rejects.toThrow()
+    await until(async () => !(await isStaged(table)()))
+    await until(async () => (await importCsv(account.member, table, 'Name\ny\n')).status === 200)
+    expect(await countOf(table)).toBe(1)
+  })
+
+  it('what a process left behind that died is swept', async () => {
+    const account = await app.account()
+    const table = await makeTable(account)
+    await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)
+    await sweepStaging(systemScope(app.deps))
+    expect(await stagingOf(table)).toEqual({ name: null })
+  })
+})
