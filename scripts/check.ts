@@ -11,6 +11,7 @@ const steps: [title: string, command: string[]][] = [
   ['Types', tool('tsc', '-p', '.')],
   ['House rules', node('scripts/house.ts')],
   ['OpenAPI document', node('scripts/openapi.ts', '--check')],
+  ['Table of compares', node('scripts/docs.ts', '--check')],
   ['Migrations', node('scripts/migrate.ts', 'check')],
 ]
 

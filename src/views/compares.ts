@@ -1,6 +1,6 @@
 /**
  * Which compare each type of field has, what its value is read as, and how the type sorts (contract.md §5). This table is the
- * validation, and what the documentation is printed from; `records/print.ts` has the SQL of every entry.
+ * validation, and what docs/queries.md is printed from (`npm run docs`); `records/condition.ts` has the SQL of every entry.
  */
 import type { FieldType } from '../tables/fields.ts'
 
