@@ -86,7 +86,17 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
 
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function run({ text, values }: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
+  async function run(statement: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
+    const result = await ask(statement, label, isShortRead)
+    if (watched && statement.text.includes(watched.marker)) {
+      const transaction = underway.getStore()
+      if (transaction?.tx) transaction.hasWatched = true
+      else watched.committed()
+    }
+    return result
+  }
+
+  async function ask({ text, values }: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     if (!name) return (client ?? pool).query({ text, values })
