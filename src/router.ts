@@ -23,7 +23,7 @@ import { spacesRouter } from './spaces/router.ts'
 import { eventsProcedure } from './streams/router.ts'
 import { mountStreams, streamOperations } from './streams/routes.ts'
 import { dependents } from './tables/dependents.ts'
-import { fieldsRouter, tablesRouter } from './tables/router.ts'
+import { fieldsRouter, jobsRouter, tablesRouter } from './tables/router.ts'
 import { taskDependent } from './tasks/deletion.ts'
 import { tasksRouter } from './tasks/router.ts'
 import { router } from './trpc.ts'
@@ -38,6 +38,7 @@ export const appRouter = router({
   spaces: spacesRouter,
   tables: tablesRouter,
   fields: fieldsRouter,
+  jobs: jobsRouter,
   views: viewsRouter,
   indexes: indexesRouter,
   records: recordsRouter,

@@ -6,8 +6,8 @@ import type { TableDef } from '../tables/fields.ts'
 /** Answered by work that found the table changed since its definition was read. */
 export const STALE = Symbol('the definition is stale')
 
-/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table. */
-const CHANGED = new Set(['0A000', '42703', '42P01'])
+/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table; 42804, 42846, 42883 a column of another type. */
+const CHANGED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
 /** A new field every few milliseconds, as a script makes them, must not starve who writes records meanwhile. */
 const ATTEMPTS = 10
 

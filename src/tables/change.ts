@@ -13,7 +13,8 @@ import { indexesFollow } from './indexing.ts'
  * the first attempts are short: most find the table free, or free a moment later.
  */
 const WAITS_MS = [30, 30, 60, 60, 120, 200, 200, 200, 200, 200]
-const LOCK_TIMEOUT = '55P03'
+/** Waited in vain, or chosen to give way where two waited for each other. */
+const IN_THE_WAY = new Set(['55P03', '40P01'])
 
 /**
  * Runs a change of a table's name, fields, options or views. The version goes up first: its row lock lets one change in at a
@@ -55,7 +56,7 @@ export async function withShortLocks<T>({ db, transaction }: Scope, fn: () => Pr
         return fn()
       })
     } catch (error) {
-      if (sqlState(error) !== LOCK_TIMEOUT || attempt + 1 >= waits.length) throw error
+      if (!IN_THE_WAY.has(sqlState(error) ?? '') || attempt + 1 >= waits.length) throw error
       await sleep(Math.random() * 100)
     }
   }

@@ -1,6 +1,6 @@
 /** Changes to the schemas that hold records. Every function runs in the transaction of the metadata row it belongs to. */
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { COLUMN_TYPES, type FieldDef } from './fields.ts'
+import { COLUMN_TYPES, type FieldDef, type FieldType } from './fields.ts'
 
 /** Makes `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
@@ -34,6 +34,32 @@ export async function dropRecords(db: Database, tableId: number): Promise<void> 
   await db.execute(sql`drop schema if exists ${schemaOf(tableId)} cascade`)
 }
 
+// ── a field of another type: its cells are made in a column beside it ───────
+
+/** No field can have such a name. The second holds the version of the record whose cell the first was made of. */
+export const columnBeside = (conversionId: number): Sql => ident(`~${conversionId}`)
+export const versionBeside = (conversionId: number): Sql => ident(`~${conversionId} version`)
+
+export async function addColumnsBeside(db: Database, tableId: number, conversionId: number, type: FieldType): Promise<void> {
+  await settle(db, tableId)
+  await db.execute(sql`
+    alter table ${recordsOf(tableId)} add column if not exists ${columnBeside(conversionId)} ${raw(COLUMN_TYPES[type])},
+      add column if not exists ${versionBeside(conversionId)} int`)
+}
+
+export async function dropColumnsBeside(db: Database, tableId: number, conversionId: number): Promise<void> {
+  await settle(db, tableId)
+  await db.execute(sql`
+    alter table ${recordsOf(tableId)} drop column if exists ${columnBeside(conversionId)}, drop column if exists ${versionBeside(conversionId)}`)
+}
+
+/** The column beside takes the place of the field's, whose indexes go with it. */
+export async function swapColumns(db: Database, tableId: number, conversionId: number, fieldId: string): Promise<void> {
+  await db.execute(sql`
+    alter table ${recordsOf(tableId)} drop column ${ident(fieldId)}, drop column ${versionBeside(conversionId)}`)
+  await db.execute(sql`alter table ${recordsOf(tableId)} rename column ${columnBeside(conversionId)} to ${ident(fieldId)}`)
+}
+
 /** What a connection that builds indexes of the table calls itself. */
 export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${tableId}`
 
@@ -41,7 +67,7 @@ export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${ta
  * Before an ALTER TABLE: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
  * A build of an index gives way, and begins again later. A VACUUM by the clock gives way after a second, as Postgres has it.
  */
-async function settle(db: Database, tableId: number): Promise<void> {
+export async function settle(db: Database, tableId: number): Promise<void> {
   await db.query(sql`
     select pg_cancel_backend(pid) from pg_stat_activity
     where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)
@@ -56,7 +82,8 @@ async function settle(db: Database, tableId: number): Promise<void> {
  * For changes that no ALTER TABLE goes with, but that decide what a cell may hold.
  */
 export async function holdWriters(db: Database, tableId: number): Promise<void> {
-  await db.execute(sql`lock table ${recordsOf(tableId)} in share row exclusive mode`)
+  // A writer that has locked a record, and goes on to write it, would block one that holds a weaker lock and wants that record.
+  await db.execute(sql`lock table ${recordsOf(tableId)} in exclusive mode`)
 }
 
 const schemaOf = (tableId: number): Sql => ident(`t${tableId}`)

@@ -5,9 +5,10 @@ import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { changeAhead, changeCells, rounded, withoutOptions } from './cell-changes.ts'
 import { changeTable } from './change.ts'
+import { requireNotConverting } from './conversions.ts'
 import { addColumn, dropColumn } from './ddl.ts'
 import { tableDefinition } from './definitions.ts'
-import { dependents, type FieldNeeds, type NamedView } from './dependents.ts'
+import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import { type FieldDef, isSelect, ownFields, type TableDef } from './fields.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions, type OptionChange } from './options.ts'
@@ -46,7 +47,8 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
   return naming(() =>
     changeTable(scope, table, async (definition) => {
       const field = ownField(definition, fieldId)
-      const { name, required, always_hidden, admin_only } = changes
+      const { name, required, always_hidden, admin_only, options, decimals } = changes
+      if (options !== undefined || decimals !== undefined) await requireNotConverting(scope.db, table.id, fieldId)
       const next: FieldDef = {
         ...field,
         ...(name !== undefined && { name }),
@@ -74,7 +76,8 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
   )
 }
 
-function ownField(table: TableDef, fieldId: string): FieldDef {
+/** @throws AppError 404; 400 for a key or calc field */
+export function ownField(table: TableDef, fieldId: string): FieldDef {
   const field = table.fields.find(({ id }) => id === fieldId)
   if (!field) throw notFound('Field')
   if (field.key || field.calc)
@@ -123,6 +126,7 @@ async function prepareCells(scope: Scope, table: TableRef, fieldId: string, chan
   if (!force || (options === undefined && decimals == null)) return
   const definition = await tableDefinition(scope.db, table)
   const field = ownField(definition, fieldId)
+  await requireNotConverting(scope.db, table.id, fieldId)
   const isTaken = definition.fields.some((other) => other.id !== fieldId && other.name.toLowerCase() === name?.toLowerCase())
   if (isTaken) throw conflict('This name is taken')
   const removed = options === undefined ? [] : wantedOptions(field, changes).removed
@@ -137,26 +141,13 @@ async function prepareCells(scope: Scope, table: TableRef, fieldId: string, chan
 export async function remove(scope: Scope, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
   return changeTable(scope, table, async (definition) => {
     const field = ownField(definition, fieldId)
-    const needs = await needsOf(scope, definition, field)
+    await requireNotConverting(scope.db, table.id, fieldId)
+    const needs = await viewsThat('needsOf', scope, definition, field)
     const views = [...needs.needing, ...needs.sorting]
-    if (views.length && !force) {
-      throw conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}`, {
-        issues: views.map(({ id, name }) => ({ path: ['views', id], message: name })),
-      })
-    }
+    if (views.length && !force) throw neededByViews(views)
     for (const { dropField } of dependents) await dropField?.(scope, definition, field, needs)
     await scope.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
     await dropColumn(scope.db, table.id, field)
     return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
   })
-}
-
-async function needsOf(scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
-  const needs: { needing: NamedView[]; sorting: NamedView[] } = { needing: [], sorting: [] }
-  for (const dependent of dependents) {
-    const found = await dependent.needsOf?.(scope, table, field)
-    needs.needing.push(...(found?.needing ?? []))
-    needs.sorting.push(...(found?.sorting ?? []))
-  }
-  return needs
 }

@@ -1,7 +1,10 @@
 import { type Work, work } from '../work.ts'
+import { convert, convertField, resumeAll, resumeConversions } from './conversions.ts'
 import { purge, purgeAll, purgeDeleted, purgeTable } from './purge.ts'
 
 export const tableWorks: Work[] = [
   work(purgeDeleted, purgeAll, { concurrency: 1, cron: '17 3 * * *' }),
   work(purgeTable, purge, { concurrency: 1 }),
+  work(convertField, convert, { concurrency: 1 }),
+  work(resumeConversions, resumeAll, { concurrency: 1, cron: '*/10 * * * *' }),
 ]

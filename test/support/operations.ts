@@ -114,11 +114,14 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     fromIdentity: { email: 'desk@example.com' },
     to: ['ann@customer.example'],
   })
+  const other = await made(`/api/space/${account.space}/tables/create`, { name: 'Notes', fields: [{ name: 'Note', type: 'text' }] })
+  const conversion = await app.as(account.owner).post(`/api/table/${other.id}/field/note/changeType`, { type: 'long_text' })
   return {
     shared: { ...shared, tableId: table.id, recordId: record.id },
     email: { comment_id: mail.body.id },
     comments: { comment_id: onRecord.id },
     views: { view_id: view.id },
+    jobs: { job_id: conversion.body.job_id },
     signatures: { id: signature.id },
     smtp: { id: smtp.id },
     tasks: { task_id: task.id, comment_id: comment.id },

@@ -1,0 +1,223 @@
+/**
+ * Which type of field becomes which, and how a cell does, as SQL: docs/field-types.md is the same in words. A text converts when it
+ * could be written to a field of the new type as it stands; what has no value converts to no value.
+ */
+import { ident, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { isMember } from '../spaces/membership.ts'
+import { COLUMN_TYPES, type FieldDef, type FieldType, isMultiple, isSelect, isText, type Option } from './fields.ts'
+
+/** Where the cells are, and in whose zone a date and an instant become each other. */
+export interface Place {
+  account_id: number
+  space_id: number
+  timeZone: string
+}
+
+/** What to select of a record: its `id` and `version`, the cell in `words`, and as the new type has it, `converted`. */
+export interface Conversion {
+  /** A cell with words that is not `converted` cannot be a value of the new type. */
+  select(where: Sql): Sql
+}
+
+/** Types that each type becomes beside text, email, url, phone and long_text, which all but files do; text becomes all but files. */
+const BECOMES: Readonly<Partial<Record<FieldType, readonly FieldType[]>>> = {
+  number: ['checkbox', 'select', 'multi_select', 'lookup', 'multi_lookup'],
+  checkbox: ['number', 'select', 'multi_select'],
+  date: ['datetime', 'select', 'multi_select'],
+  datetime: ['date', 'select', 'multi_select'],
+  time: ['select', 'multi_select'],
+  select: ['multi_select'],
+  multi_select: ['select'],
+  user: ['multi_user', 'select', 'multi_select'],
+  multi_user: ['user'],
+  lookup: ['multi_lookup', 'number', 'select', 'multi_select'],
+  multi_lookup: ['lookup'],
+}
+
+export function isConvertible(from: FieldType, to: FieldType): boolean {
+  if (from === to || from === 'file' || to === 'file') return false
+  return isText(from) || isText(to) || (BECOMES[from]?.includes(to) ?? false)
+}
+
+/** UTF-16 units that a text of the type may have (contract.md §1). */
+const MAX_LENGTH: Readonly<Partial<Record<FieldType, number>>> = { text: 500, email: 500, phone: 500, url: 2_000, long_text: 100_000 }
+
+/** Whether every cell stays as it is, so that nothing has to be written. */
+export const isRelabelling = (from: FieldType, to: FieldType): boolean => (MAX_LENGTH[from] ?? Infinity) <= (MAX_LENGTH[to] ?? -1)
+
+/** @param to a type that `from` becomes (isConvertible) */
+export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {
+  const cell = sql`r.${ident(from.id)}`
+  const converted = direct(from, to, cell, place) ?? fromWords(to, sql`w.words`, place)
+  return {
+    // With `offset 0` the words are made once a record, however often they are looked at.
+    select: (where) => sql`select r.id, r.version, w.words, (${converted})::${castOf(to.type)} as converted
+      from ${recordsOf(tableId)} r cross join lateral (select ${wordsOf(from, cell, place)} as words offset 0) w where ${where}`,
+  }
+}
+
+/** The column type as a cast has it. */
+export const castOf = (type: FieldType): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+
+// ── in words: as the wire has it, lists joined by commas ────────────────────
+
+function wordsOf(field: FieldDef, cell: Sql, place: Place): Sql {
+  const named = (one: (id: Sql) => Sql) =>
+    isMultiple(field.type)
+      ? sql`(select string_agg(${one(sql`o.id`)}, ', ' order by o.at) from unnest(${cell}) with ordinality o (id, at))`
+      : one(cell)
+  switch (field.type) {
+    case 'number':
+      return sql`trim_scale(${cell})::text`
+    case 'checkbox':
+      return sql`(case when ${cell} then 'true' when not ${cell} then 'false' end)`
+    case 'select':
+    case 'multi_select':
+      return named((id) => picked(field.options ?? [], id))
+    case 'user':
+    case 'multi_user':
+      return named((id) => sql`(select u.email from public.users u where u.id = ${id} and u.account_id = ${place.account_id})`)
+    case 'lookup':
+    case 'multi_lookup':
+      return named((id) => recordWords(field, id))
+    default:
+      return sql`${cell}::text`
+  }
+}
+
+/** The title of a record, or its id where it has none. Records that are gone are no value, as they are read. */
+function recordWords({ lookup, lookup_table_id }: FieldDef, id: Sql): Sql {
+  if (!lookup || lookup_table_id === null) return sql`null::text`
+  const title = lookup.title_field === null ? sql`l.id::text` : sql`coalesce(l.${ident(lookup.title_field)}, l.id::text)`
+  return sql`(select ${title} from ${recordsOf(lookup_table_id)} l where l.id = ${id})`
+}
+
+const picked = (options: readonly Option[], id: Sql): Sql =>
+  sql`(${options.map(({ title }) => title)}::text[])[array_position(${options.map(({ id }) => id)}::int[], ${id})]`
+
+// ── from words ──────────────────────────────────────────────────────────────
+
+function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
+  switch (to.type) {
+    case 'number':
+      return numberOf(words, to.decimals ?? 8)
+    case 'checkbox':
+      return sql`case lower(btrim(${words})) when 'true' then true when 'yes' then true when '1' then true
+        when 'false' then false when 'no' then false when '0' then false end`
+    case 'date':
+      return sql`case when btrim(${words}) ~ ${`^${DATE}$`} and pg_input_is_valid(btrim(${words}), 'date') then btrim(${words})::date end`
+    case 'datetime':
+      return instantOf(sql`btrim(${words})`, place)
+    case 'time':
+      return sql`case when btrim(${words}) ~ ${`^${TIME}$`} then btrim(${words})::time(0) end`
+    case 'select':
+      return optionOf(to, sql`btrim(${words})`)
+    case 'user':
+      return memberOf(sql`lower(btrim(${words}))`, place)
+    case 'lookup':
+      return recordOf(to, sql`btrim(${words})`)
+    case 'multi_select':
+      return sql`coalesce(${asList(optionOf(to, sql`btrim(${words})`))}, ${each(words, (one) => optionOf(to, one))})`
+    case 'multi_user':
+      return each(words, (one) => memberOf(sql`lower(${one})`, place))
+    case 'multi_lookup':
+      return each(words, (one) => recordOf(to, one))
+    default:
+      return fitting(words, MAX_LENGTH[to.type] ?? 0)
+  }
+}
+
+const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
+const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?'
+const NUMBER = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)(e[+-]?[0-9]{1,3})?$'
+const INSTANT = `^${DATE}[T ]${TIME}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
+
+/** Rounded half away from zero, within ±10^15 (contract.md §1). */
+function numberOf(words: Sql, decimals: number): Sql {
+  const text = sql`btrim(${words})`
+  const number = sql`round(${text}::numeric, ${decimals}::int)`
+  return sql`case when ${text} ~* ${NUMBER} and pg_input_is_valid(${text}, 'numeric')
+    then case when abs(${number}) <= 1000000000000000 then trim_scale(${number}) end end`
+}
+
+/** As `parseInstant` of time.ts reads it: UTC unless it has an offset, fractions cut off; or a date, whose day begins then. */
+function instantOf(text: Sql, place: Place): Sql {
+  const whole = sql`regexp_replace(${text}, '\\.[0-9]+', '')`
+  const inUtc = sql`(${whole} || case when ${text} ~* '(Z|[+-][0-9]{2}:?[0-9]{2})$' and ${text} ~ ':' then '' else 'Z' end)`
+  return sql`case
+    when ${text} ~ ${`^${DATE}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, place)}
+    when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz') then ${inYears(sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`
+}
+
+/** Years 1 to 9999, as everywhere. */
+const inYears = (instant: Sql) => sql`case when ${instant} between '0001-01-01' and '9999-12-31 23:59:59' then ${instant} end`
+
+/** The first instant of a local day, as `startOfDay` of time.ts has it: where midnight strikes twice, Postgres means the second. */
+function dayStart(date: Sql, { timeZone }: Place): Sql {
+  const midnight = sql`(${date}::timestamp at time zone ${timeZone}::text)`
+  return inYears(sql`((case when ((${midnight} - interval '1 hour') at time zone ${timeZone}::text)::date = ${date}
+    then ${midnight} - interval '1 hour' else ${midnight} end) at time zone 'UTC')::timestamp(0)`)
+}
+
+const optionOf = ({ options }: FieldDef, title: Sql): Sql =>
+  sql`(${(options ?? []).map(({ id }) => id)}::int[])[array_position(${(options ?? []).map((option) => option.title)}::text[], ${title})]`
+
+const memberOf = (email: Sql, { account_id, space_id }: Place): Sql => sql`(select u.id from public.users u
+  where u.account_id = ${account_id} and u.status <> 'deleted' and u.email = ${email} and ${isMember(sql`u`, sql`${space_id}::int`)})`
+
+const recordOf = ({ lookup_table_id }: FieldDef, id: Sql): Sql => sql`(select l.id from ${recordsOf(lookup_table_id ?? 0)} l
+  where l.id = case when ${id} ~ '^[0-9]{1,9}$' then ${id}::int end)`
+
+/** Words between commas, each read for itself and kept once; null when one of them cannot be read, or there are more than 1,000. */
+function each(words: Sql, read: (one: Sql) => Sql): Sql {
+  return sql`(select case when bool_and(p.id is not null) and count(*) <= 1000 then array_agg(p.id order by p.at) end
+    from (select o.id, min(o.at) as at from (
+      select ${read(sql`s.word`)} as id, s.at
+      from (select btrim(t.word) as word, t.at from unnest(string_to_array(${words}, ',')) with ordinality t (word, at)) s
+      where s.word <> '') o group by o.id) p)`
+}
+
+/** Counted as JavaScript does, characters beyond the first 65,536 twice. */
+const fitting = (words: Sql, max: number): Sql => sql`case when octet_length(${words}) <= ${max}
+  or 2 * char_length(${words}) - char_length(regexp_replace(${words}, '[\\U00010000-\\U0010FFFF]', '', 'g')) <= ${max} then ${words} end`
+
+// ── without words ───────────────────────────────────────────────────────────
+
+/** Undefined for what goes through words. */
+function direct(from: FieldDef, to: FieldDef, cell: Sql, place: Place): Sql | undefined {
+  switch (`${from.type}>${to.type}`) {
+    case 'date>datetime':
+      return dayStart(cell, place)
+    case 'datetime>date':
+      return sql`(${cell} at time zone 'UTC' at time zone ${place.timeZone}::text)::date`
+    case 'checkbox>number':
+      return sql`${cell}::int::numeric`
+    case 'number>checkbox':
+      return sql`case ${cell} when 0 then false when 1 then true end`
+    case 'lookup>number':
+      return sql`case when w.words is not null then ${cell}::numeric end`
+    case 'select>multi_select':
+      return asList(sameOption(from, to, cell))
+    case 'multi_select>select':
+      return sql`case when cardinality(${cell}) = 1 then ${sameOption(from, to, sql`${cell}[1]`)} end`
+    case 'user>multi_user':
+    case 'lookup>multi_lookup':
+      return asList(cell)
+    case 'multi_user>user':
+    case 'multi_lookup>lookup':
+      return sql`case when cardinality(${cell}) = 1 then ${cell}[1] end`
+    default:
+      return undefined
+  }
+}
+
+const asList = (one: Sql): Sql => sql`case when ${one} is not null then array[${one}] end`
+
+/** The option of the new field that has the same title. */
+function sameOption(from: FieldDef, to: FieldDef, id: Sql): Sql {
+  const ids = (from.options ?? []).map(({ title }) => to.options?.find((option) => option.title === title)?.id ?? null)
+  return sql`(${ids}::int[])[array_position(${(from.options ?? []).map((option) => option.id)}::int[], ${id})]`
+}
+
+/** Whether options can be made of what the cells hold. */
+export const hasOwnOptions = (from: FieldType, to: FieldType): boolean => isSelect(to) && !isSelect(from)

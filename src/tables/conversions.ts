@@ -1,0 +1,208 @@
+/**
+ * The job that gives a field another type. It fills a column beside the field's in short statements, while everybody goes on to
+ * read and write the old one, and swaps the two in one short transaction, which converts what was written since. It may be
+ * killed anywhere and run twice: what it has done stands in the row of the conversion and in the records.
+ */
+import { z } from 'zod'
+import { type Database, recordsOf, type Sql, sql } from '../db.ts'
+import { AppError, conflict, sqlState } from '../errors.ts'
+import { defineQueue } from '../jobs.ts'
+import type { Scope } from '../scope.ts'
+import { formatInstant } from '../time.ts'
+import { changeTable, withShortLocks } from './change.ts'
+import { type Conversion, conversionOf, isRelabelling } from './conversion.ts'
+import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, settle, swapColumns, versionBeside } from './ddl.ts'
+import { tableDefinitions } from './definitions.ts'
+import { dependents, neededByViews, viewsThat } from './dependents.ts'
+import type { FieldDef, TableDef } from './fields.ts'
+import type { Job } from './schema.ts'
+
+export const convertField = defineQueue({
+  name: 'tables.convert-field',
+  schema: z.object({ conversion_id: z.int() }),
+  options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
+})
+export const resumeConversions = defineQueue({ name: 'tables.resume-conversions', schema: z.object({}) })
+
+interface ConversionRow {
+  id: number
+  table_id: number
+  field_id: string
+  target: Pick<FieldDef, 'type' | 'options' | 'decimals' | 'lookup_table_id'>
+  time_zone: string
+  drop_failing: boolean
+  force: boolean
+  last_id: number
+  attempts: number
+}
+
+/** How far it is. */
+export async function progressOf({ db }: Scope, conversionId: number): Promise<Job> {
+  const [job] = await db.query<Job>(
+    sql`select state, least(done, total) as done, total, error from field_conversions where id = ${conversionId}`,
+  )
+  return job as Job
+}
+
+/** @throws AppError 409 while the field is converted: what its cells mean must not change meanwhile */
+export async function requireNotConverting(db: Database, tableId: number, fieldId: string): Promise<void> {
+  const underway = await db.query(
+    sql`select from field_conversions where table_id = ${tableId} and field_id = ${fieldId} and state in ('queued', 'running')`,
+  )
+  if (underway.length) throw conflict('The field is being converted to another type')
+}
+
+/** More than that is no accident, but something that happens each time. */
+const MAX_ATTEMPTS = 10
+
+/** The job. What makes the conversion impossible ends it, with the field as it was; any other error is tried again. */
+export async function convert(scope: Scope, { conversion_id }: { conversion_id: number }): Promise<void> {
+  const conversion = await claim(scope, conversion_id)
+  if (!conversion) return
+  try {
+    const { from, to, table } = await fieldsOf(scope, conversion)
+    if (!isRelabelling(from.type, to.type)) {
+      await withShortLocks(scope, () => addColumnsBeside(scope.db, table.id, conversion.id, to.type))
+      const how = conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone })
+      await fill(scope, conversion, how)
+      await catchUp(scope, conversion, how)
+    }
+    await finish(scope, conversion, from)
+  } catch (error) {
+    const isFinal = (error instanceof AppError && error.code !== 'SERVICE_UNAVAILABLE') || conversion.attempts >= MAX_ATTEMPTS
+    if (!isFinal) throw error
+    await giveUp(scope, conversion, error instanceof AppError ? error.message : 'It failed too often')
+    if (!(error instanceof AppError)) throw error
+  }
+}
+
+const KEPT_DAYS = 30
+
+/** The clock: conversions whose job was lost go on, those that ended long ago are forgotten. */
+export async function resumeAll({ db, jobs, now }: Scope): Promise<void> {
+  const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
+  await db.execute(sql`delete from field_conversions where state in ('done', 'failed') and updated_at < ${before}::timestamp`)
+  const idleSince = formatInstant(new Date(now.getTime() - 10 * 60_000))
+  const idle = await db.query<{ id: number }>(
+    sql`select id from field_conversions where state in ('queued', 'running') and updated_at < ${idleSince}::timestamp`,
+  )
+  for (const { id } of idle) await jobs.send(convertField, { conversion_id: id })
+}
+
+async function claim({ db }: Scope, id: number): Promise<ConversionRow | undefined> {
+  const [conversion] = await db.query<ConversionRow>(sql`
+    update field_conversions set state = 'running', attempts = attempts + 1, updated_at = now() where id = ${id} and state in ('queued', 'running')
+    returning id, table_id, field_id, target, time_zone, drop_failing, force, last_id, attempts`)
+  return conversion
+}
+
+/** The field as it is and as it is to be. @throws AppError 409 when it or its table is gone */
+async function fieldsOf({ db }: Scope, { table_id, field_id, target }: ConversionRow) {
+  const table = (await tableDefinitions(db, [table_id])).get(table_id)
+  const from = table?.fields.find(({ id }) => id === field_id)
+  if (!table || !from) throw conflict('The field has been deleted')
+  return { table, from, to: { ...from, ...target } }
+}
+
+/** Records in one statement: some hundred milliseconds with all indexes, for which others may have to wait for one of them. */
+const STEP = 5_000
+
+/** Every record once, by id; where it is stands in the same transaction. */
+async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+  const records = recordsOf(conversion.table_id)
+  for (let from = conversion.last_id; ; ) {
+    const [last] = await db.query<{ id: number | null }>(
+      sql`select max(id) as id from (select id from ${records} where id > ${from} order by id limit ${STEP}) r`,
+    )
+    const to = last?.id
+    if (!to) return
+    const after = from
+    await transaction(async () => {
+      const done = await convertSome(db, conversion, how, sql`r.id > ${after} and r.id <= ${to}`)
+      await db.execute(sql`
+        update field_conversions set done = done + ${done}, last_id = ${to}, updated_at = now() where id = ${conversion.id} and last_id = ${after}`)
+    })
+    from = to
+  }
+}
+
+/** So few are left to the transaction that everybody waits for. */
+const FEW = 200
+const ROUNDS = 50
+
+/** What was written behind the back of `fill`, until little is left. */
+async function catchUp({ db }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const ids = await staleIds(db, conversion, STEP)
+    if (ids.length) await convertSome(db, conversion, how, sql`r.id = any(${ids}::int[])`)
+    if (ids.length <= FEW) return
+  }
+}
+
+/** Records whose cell beside was not made of the version that they have. */
+async function staleIds(db: Database, { id, table_id }: ConversionRow, limit: number | null): Promise<number[]> {
+  const stale = await db.query<{ id: number }>(
+    sql`select id from ${recordsOf(table_id)} where ${versionBeside(id)} is distinct from version limit ${limit}::int`,
+  )
+  return stale.map((record) => record.id)
+}
+
+/**
+ * Fills the column beside. A record that another changes at this moment is passed over: its version tells.
+ * @returns how many records were looked at
+ * @throws AppError 409 when one does not convert, unless such cells are to be emptied
+ */
+async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
+  const [found] = await db.query<{ n: number; failing: number }>(sql`
+    with c as materialized (${select(where)}),
+    filled as (update ${recordsOf(conversion.table_id)} t set ${columnBeside(conversion.id)} = c.converted, ${versionBeside(conversion.id)} = c.version
+      from c where t.id = c.id and t.version = c.version)
+    select count(*) as n, count(*) filter (where words is not null and converted is null) as failing from c`)
+  const { n = 0, failing = 0 } = found ?? {}
+  if (failing && !conversion.drop_failing) throw conflict(`${failing} cells that were written meanwhile do not convert`)
+  return n
+}
+
+/** Columns and metadata change together. Writers wait from the look for what is left, readers only for the swap itself. */
+async function finish(scope: Scope, conversion: ConversionRow, before: FieldDef): Promise<void> {
+  const { db } = scope
+  await changeTable(scope, { id: conversion.table_id }, async (table) => {
+    const [mine] = await db.query(sql`select from field_conversions where id = ${conversion.id} and state = 'running' for update`)
+    if (!mine) return
+    const { from, to } = await fieldsOf(scope, conversion)
+    if (from.type !== before.type) throw conflict('The field has another type by now')
+    await settle(db, table.id)
+    await holdWriters(db, table.id)
+    if (!isRelabelling(from.type, to.type))
+      await swap(scope, conversion, conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone }))
+    await retype(scope, table, to, conversion.force)
+    await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
+  })
+}
+
+async function swap({ db }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+  const left = await staleIds(db, conversion, null)
+  if (left.length) await convertSome(db, conversion, how, sql`r.id = any(${left}::int[])`)
+  await swapColumns(db, conversion.table_id, conversion.id, conversion.field_id)
+}
+
+async function retype(scope: Scope, table: TableDef, to: FieldDef, isForced: boolean): Promise<void> {
+  const { needing, sorting } = await viewsThat('invalidWith', scope, table, to)
+  if ((needing.length || sorting.length) && !isForced) throw neededByViews([...needing, ...sorting])
+  await scope.db.execute(sql`
+    update fields set type = ${to.type}, options = ${to.options && JSON.stringify(to.options)}::jsonb, decimals = ${to.decimals}::int,
+      lookup_table_id = ${to.lookup_table_id}::int
+    where table_id = ${table.id} and id = ${to.id}`)
+  for (const { retypeField } of dependents) await retypeField?.(scope, table, to)
+}
+
+/** No such schema or table: it was purged meanwhile. */
+const IS_GONE = new Set(['3F000', '42P01'])
+
+async function giveUp(scope: Scope, conversion: ConversionRow, reason: string): Promise<void> {
+  const { db } = scope
+  await withShortLocks(scope, () => dropColumnsBeside(db, conversion.table_id, conversion.id)).catch((error) => {
+    if (!IS_GONE.has(sqlState(error) ?? '')) throw error
+  })
+  await db.execute(sql`update field_conversions set state = 'failed', error = ${reason}, updated_at = now() where id = ${conversion.id}`)
+}

@@ -1,0 +1,624 @@
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { systemScope } from '../src/scope.ts'
+import { isConvertible } from '../src/tables/conversion.ts'
+import { convert, resumeAll } from '../src/tables/conversions.ts'
+import { FIELD_TYPES } from '../src/tables/fields.ts'
+import { dayRange, formatInstant } from '../src/time.ts'
+import { type Caller, type TestAccount, testApp } from './support/app.ts'
+
+const app = await testApp()
+let account: TestAccount
+let people: number
+let ann: number
+
+beforeAll(async () => {
+  account = await app.account({ timezone: 'America/New_York' })
+  people = await makeTable([{ name: 'Name', type: 'text' }])
+  ann = await createRecord(people, { name: 'Ann' })
+})
+
+interface FieldInput {
+  name: string
+  type: string
+  [key: string]: unknown
+}
+
+let counter = 0
+
+async function makeTable(fields: FieldInput[]): Promise<number> {
+  const answer = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.id
+}
+
+async function createRecord(table: number, data: object): Promise<number> {
+  const answer = await app.as(account.owner).post(`/api/table/${table}/records/create`, { data })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.id
+}
+
+/** A table with the field `cell`, and a record for each value. */
+async function tableOf(field: Omit<FieldInput, 'name'>, values: readonly unknown[]): Promise<number> {
+  const table = await makeTable([{ name: 'Cell', ...field } as FieldInput])
+  for (const cell of values) await createRecord(table, { cell })
+  return table
+}
+
+const changeType = (table: number, body: object, caller: Caller = account.admin, field = 'cell') =>
+  app.as(caller).post(`/api/table/${table}/field/${field}/changeType`, body)
+const job = (id: number, caller: Caller = account.admin) => app.as(caller).get(`/api/job/${id}`)
+const run = (id: number) => convert(systemScope(app.deps), { conversion_id: id })
+
+async function cells(table: number): Promise<unknown[]> {
+  const { body } = await app.as(account.owner).post(`/api/table/${table}/records/query`, {})
+  return body.map(({ cell }: { cell: unknown }) => cell)
+}
+
+const fieldOf = async (table: number) =>
+  (await app.as(account.owner).get(`/api/table/${table}/get`)).body.fields.find(({ id }: { id: string }) => id === 'cell')
+
+/** Columns of the records that are none of the table's. */
+const besides = (table: number) =>
+  app.db.query(
+    sql`select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`,
+  )
+
+const SELECT = { type: 'select', options: ['Open', 'Done'] }
+const MULTI = { type: 'multi_select', options: ['Open', 'Done', 'New, old'] }
+
+describe('cells convert', () => {
+  const lookup = () => ({ type: 'lookup', table: people })
+  const lookups = () => ({ type: 'multi_lookup', table: people })
+  const member = () => ({ id: account.member.id, email: account.member.email, name: account.member.name })
+  const viewer = () => ({ id: account.viewer.id, email: account.viewer.email, name: account.viewer.name })
+  // Field, values, the change, values as they are read after it; what fails is null and named.
+  const cases: [string, () => object, () => unknown[], () => object, () => unknown[], number?][] = [
+    [
+      'text to number',
+      () => ({ type: 'text' }),
+      () => ['12', ' -1.255 ', '1e3', '.5', 'twelve', null, '2000000000000000', '0x1F', 'NaN', '1_000'],
+      () => ({ type: 'number', decimals: 2 }),
+      () => [12, -1.26, 1000, 0.5, null, null, null, null, null, null],
+      5,
+    ],
+    [
+      'text to date',
+      () => ({ type: 'text' }),
+      () => ['2026-02-28', '2026-02-29', '28.02.2026', '0001-01-01', 'today'],
+      () => ({ type: 'date' }),
+      () => ['2026-02-28', null, null, '0001-01-01', null],
+      3,
+    ],
+    [
+      'text to datetime',
+      () => ({ type: 'text' }),
+      () => [
+        '2026-03-01 10:30',
+        '2026-03-01T10:30:15.999Z',
+        '2026-03-01T10:30:00+02:00',
+        '2026-03-01',
+        '2026-03-01 24:00',
+        'now',
+        '0001-01-01T00:00:00+05:00',
+      ],
+      () => ({ type: 'datetime' }),
+      () => ['2026-03-01 10:30:00', '2026-03-01 10:30:15', '2026-03-01 08:30:00', '2026-03-01 05:00:00', null, null, null],
+      3,
+    ],
+    [
+      'text to time',
+      () => ({ type: 'text' }),
+      () => ['09:30', '23:59:59', '24:00', '9:30'],
+      () => ({ type: 'time' }),
+      () => ['09:30:00', '23:59:59', null, null],
+      2,
+    ],
+    [
+      'text to checkbox',
+      () => ({ type: 'text' }),
+      () => ['true', 'No', '1', 'maybe', null],
+      () => ({ type: 'checkbox' }),
+      () => [true, false, true, false, false],
+      1,
+    ],
+    [
+      'text to a select of given options',
+      () => ({ type: 'text' }),
+      () => ['Open', 'open', ' Done '],
+      () => SELECT,
+      () => ['Open', null, 'Done'],
+      1,
+    ],
+    [
+      'text to a select of what there is',
+      () => ({ type: 'text' }),
+      () => ['b', 'a', 'b'],
+      () => ({ type: 'select' }),
+      () => ['b', 'a', 'b'],
+    ],
+    [
+      'text to multi_select',
+      () => ({ type: 'text' }),
+      () => ['Done, Open,Done', 'New, old', 'Open, Gone'],
+      () => MULTI,
+      () => [['Done', 'Open'], ['New, old'], []],
+      1,
+    ],
+    ['text to email', () => ({ type: 'text' }), () => ['a@b.example', null], () => ({ type: 'email' }), () => ['a@b.example', null]],
+    [
+      'text to user',
+      () => ({ type: 'text' }),
+      () => [account.member.email.toUpperCase(), account.outsider.email, 'Max'],
+      () => ({ type: 'user' }),
+      () => [member(), null, null],
+      2,
+    ],
+    [
+      'text to multi_user',
+      () => ({ type: 'text' }),
+      () => [`${account.viewer.email}, ${account.member.email}`, account.outsider.email],
+      () => ({ type: 'multi_user' }),
+      () => [[viewer(), member()], []],
+      1,
+    ],
+    [
+      'text to lookup',
+      () => ({ type: 'text' }),
+      () => [`${ann}`, '999999', 'Ann'],
+      lookup,
+      () => [{ id: ann, title: 'Ann' }, null, null],
+      2,
+    ],
+    [
+      'text to multi_lookup',
+      () => ({ type: 'text' }),
+      () => [`${ann},${ann}`, `${ann}, 999999`],
+      lookups,
+      () => [[{ id: ann, title: 'Ann' }], []],
+      1,
+    ],
+    [
+      'long_text to text',
+      () => ({ type: 'long_text' }),
+      () => ['x'.repeat(500), 'x'.repeat(501), '😀'.repeat(250), '😀'.repeat(251)],
+      () => ({ type: 'text' }),
+      () => ['x'.repeat(500), null, '😀'.repeat(250), null],
+      2,
+    ],
+    [
+      'number to text',
+      () => ({ type: 'number', decimals: 2 }),
+      () => [12, 1.5, -0.25, null],
+      () => ({ type: 'text' }),
+      () => ['12', '1.5', '-0.25', null],
+    ],
+    ['number to checkbox', () => ({ type: 'number' }), () => [0, 1, 2], () => ({ type: 'checkbox' }), () => [false, true, false], 1],
+    ['number to select', () => ({ type: 'number' }), () => [1, 2.5, 1], () => ({ type: 'select' }), () => ['1', '2.5', '1']],
+    ['number to lookup', () => ({ type: 'number' }), () => [ann, 1.5], lookup, () => [{ id: ann, title: 'Ann' }, null], 1],
+    ['checkbox to number', () => ({ type: 'checkbox' }), () => [true, false, null], () => ({ type: 'number' }), () => [1, 0, null]],
+    ['checkbox to text', () => ({ type: 'checkbox' }), () => [true, false, null], () => ({ type: 'text' }), () => ['true', 'false', null]],
+    [
+      'date to datetime, the local day',
+      () => ({ type: 'date' }),
+      () => ['2026-07-01', '2026-01-01', null],
+      () => ({ type: 'datetime' }),
+      () => ['2026-07-01 04:00:00', '2026-01-01 05:00:00', null],
+    ],
+    [
+      'datetime to date, the local day',
+      () => ({ type: 'datetime' }),
+      () => ['2026-07-01 03:59:59', '2026-07-01 04:00:00'],
+      () => ({ type: 'date' }),
+      () => ['2026-06-30', '2026-07-01'],
+    ],
+    [
+      'datetime to text',
+      () => ({ type: 'datetime' }),
+      () => ['2026-07-01 03:59:59'],
+      () => ({ type: 'long_text' }),
+      () => ['2026-07-01 03:59:59'],
+    ],
+    ['time to text', () => ({ type: 'time' }), () => ['09:30'], () => ({ type: 'text' }), () => ['09:30:00']],
+    ['select to multi_select', () => SELECT, () => ['Done', null], () => ({ type: 'multi_select' }), () => [['Done'], []]],
+    [
+      'select to multi_select of other options',
+      () => SELECT,
+      () => ['Done', 'Open'],
+      () => ({ type: 'multi_select', options: ['Later', 'Open'] }),
+      () => [[], ['Open']],
+      1,
+    ],
+    ['select to text', () => SELECT, () => ['Done', null], () => ({ type: 'text' }), () => ['Done', null]],
+    [
+      'multi_select to select',
+      () => MULTI,
+      () => [['Done'], ['Open', 'Done'], []],
+      () => ({ type: 'select' }),
+      () => ['Done', null, null],
+      1,
+    ],
+    ['multi_select to text', () => MULTI, () => [['Done', 'Open'], []], () => ({ type: 'text' }), () => ['Done, Open', null]],
+    [
+      'user to multi_user',
+      () => ({ type: 'user' }),
+      () => [account.member.id, null],
+      () => ({ type: 'multi_user' }),
+      () => [[member()], []],
+    ],
+    [
+      'multi_user to user',
+      () => ({ type: 'multi_user' }),
+      () => [[account.member.id], [account.member.id, account.viewer.id]],
+      () => ({ type: 'user' }),
+      () => [member(), null],
+      1,
+    ],
+    ['user to text', () => ({ type: 'user' }), () => [account.member.id], () => ({ type: 'text' }), () => [account.member.email]],
+    ['lookup to multi_lookup', lookup, () => [ann, null], () => ({ type: 'multi_lookup' }), () => [[{ id: ann, title: 'Ann' }], []]],
+    ['multi_lookup to lookup', lookups, () => [[ann]], () => ({ type: 'lookup' }), () => [{ id: ann, title: 'Ann' }]],
+    ['lookup to text', lookup, () => [ann], () => ({ type: 'text' }), () => ['Ann']],
+    ['lookup to number', lookup, () => [ann], () => ({ type: 'number' }), () => [ann]],
+  ]
+  test.each(cases)('%s', async (_, field, values, change, expected, failing = 0) => {
+    const table = await tableOf(field() as { type: string }, values())
+    const before = await cells(table)
+    const dry = await changeType(table, { ...change(), dry_run: true })
+    expect(dry.status, JSON.stringify(dry.body)).toBe(200)
+    expect(dry.body).toMatchObject({ job_id: null, failing })
+    expect(dry.body.fails).toHaveLength(failing)
+    if (failing) {
+      const refused = await changeType(table, change())
+      expect(refused.status).toBe(409)
+      expect(refused.body.issues).toHaveLength(failing)
+    }
+    expect(await cells(table)).toEqual(before)
+
+    const { status, body } = await changeType(table, { ...change(), drop_failing: failing > 0 })
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(await cells(table)).toEqual(before)
+    await run(body.job_id)
+    expect((await job(body.job_id)).body).toEqual({ state: 'done', done: values().length, total: values().length, error: null })
+    expect(await cells(table)).toEqual(expected())
+    expect(await fieldOf(table)).toMatchObject(change())
+    expect(await besides(table)).toEqual([])
+    // The new type is what is written now.
+    const written = expected().find((value) => value !== null)
+    await createRecord(table, { cell: written })
+    expect((await cells(table)).at(-1)).toEqual(written)
+  })
+
+  test('a local day begins as everywhere, also where midnight is skipped or strikes twice', async () => {
+    for (const [zone, day] of [
+      ['Africa/Cairo', '2026-04-24'],
+      ['America/Havana', '2026-11-01'],
+      ['Pacific/Apia', '2011-12-30'],
+      ['Asia/Kolkata', '2026-01-01'],
+    ] as const) {
+      const table = await tableOf({ type: 'date' }, [day])
+      const traveller = await app.person(account.id, 'Tia Traveller', zone)
+      await app.as(account.owner).post(`/api/space/${account.space}/members/add`, { email: traveller.email, role: 'admin' })
+      const { body } = await changeType(table, { type: 'datetime' }, traveller)
+      await run(body.job_id)
+      expect(await cells(table), zone).toEqual([formatInstant(dayRange(day, zone).from)])
+    }
+  })
+})
+
+test('every other pair of types is refused, and nothing is changed', async () => {
+  const table = await makeTable(
+    FIELD_TYPES.map((type) => ({
+      name: type,
+      type,
+      ...(type.includes('lookup') && { table: people }),
+      ...(type.includes('select') && { options: ['A'] }),
+    })),
+  )
+  const becomes: string[] = []
+  for (const from of FIELD_TYPES) {
+    const to: string[] = []
+    for (const type of FIELD_TYPES) {
+      const { status, body } = await changeType(
+        table,
+        { type, dry_run: true, ...(type.includes('lookup') && { table: people }) },
+        account.admin,
+        from,
+      )
+      expect([200, 400], JSON.stringify(body)).toContain(status)
+      if (status === 200) to.push(type)
+    }
+    becomes.push(`${from}: ${to.join(' ')}`)
+  }
+  expect(becomes).toEqual([
+    'text: long_text email url phone number checkbox date datetime time select multi_select user multi_user lookup multi_lookup',
+    'long_text: text email url phone number checkbox date datetime time select multi_select user multi_user lookup multi_lookup',
+    'email: text long_text url phone number checkbox date datetime time select multi_select user multi_user lookup multi_lookup',
+    'url: text long_text email phone number checkbox date datetime time select multi_select user multi_user lookup multi_lookup',
+    'phone: text long_text email url number checkbox date datetime time select multi_select user multi_user lookup multi_lookup',
+    'number: text long_text email url phone checkbox select multi_select lookup multi_lookup',
+    'checkbox: text long_text email url phone number select multi_select',
+    'date: text long_text email url phone datetime select multi_select',
+    'datetime: text long_text email url phone date select multi_select',
+    'time: text long_text email url phone select multi_select',
+    'select: text long_text email url phone multi_select',
+    'multi_select: text long_text email url phone select',
+    'user: text long_text email url phone select multi_select multi_user',
+    'multi_user: text long_text email url phone user',
+    'lookup: text long_text email url phone number select multi_select multi_lookup',
+    'multi_lookup: text long_text email url phone lookup',
+    'file: ',
+  ])
+})
+
+test('the documentation says the same', async () => {
+  const page = await readFile(new URL('../docs/field-types.md', import.meta.url), 'utf8')
+  const texts = ['text', 'long_text', 'email', 'url', 'phone']
+  const rows = [...page.matchAll(/^\| (?!From|---)(.+) \| (.+) \|$/gm)].map(([, from = '', to = '']) => [from, to] as const)
+  const documented = new Map<string, string[]>(
+    rows.flatMap(([from, to]) =>
+      from.split(', ').map((type): [string, string[]] => {
+        if (texts.includes(type)) return [type, FIELD_TYPES.filter((other) => other !== type && other !== 'file')]
+        return [type, to === '–' ? [] : to.split(', ').flatMap((word) => (word === 'the texts' ? texts : word))]
+      }),
+    ),
+  )
+  for (const from of FIELD_TYPES) {
+    const becomes = FIELD_TYPES.filter((to) => isConvertible(from, to))
+    expect(new Set(documented.get(from)), from).toEqual(new Set(becomes))
+  }
+})
+
+describe('bad input', () => {
+  test.each([
+    [{}, 'type'],
+    [{ type: 'txt' }, 'type'],
+    [{ type: 'text' }, 'type'],
+    [{ type: 'file' }, 'type'],
+    [{ type: 'number', options: ['A'] }, 'options'],
+    [{ type: 'select', options: ['A', 'A'] }, 'options'],
+    [{ type: 'select', decimals: 2 }, 'decimals'],
+    [{ type: 'number', decimals: 9 }, 'decimals'],
+    [{ type: 'lookup' }, 'table'],
+    [{ type: 'lookup', table: 2_000_000_000 }, 'table'],
+    [{ type: 'number', dry_run: 'yes' }, 'dry_run'],
+    [{ type: 'number', colour: 'red' }, 'colour'],
+  ])('%j is 400', async (body, key) => {
+    const table = await tableOf({ type: 'text' }, ['1'])
+    const answer = await changeType(table, body)
+    expect(answer.status).toBe(400)
+    expect(JSON.stringify(answer.body.issues)).toContain(key)
+    expect((await fieldOf(table)).type).toBe('text')
+  })
+
+  test('a field that there is not is 404, key and calc fields are 400', async () => {
+    const table = await tableOf({ type: 'text' }, [])
+    expect((await changeType(table, { type: 'number' }, account.admin, 'nothing')).status).toBe(404)
+    expect((await changeType(table, { type: 'text' }, account.admin, 'id')).status).toBe(400)
+    expect((await changeType(table, { type: 'date' }, account.admin, 'created_at')).status).toBe(400)
+  })
+
+  test('more than 500 different values make no options by themselves', async () => {
+    const table = await tableOf({ type: 'text' }, [])
+    await app.db.execute(
+      sql([
+        `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 501) i`,
+      ] as never),
+    )
+    const { status, body } = await changeType(table, { type: 'select' })
+    expect(status).toBe(400)
+    expect(body.message).toContain('500')
+  })
+})
+
+test('only an admin of the space may change a type or see the job', async () => {
+  const table = await tableOf({ type: 'text' }, ['1'])
+  const statuses = async (ask: (caller: Caller) => Promise<{ status: number }>) =>
+    Promise.all(
+      [
+        account.member,
+        account.keys.personal,
+        account.keys.accountReadOnly,
+        account.keys.accountOtherSpace,
+        account.outsider,
+        account.keys.accountOutsider,
+      ].map(async (caller) => (await ask(caller)).status),
+    )
+  expect(await statuses((caller) => changeType(table, { type: 'number' }, caller))).toEqual([403, 403, 403, 403, 404, 404])
+  const { body } = await changeType(table, { type: 'number' })
+  expect(await statuses((caller) => job(body.job_id, caller))).toEqual([403, 403, 200, 403, 404, 404])
+  expect((await job(2_000_000_000)).body.message).toBe('Job not found')
+  expect(await app.as(account.owner).rpc.jobs.get.query({ job_id: body.job_id })).toEqual({
+    state: 'queued',
+    done: 0,
+    total: 1,
+    error: null,
+  })
+})
+
+describe('views', () => {
+  test('that the new type makes invalid are named, and with force they go', async () => {
+    const table = await tableOf({ type: 'number' }, [1, 2])
+    const view = async (name: string, body: object) =>
+      (await app.as(account.admin).post(`/api/table/${table}/views/create`, { name, type: 'grid', ...body })).body.id
+    await view('Filtered', { filters: [{ column: 'cell', compare: '>', value: 1 }] })
+    await view('Sorted', { order_by: 'cell' })
+    await view('Shown', { config: { columns: ['cell'] } })
+    const refused = await changeType(table, { type: 'multi_select' })
+    expect(refused.status).toBe(409)
+    expect(refused.body.message).toBe('Views need this field: Filtered, Sorted')
+    const { body } = await changeType(table, { type: 'multi_select', force: true })
+    await run(body.job_id)
+    const views = (await app.as(account.admin).get(`/api/table/${table}/views/list`)).body
+    expect(views.map(({ name, order_by }: { name: string; order_by: string | null }) => [name, order_by])).toEqual([
+      ['Default', null],
+      ['Shown', null],
+      ['Sorted', null],
+    ])
+    expect(await cells(table)).toEqual([['1'], ['2']])
+  })
+
+  test('of a calendar keep their index', async () => {
+    const table = await tableOf({ type: 'date' }, ['2026-01-01'])
+    await app.as(account.admin).post(`/api/table/${table}/views/create`, { name: 'Plan', type: 'calendar', config: { startField: 'cell' } })
+    const { body } = await changeType(table, { type: 'datetime' })
+    await run(body.job_id)
+    const [index] = await app.db.query<{ indexdef: string }>(
+      sql`select indexdef from pg_indexes where schemaname = ${`t${table}`} and indexname = 'idx_layout_cell'`,
+    )
+    expect(index?.indexdef).toContain('(cell NULLS FIRST, id)')
+  })
+
+  test('that were saved meanwhile end the job, and the field is as it was', async () => {
+    const table = await tableOf({ type: 'number' }, [1])
+    const { body } = await changeType(table, { type: 'text' })
+    await app.as(account.admin).post(`/api/table/${table}/views/create`, {
+      name: 'Late',
+      type: 'grid',
+      filters: [{ column: 'cell', compare: '>', value: 1 }],
+    })
+    await run(body.job_id)
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'Views need this field: Late' })
+    expect(await cells(table)).toEqual([1])
+    expect(await besides(table)).toEqual([])
+  })
+})
+
+describe('while the job runs', () => {
+  test('others read and write with the old type, and nothing that they wrote is lost', async () => {
+    const table = await tableOf({ type: 'text' }, [])
+    await app.db.execute(
+      sql([
+        `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 30000) i`,
+      ] as never),
+    )
+    const { body } = await changeType(table, { type: 'number' })
+    const as = app.as(account.owner)
+    const running = run(body.job_id)
+    const written = new Map<number, number>()
+    let isRunning = true
+    const ended = running.finally(() => {
+      isRunning = false
+    })
+    for (let n = 0; isRunning; n++) {
+      const id = 1 + ((n * 7_919) % 30_000)
+      const updated = await as.post(`/api/table/${table}/record/${id}/update`, { data: { cell: `${n + 0.5}` } })
+      const created = await as.post(`/api/table/${table}/records/create`, { data: { cell: `${n}` } })
+      const gone = 1 + ((n * 104_729 + 5) % 30_000)
+      if (!written.has(gone)) await as.post(`/api/table/${table}/record/${gone}/delete`)
+      expect([200, 404], JSON.stringify(updated.body)).toContain(updated.status)
+      // A number may be sent as text, so the same call is right before and after the swap.
+      expect(created.status, JSON.stringify(created.body)).toBe(200)
+      if (updated.status === 200) written.set(id, n + 0.5)
+      written.set(created.body.id, n)
+      if (gone === id) written.delete(id)
+    }
+    await ended
+    expect((await job(body.job_id)).body.state).toBe('done')
+    const rows = await app.db.query<{ id: number; cell: number }>(sql([`select id, cell from t${table}.records order by id`] as never))
+    for (const { id, cell } of rows) expect(cell).toBe(written.get(id) ?? id)
+    expect(written.size).toBeGreaterThan(1)
+  })
+
+  test('a cell that is written and does not convert ends it, or is emptied', async () => {
+    for (const drop_failing of [false, true]) {
+      const table = await tableOf({ type: 'text' }, ['1'])
+      const { body } = await changeType(table, { type: 'number', drop_failing })
+      await createRecord(table, { cell: 'two' })
+      await run(body.job_id)
+      expect((await job(body.job_id)).body).toMatchObject(
+        drop_failing ? { state: 'done' } : { state: 'failed', error: '1 cells that were written meanwhile do not convert' },
+      )
+      expect(await cells(table)).toEqual(drop_failing ? [1, null] : ['1', 'two'])
+      expect(await besides(table)).toEqual([])
+    }
+  })
+
+  test('the field cannot be deleted or get other options, and no other field be converted', async () => {
+    const table = await tableOf(SELECT, ['Open'])
+    await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Other', type: 'text' })
+    const { body } = await changeType(table, { type: 'text' })
+    const field = `/api/table/${table}/field/cell`
+    for (const [path, input] of [
+      [`${field}/delete`, {}],
+      [`${field}/update`, { options: ['Open'], force: true }],
+      [`${field}/changeType`, { type: 'multi_select' }],
+      [`/api/table/${table}/field/other/changeType`, { type: 'number' }],
+    ] as const)
+      expect((await app.as(account.admin).post(path, input)).status, path).toBe(409)
+    expect((await app.as(account.admin).post(`${field}/update`, { name: 'Renamed' })).status).toBe(200)
+    await run(body.job_id)
+    expect(await cells(table)).toEqual(['Open'])
+    expect((await app.as(account.admin).post(`${field}/delete`)).status).toBe(200)
+  })
+
+  test('a table that is deleted ends it', async () => {
+    const table = await tableOf({ type: 'text' }, ['1'])
+    const { body } = await changeType(table, { type: 'number' })
+    await app.as(account.admin).post(`/api/table/${table}/delete`)
+    await run(body.job_id)
+    const [conversion] = await app.db.query<{ state: string }>(sql`select state from field_conversions where id = ${body.job_id}`)
+    expect(conversion?.state).toBe('failed')
+  })
+})
+
+describe('a job that was interrupted', () => {
+  test.each([
+    ['while it filled', 'update field_conversions set'],
+    ['before it swapped', ' in exclusive mode'],
+    ['in the middle of the swap', 'rename column'],
+  ])('%s goes on where it was, and may run twice', async (_, at) => {
+    const table = await tableOf({ type: 'text' }, [])
+    await app.db.execute(
+      sql([
+        `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 12000) i`,
+      ] as never),
+    )
+    const { body } = await changeType(table, { type: 'number' })
+    await expect(convert(breakingAt(at), { conversion_id: body.job_id })).rejects.toThrow('the plug was pulled')
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'running', error: null })
+    expect((await fieldOf(table)).type).toBe('text')
+    await createRecord(table, { cell: '12001' })
+
+    await Promise.all([run(body.job_id), run(body.job_id)].map((one) => one.catch(() => undefined)))
+    await run(body.job_id)
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'done', error: null })
+    const [sum] = await app.db.query<{ n: number; total: number }>(
+      sql([`select count(*) as n, sum(cell) as total from t${table}.records`] as never),
+    )
+    expect(sum).toEqual({ n: 12_001, total: (12_001 * 12_002) / 2 })
+    expect(await besides(table)).toEqual([])
+  })
+
+  test('is found again by the clock, and given up after ten attempts', async () => {
+    const table = await tableOf({ type: 'text' }, ['1'])
+    const { body } = await changeType(table, { type: 'number' })
+    await app.db.execute(
+      sql`update field_conversions set attempts = 9, updated_at = now() - interval '11 minutes' where id = ${body.job_id}`,
+    )
+    const jobs = async () =>
+      (
+        await app.db.query(
+          sql`select from pgboss.job where name = 'tables.convert-field' and (data->>'conversion_id')::int = ${body.job_id}`,
+        )
+      ).length
+    const before = await jobs()
+    await resumeAll(systemScope(app.deps))
+    expect(await jobs()).toBe(before + 1)
+    await expect(convert(breakingAt(' in exclusive mode'), { conversion_id: body.job_id })).rejects.toThrow('the plug was pulled')
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'It failed too often' })
+    expect(await cells(table)).toEqual(['1'])
+    expect(await besides(table)).toEqual([])
+  })
+})
+
+/** A scope whose database fails at the first statement with those words, as if the process had died there. */
+function breakingAt(words: string) {
+  const scope = systemScope(app.deps)
+  const execute: typeof scope.db.execute = (statement) => {
+    if (statement.sql.includes(words)) throw new Error('the plug was pulled')
+    return scope.db.execute(statement)
+  }
+  const db = new Proxy(scope.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+  return { ...scope, db }
+}
