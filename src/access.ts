@@ -287,5 +287,7 @@ function checkOwner(actor: Actor): void {
   if (!actor.isOwner) throw forbidden()
 }
 
+/** What a key is told that sends attachments for a task or a comment on one (api.md, Errors). */
+export const NO_ATTACHMENTS = 'Attachments cannot be set via the public API'
 /** What a key is told whose whitelist leaves a space out. */
 export const OTHER_SPACE = 'API key not authorized for this workspace'

@@ -82,6 +82,15 @@ function pathText(path: (string | number)[]): string {
   return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index ? `.${part}` : part)).join('')
 }
 
+/** 400 for what a schema refuses, outside of a procedure's own input. */
+export const badShape = (error: ZodError): AppError => badInputs(error.issues.flatMap(issuesOf))
+
+/** The same refusal of a part of the input, told from the whole. @param at where in the input the part stands */
+export function within(error: AppError, at: (string | number)[]): AppError {
+  if (!error.issues) return error
+  return badInputs(error.issues.map(({ path, message }) => ({ path: [...at, ...path], message })))
+}
+
 /** The body of every error answer, the same on REST and, as `error.data`, on RPC (contract.md §1). */
 export interface ErrorBody {
   message: string

@@ -14,6 +14,7 @@ import {
   authenticate,
   type Callers,
   type Credentials,
+  NO_ATTACHMENTS,
   type Right,
   type Target,
 } from './access.ts'
@@ -132,13 +133,16 @@ export function askingOf(ctx: RequestContext): Asking {
 
 /** A scope for a request whose caller is known: for procedures, and for plain routes. */
 export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
+  const ignored: string[] = []
   return {
     ...scopeParts(ctx.deps),
     actor,
     now: ctx.now,
     log: ctx.log,
     ignored: (...names) => {
-      if (names.length) ctx.setHeader('x-ignored', names.join(', '))
+      if (!names.length) return
+      ignored.push(...names.filter((name) => !ignored.includes(name)))
+      ctx.setHeader('x-ignored', ignored.join(', '))
     },
     expectedVersion: versionOf(ctx.ifMatch),
     tagged: (version) => ctx.setHeader('etag', `"${version}"`),
@@ -157,8 +161,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
     const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
-    if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null)
-      throw forbidden('Attachments cannot be set via the public API')
+    if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null) throw forbidden(NO_ATTACHMENTS)
     refuseBrokenText(raw)
 
     const scope = scopeOf(request, actor)

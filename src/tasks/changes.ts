@@ -1,6 +1,6 @@
 /** Changing a task, and marking it done or not. */
 import { sql } from '../db.ts'
-import { badInput, badInputs, conflict, notFound } from '../errors.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
 import { emitting } from '../events.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Scope } from '../scope.ts'
@@ -19,12 +19,13 @@ import { followers, following } from './subscribers.ts'
 /**
  * Changes what the input names. A reminder that the change makes impossible is dropped; whoever becomes the assignee is
  * subscribed and told.
- * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the present row
+ * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the
+ * present row, and for an external_id that is taken
  */
-export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpdate): Promise<Task> {
+export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>, input: TaskUpdate): Promise<Task> {
   const { db, actor, now, transaction } = scope
   scope.ignored(...losers(input))
-  return transaction(async () => {
+  const change = async () => {
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )
@@ -37,10 +38,10 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
     const issues = dueIssues(due)
     if (issues.length) throw badInputs(issues)
     const reminder = reminderAt(due)
-    const { title = current.title, details = current.details } = input
+    const { title = current.title, details = current.details, external_id = current.external_id } = input
     const assigneeId = await newAssignee(scope, current, input)
     const files = await attachments.replace(scope, current, input.attachments)
-    const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files }
+    const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files, external_id }
     // What changes nothing makes nobody's If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
@@ -48,6 +49,7 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
     const [row] = await db.query<StoredTask>(sql`
       with changed as (
         update tasks set title = ${title}, details = ${details}, assignee_user_id = ${assigneeId}, attachments = ${JSON.stringify(files)}::jsonb,
+          external_id = ${external_id}::text,
           due_date = ${due.due_date}::date, due_time = ${due.due_time}::time,
           reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
           reminder_at = ${reminder}::timestamp,
@@ -68,8 +70,17 @@ export async function update(scope: Scope, { task_id }: TaskRow, input: TaskUpda
       emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
       select ${taskColumns(sql`k`)}, k.version from changed k`)
     return answer(scope, row as StoredTask)
-  })
+  }
+  try {
+    return await transaction(change)
+  } catch (error) {
+    if (isUniqueViolation(error)) throw taken(input.external_id)
+    throw error
+  }
 }
+
+/** 409 for an external_id that another task of the account has. */
+export const taken = (externalId: string | null | undefined) => conflict(`The external_id '${externalId}' is taken`)
 
 /** Whom the input names; the present assignee when it names nobody, or them, who may have left since. @throws AppError 400 */
 async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {

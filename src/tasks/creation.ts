@@ -11,9 +11,8 @@ import { taskEvents } from './events.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminder.ts'
-import type { NewTask, Task } from './schema.ts'
+import type { NewTask } from './schema.ts'
 import { assigned } from './sentences.ts'
-import { answer } from './service.ts'
 import { following } from './subscribers.ts'
 
 /** Where a new task is put; null is nowhere. */
@@ -24,24 +23,25 @@ export interface Place {
 }
 
 /**
- * Makes a task, with the files that were staged for it.
- * @param input its due date, time and reminder go together (`withDueRules`)
+ * Makes a task, with the files that were staged for it. Answers null when another task has its external_id.
+ * @param input its due date, time and reminder go together (`withRules`)
  * @throws AppError 400 for an assignee or assigner who cannot be one, or a file that is not staged; 404 when the record has just been deleted
  */
-export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
+export async function make(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
   const { attachments } = input
-  if (!attachments?.length) return answer(scope, await insert(scope, place, input))
+  if (!attachments?.length) return insert(scope, place, input)
   return scope.transaction(async () => {
     const staged = await stagedEntries(scope, attachments)
     const task = await insert(scope, place, input)
+    if (!task) return null
     const entries = await bind(scope, task.id, staged)
     await scope.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
-    return answer(scope, { ...task, attachments: entries })
+    return { ...task, attachments: entries }
   })
 }
 
 /** Inserts the task, with its subscribers and the notification to its assignee, in one statement. */
-async function insert(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask> {
+async function insert(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
   const { db, actor, now } = scope
   scope.ignored(...losers(input))
   const assignee = named(input.assignee_user_id, input.assignee_email)
@@ -49,6 +49,7 @@ async function insert(scope: Scope, place: Place | null, input: NewTask): Promis
   const isAssigned = assignee.id !== null || assignee.email !== null
   const hasAssigner = assigner.id !== null || assigner.email !== null
   const { title, details = null, due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
+  const { external_id = null } = input
   const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
   const at = sql`${formatInstant(now)}::timestamp`
   const spaceId = place?.space_id ?? null
@@ -62,13 +63,16 @@ async function insert(scope: Scope, place: Place | null, input: NewTask): Promis
     ),
     new_task as (
       insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
-        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed, created_at, updated_at)
+        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed,
+        external_id, created_at, updated_at)
       select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
         ${spaceId}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
         ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
-        ${reminder}::timestamp, ${isPast(reminder, now)}, ${at}, ${at}
+        ${reminder}::timestamp, ${isPast(reminder, now)}, ${external_id}::text, ${at}, ${at}
       from people, live
       where found_assignee_id is not null ${hasAssigner ? sql`and found_assigner_id is not null and ${mayBeNamed(actor)}` : empty}
+      -- Of two who come with one external_id, the second waits for the first, and inserts nothing.
+      ${external_id === null ? empty : sql`on conflict do nothing`}
       returning *
     ),
     subscribed as (${following(
@@ -84,22 +88,27 @@ async function insert(scope: Scope, place: Place | null, input: NewTask): Promis
       now,
     )}),
     emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
-    select people.*, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
+    select people.*, ${hasAssigner ? mayBeNamed(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
     from people left join new_task k on true`,
     'tasks:create',
   )
 
   if (!row?.is_live) throw notFound('Record')
   if (row.found_assignee_id === null) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[place ? 'record' : 'standalone'])
-  if (row.id === null) {
-    const reason = row.found_assigner_id === null ? OUT_OF_REACH[place ? 'record' : 'standalone'] : 'must be the caller or the assignee'
-    throw badInput(inputOf('assigner', assigner), reason)
-  }
-  const { found_assignee_id: _assignee, found_assigner_id: _assigner, is_live: _live, ...task } = row
-  return task
+  if (hasAssigner && row.found_assigner_id === null)
+    throw badInput(inputOf('assigner', assigner), OUT_OF_REACH[place ? 'record' : 'standalone'])
+  if (!row.may_assign) throw badInput(inputOf('assigner', assigner), 'must be the caller or the assignee')
+  const { found_assignee_id: _assignee, found_assigner_id: _assigner, may_assign: _may, is_live: _live, ...task } = row
+  return task.id === null ? null : task
 }
 
-type Made = { found_assignee_id: number | null; found_assigner_id: number | null; is_live: boolean } & StoredTask & { id: number | null }
+interface Found {
+  found_assignee_id: number | null
+  found_assigner_id: number | null
+  may_assign: boolean
+  is_live: boolean
+}
+type Made = Found & StoredTask & { id: number | null }
 
 /** Locks the record until the task is in, so that a deletion at the same moment comes before it or takes it along. */
 const live = (place: Place | null): Sql =>

@@ -35,6 +35,15 @@ export const task: Task = {
   attachments: [],
 }
 
+export const newTasks = { tasks: [newTask, { ...newTask, title: ' ' }] }
+
+export const made = {
+  rows: [
+    { ok: true, task },
+    { ok: false, message: 'tasks[1].title: must not be empty', code: 'BAD_REQUEST' },
+  ],
+}
+
 export const reminder: Reminder = {
   fires_at: '2026-03-31 14:00:00',
   local: '2026-03-31 16:00:00',

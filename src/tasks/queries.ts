@@ -13,10 +13,17 @@ const RECENT_COMMENTS = 20
 export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
   ${k}.table_id, ${k}.record_id, ${k}.title, ${k}.details, ${k}.due_date, ${k}.due_time, ${k}.reminder_offset_mins, ${k}.reminder_time,
   ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
-  ${k}.attachments`
+  ${k}.attachments, ${k}.external_id`
 
+type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string | null }
 /** As stored: the row and its version. */
-export type StoredTask = Task & { version: number }
+export type StoredTask = Stored<Task> & { version: number }
+
+/** The row of the wire, which ends with attachments for all who give tasks no ids of their own (contract.md §4). */
+export function onWire<Row extends { external_id: string | null }>({ external_id, ...row }: Row): OnWire<Row> {
+  return external_id === null ? row : { ...row, external_id }
+}
+type OnWire<Row> = Omit<Row, 'external_id'> & { external_id?: string }
 
 /**
  * The task with all that belongs to it, in one statement; undefined when it has just been deleted.
@@ -27,8 +34,8 @@ export async function getTask(
   { userId }: Actor,
   task: TaskRow,
   titleField: FieldDef | undefined,
-): Promise<(TaskDetail & { version: number }) | undefined> {
-  const [row] = await db.lookUp<TaskDetail & { version: number }>(
+): Promise<(Stored<TaskDetail> & { version: number }) | undefined> {
+  const [row] = await db.lookUp<Stored<TaskDetail> & { version: number }>(
     sql`select ${taskColumns(sql`k`)}, k.version,
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       f.subscribers, ${userId} = any(f.subscribers) as subscribed,
@@ -105,14 +112,14 @@ const hasWord = (word: string): Sql =>
  */
 async function page(db: Database, parts: readonly Sql[], limit: number, offset: number): Promise<Page<Task>> {
   const found = parts.map((part) => sql`select ${taskColumns(sql`k`)} from ${part}`)
-  const rows = await db.query<Task & { total: number; id: number | null }>(
+  const rows = await db.query<Stored<Task> & { total: number; id: number | null }>(
     sql`with found as materialized (${join(found, ' union all ')})
       select n.total, k.* from (select count(*)::int as total from found) n
       left join lateral (select * from found k order by ${ORDER} limit ${limit} offset ${offset}) k on true
       order by ${ORDER}`,
     'tasks:list',
   )
-  return { total: rows[0]?.total ?? 0, rows: rows.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+  return { total: rows[0]?.total ?? 0, rows: rows.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [onWire(row)])) }
 }
 
 /** Open before done, then due, none last; the done ones by when, newest first (contract.md §4). Of one day, tasks without a time come last. */

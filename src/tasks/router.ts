@@ -2,18 +2,20 @@ import { callers } from '../access.ts'
 import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
-import { accountProcedure, recordProcedure, rest, router } from '../trpc.ts'
+import { accountProcedure, BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../trpc.ts'
+import * as bulk from './bulk.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments-router.ts'
-import * as creation from './creation.ts'
 import * as deletion from './deletion.ts'
 import * as examples from './examples.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
   BadgeCount,
   Force,
+  MadeTask,
   Marked,
   NewTask,
+  NewTasks,
   RecordPath,
   RecordTaskQuery,
   Reminder,
@@ -24,15 +26,19 @@ import {
   TaskPath,
   TaskQuery,
   TaskUpdate,
-  withDueRules,
+  withRules,
 } from './schema.ts'
 import * as tasks from './service.ts'
 import * as subscribers from './subscribers.ts'
+import * as upsert from './upsert.ts'
 
 const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'
 const staging =
   'Pass the answer on in `attachments` of the create, from the same session within a day; the task then has the file under its final path.'
+const many =
+  'Up to 100, in order. Each is made, or refused by itself with a message that names it, say `tasks[3].title: is required`. With an ' +
+  'Idempotency-Key the whole is done once.'
 
 export const tasksRouter = router({
   createOnRecord: recordProcedure('read', callers.any)
@@ -42,13 +48,31 @@ export const tasksRouter = router({
           'By whoever can read the table. The assignee, by default the acting user, is a member of the space, is subscribed and is told.',
         tags: ['Tasks'],
         example: { input: examples.newTask, output: examples.task },
+        errors: { 409: 'The external_id is taken' },
         isRepeatable: true,
         sessionOnlyKey: 'attachments',
       }),
     )
-    .input(withDueRules(NewTask.extend(RecordPath.shape)))
+    .input(withRules(NewTask.extend(RecordPath.shape)))
     .output(Task)
-    .mutation(({ ctx, input }) => creation.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
+    .mutation(({ ctx, input }) => upsert.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
+
+  createManyOnRecord: recordProcedure('read', callers.any)
+    .meta(
+      rest('POST', `${onRecord}/createMany`, 'Create many tasks on a record', {
+        description: many,
+        tags: ['Tasks'],
+        example: { input: examples.newTasks, output: examples.made },
+        isList: true,
+        isRepeatable: true,
+        bodyLimit: BATCH_BODY_LIMIT,
+      }),
+    )
+    .input(NewTasks.extend(RecordPath.shape))
+    .output(listOf(MadeTask))
+    .mutation(async ({ ctx, input }) => ({
+      rows: await bulk.createMany(ctx.scope, { ...input, space_id: ctx.table.space_id }, input.tasks),
+    })),
 
   listOnRecord: recordProcedure('read', callers.any)
     .meta(
@@ -94,7 +118,7 @@ export const tasksRouter = router({
           'By its creator and assignee. A key that is absent keeps its value, null clears it. A new assignee is subscribed and told.',
         tags: ['Tasks'],
         example: { input: { due_date: '2026-03-31', assignee_user_id: 8 }, output: examples.task },
-        errors: { 409: 'The task has changed since' },
+        errors: { 409: 'The task has changed since, or the external_id is taken' },
         sessionOnlyKey: 'attachments',
       }),
     )
@@ -199,13 +223,29 @@ export const tasksRouter = router({
           'On no record; seen by its creator, assignee and subscribers. The assignee is the caller or somebody who shares a space with them.',
         tags: ['Tasks'],
         example: { input: examples.newTask, output: { ...examples.task, space_id: null, table_id: null, record_id: null } },
+        errors: { 409: 'The external_id is taken' },
         isRepeatable: true,
         sessionOnlyKey: 'attachments',
       }),
     )
-    .input(withDueRules(NewTask))
+    .input(withRules(NewTask))
     .output(Task)
-    .mutation(({ ctx, input }) => creation.create(ctx.scope, null, input)),
+    .mutation(({ ctx, input }) => upsert.create(ctx.scope, null, input)),
+
+  createMany: standaloneProcedure()
+    .meta(
+      rest('POST', '/api/tasks/createMany', 'Create many standalone tasks', {
+        description: many,
+        tags: ['Tasks'],
+        example: { input: examples.newTasks, output: examples.made },
+        isList: true,
+        isRepeatable: true,
+        bodyLimit: BATCH_BODY_LIMIT,
+      }),
+    )
+    .input(NewTasks)
+    .output(listOf(MadeTask))
+    .mutation(async ({ ctx, input }) => ({ rows: await bulk.createMany(ctx.scope, null, input.tasks) })),
 
   badgeCount: standaloneProcedure()
     .meta(

@@ -5,6 +5,7 @@ import { dueIssues } from './reminder.ts'
 const MAX_TITLE = 500
 const MAX_DETAILS = 100_000
 const MAX_COMMENT = 50_000
+const MAX_EXTERNAL_ID = 200
 /** A year. */
 const MAX_REMINDER_OFFSET_MINS = 525_600
 
@@ -42,6 +43,7 @@ export const Task = z
     created_at: Instant,
     updated_at: Instant,
     attachments: z.array(Attachment),
+    external_id: z.string().optional().meta({ description: 'What an integration calls it; absent when nobody has named it so.' }),
   })
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
@@ -118,6 +120,11 @@ export const CommentPath = TaskPath.extend({ comment_id: Id })
 
 const Title = z.string().trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
 const Details = z.string().max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
+const ExternalId = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(MAX_EXTERNAL_ID, `must have at most ${MAX_EXTERNAL_ID} characters`)
+  .meta({ description: 'What an integration calls the task; unique in the account, case counts.' })
 const ReminderOffset = z
   .int('must be a whole number')
   .min(0, 'must be 0 or more')
@@ -146,7 +153,7 @@ export const StagedEntry = z.strictObject({
 })
 export type StagedEntry = z.infer<typeof StagedEntry>
 
-/** Without the rules between its keys, so that the ids of a path can be added; see `withDueRules`. */
+/** Without the rules between its keys, so that the ids of a path can be added; see `withRules`. */
 export const NewTask = z.strictObject({
   title: Title,
   details: Details.nullish(),
@@ -162,20 +169,53 @@ export const NewTask = z.strictObject({
   attachments: attachments(StagedEntry)
     .nullish()
     .meta({ description: 'What uploads for a new task answered. From a browser session only.' }),
+  external_id: ExternalId.nullish(),
+  upsert: z
+    .boolean()
+    .nullish()
+    .meta({ description: 'Change the task that has the external_id, if there is one; what is absent or null then stays as it is.' }),
 })
 export type NewTask = z.infer<typeof NewTask>
 
 const DUE_KEYS = new Set<PropertyKey | undefined>(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'])
 
-/** Adds the rules between due date, time and reminder (api.md, Create body); they presuppose that each is one. */
-export const withDueRules = <Shape extends z.ZodType<Pick<NewTask, 'due_date' | 'due_time' | 'reminder_offset_mins' | 'reminder_time'>>>(
-  schema: Shape,
-) =>
-  schema.superRefine(({ due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null }, ctx) => {
+/** Adds the rules between due date, time and reminder (api.md, Create body), and those of an upsert; they presuppose that each key is valid. */
+export const withRules = <Shape extends z.ZodType<NewTask>>(schema: Shape) =>
+  schema.superRefine((task, ctx) => {
+    const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null, upsert, external_id, attachments } = task
+    if (upsert && external_id == null) ctx.addIssue({ code: 'custom', path: ['upsert'], message: 'needs external_id' })
+    if (upsert && attachments?.length) ctx.addIssue({ code: 'custom', path: ['attachments'], message: 'cannot be combined with upsert' })
     // Zod 4 refines an object whose parts have been refused, too.
     if (ctx.issues.some(({ path }) => DUE_KEYS.has(path?.[0]))) return
     for (const issue of dueIssues({ due_date, due_time, reminder_offset_mins, reminder_time })) ctx.addIssue({ code: 'custom', ...issue })
   })
+
+const MAX_TASKS = 100
+const CheckedTask = withRules(NewTask)
+
+/** One of many tasks to make: documented like NewTask, but judged by itself, so that it is refused without the others. */
+// As unknown it takes anything; typed clients are still told what to send.
+const TaskOfMany = z.unknown().meta(z.toJSONSchema(NewTask, { io: 'input' })) as unknown as z.ZodType<NewTask, z.input<typeof NewTask>>
+export const parseTask = (given: unknown) => CheckedTask.safeParse(given)
+
+export const NewTasks = z.strictObject({
+  tasks: z
+    .array(TaskOfMany)
+    .min(1, 'must not be empty')
+    .max(MAX_TASKS, `must have at most ${MAX_TASKS} tasks`)
+    .meta({ description: 'As in a create. Each is made or refused by itself.' }),
+})
+export type NewTasks = z.infer<typeof NewTasks>
+
+export const MadeTask = z
+  .strictObject({
+    ok: z.boolean(),
+    task: Task.optional(),
+    message: z.string().optional().meta({ description: 'Why it was refused.' }),
+    code: z.string().optional().meta({ description: 'As in the body of an error.' }),
+  })
+  .meta({ id: 'MadeTask', description: 'What became of one of many tasks.' })
+export type MadeTask = z.infer<typeof MadeTask>
 
 /** A key that is absent keeps its value, null clears it; rules between keys need the row. */
 export const TaskUpdate = z.strictObject({
@@ -190,6 +230,7 @@ export const TaskUpdate = z.strictObject({
   attachments: attachments(AttachmentEntry)
     .nullish()
     .meta({ description: 'The whole list; what it leaves out is removed. From a browser session only.' }),
+  external_id: ExternalId.nullish(),
 })
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 

@@ -5,14 +5,14 @@ import type { Scope } from '../scope.ts'
 import { titleField } from '../tables/fields.ts'
 import { instantOf, localInstant } from '../time.ts'
 import type { TaskRow } from './procedure.ts'
-import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, type Page } from './queries.ts'
+import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire, type Page } from './queries.ts'
 import { reminderState } from './reminder.ts'
 import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
 /** The row as the wire has it; its version goes into the ETag. */
-export function answer<Row extends { version: number }>(scope: Scope, { version, ...task }: Row): Omit<Row, 'version'> {
+export function answer<Row extends { version: number; external_id: string | null }>(scope: Scope, { version, ...task }: Row) {
   scope.tagged(version)
-  return task
+  return onWire(task)
 }
 
 /** @throws AppError 404 when it has just been deleted */
