@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { works } from '../src/background.ts'
 import { sql } from '../src/db.ts'
 import { openMailer } from '../src/mailer.ts'
 import { decideMail, mailLetter } from '../src/notifications/mail.ts'
@@ -14,7 +15,7 @@ const app = await testApp(
   { SMTP_URL: `smtp://127.0.0.1:${smtp.port}`, MAIL_FROM: 'Gridpost <news@grid.example>', PUBLIC_URL: 'https://grid.example' },
   { worker: true },
 )
-const { onRecord } = taskSupport(app)
+const { onRecord, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
 /** Lets mail be decided about at that instant, and waits until all letters to the person have been handed over. */
@@ -255,6 +256,23 @@ describe('a reminder', () => {
     app.setClock(later(15))
     await sweepReminders(systemScope(app.deps), async () => {})
     expect([await letters(viewer), await stillWaiting(viewer)]).toEqual([[], 1])
+  })
+})
+
+describe('the queues', () => {
+  it('remind and mail by themselves, and look again for a task that somebody held', async () => {
+    const { viewer, assign } = await assigning()
+    const { body: task } = await assign({ title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 })
+    const remind = works.find(({ queue }) => queue.name === 'tasks.remind')
+    expect(remind?.cron).toBe('* * * * *')
+    app.setClock(later(15))
+    const letGo = await holding(sql`select 1 from tasks where id = ${task.id} for update`)
+    await remind?.run(systemScope(app.deps), {} as never)
+    expect(await stillWaiting(viewer)).toBe(1)
+    await letGo()
+    await expect
+      .poll(async () => (await letters(viewer)).map(({ subject }) => subject), { timeout: 20_000 })
+      .toEqual(['Reminder: “Call back”'])
   })
 })
 

@@ -6,7 +6,7 @@ import { testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
-const { onRecord, told } = taskSupport(app)
+const { onRecord, told, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
 /** Sweeps at that instant; answers when the sweep wants to run again. */
@@ -195,17 +195,9 @@ describe('a change before it fires', () => {
 
   it('that is being made is waited for: the sweep passes by and looks again', async () => {
     const { id, member, viewer } = await withReminder()
-    const { promise: swept, resolve: letGo } = Promise.withResolvers<void>()
-    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
-    const writer = app.db.transaction(async () => {
-      await app.db.execute(sql`update tasks set assignee_user_id = ${viewer.id} where id = ${id}`)
-      isLocked()
-      await swept
-    })
-    await locked
+    const commit = await holding(sql`update tasks set assignee_user_id = ${viewer.id} where id = ${id}`)
     expect(await sweep(AT)).toEqual([new Date(AT.getTime() + 5_000)])
-    letGo()
-    await writer
+    await commit()
     expect(await reminders(member.id)).toEqual([])
     expect(await sweep(AT)).toEqual([])
     expect(await reminders(member.id)).toEqual([])

@@ -132,7 +132,7 @@ function timeOf(createdAt: string, timezone: string, now: Date): string {
   return isToday ? localTime(at, timezone).slice(0, 5) : readableInstant(at, timezone)
 }
 
-const FOOT = 'Gridpost sends you this because somebody works with you there.'
+const FOOT = 'You get this mail because of the mail setting in your Gridpost profile.'
 
 function textOf({ greeting, topics, more, timezone, unsubscribe }: Letter): string {
   const blocks = topics.map(({ title, due, url, lines }) =>

@@ -23,6 +23,9 @@ type LetterJob = z.infer<typeof sendLetter.schema>
 /** People decided about in one transaction. */
 const BATCH = 200
 
+/** The newest of an hour; a letter tells some of them and counts the rest. */
+const MOST_IN_A_LETTER = 1_000
+
 /** Two at once would split what belongs into one letter. */
 const MAIL_LOCK = 7_405_011
 
@@ -72,7 +75,8 @@ const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => 
     from readers h where n.user_id = h.id and n.mailed_at is null and ${isDue(sql`h`)}
     returning n.id, n.user_id, h.wants_mail and n.read_at is null as is_wanted
   )
-  select user_id, is_wanted, array_agg(id order by id) as notification_ids from decided group by user_id, is_wanted`
+  select user_id, is_wanted, (array_agg(id order by id desc))[1:${MOST_IN_A_LETTER}] as notification_ids
+  from decided group by user_id, is_wanted`
 
 /** Reminders do not wait for a digest (contract.md §4). @param reader alias of a row with mail_preference; beside it the hour, `h` */
 const isDue = (reader: Sql): Sql => sql`(${reader}.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`

@@ -1,5 +1,5 @@
 /** What tests of tasks share. */
-import { sql } from '../../src/db.ts'
+import { type Sql, sql } from '../../src/db.ts'
 import type { Caller, TestApp } from './app.ts'
 import { makeTable } from './records.ts'
 
@@ -34,6 +34,22 @@ export const taskSupport = (app: TestApp) => ({
     app.db.query<Told>(
       sql`select event_type, actor_user_id, message, summary, url, task_id from notifications where user_id = ${userId} order by id`,
     ),
+
+  /** Runs a statement in a transaction that stays open. Answers what commits it. */
+  async holding(statement: Sql): Promise<() => Promise<void>> {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const { promise: ran, resolve: hasRun } = Promise.withResolvers<void>()
+    const writer = app.db.transaction(async () => {
+      await app.db.execute(statement)
+      hasRun()
+      await released
+    })
+    await Promise.race([ran, writer])
+    return () => {
+      release()
+      return writer
+    }
+  },
 
   async subscribersOf(taskId: number): Promise<number[]> {
     const rows = await app.db.query<{ user_id: number }>(

@@ -61,7 +61,7 @@ Record 12 of “Companies”
 https://grid.example/table/101/record/12
 
 -- 
-Gridpost sends you this because somebody works with you there. Times are in Europe/Berlin.
+You get this mail because of the mail setting in your Gridpost profile. Times are in Europe/Berlin.
 
 No more mails like this: https://grid.example/unsubscribe/8.x
 `)
