@@ -182,3 +182,38 @@ describe('mentions in one comment', () => {
 })
 
 const shared = await withTask()
+
+describe('refusals come in one order', () => {
+  it('whatever else is wrong: who, read-only, the task, its place, the space, the row, attachments, the body', async () => {
+    const { id, admin, keys, keyOf, outsider, member, task } = await withTask()
+    const alone = (await app.as(member).post('/api/tasks/create', { title: 'Breathe' })).body.id
+    const readOnly = await keyOf({ accountId: id, userId: member.id }, { kind: 'personal', read_only: true })
+    const adminKey = await keyOf({ accountId: id, userId: admin.id }, { kind: 'personal' })
+    const words = 'Attachments cannot be set via the public API'
+    const cases: [Caller, number | string, number, string][] = [
+      [null, 'x', 401, 'Sign in, or send an API key as a bearer token'],
+      [keys.accountReadOnly, 'x', 403, 'API key is read-only'],
+      [readOnly, 999_999, 403, 'API key is read-only'],
+      [keys.account, 'x', 400, 'task_id: must be a whole number'],
+      [keys.account, 999_999, 404, 'Task not found'],
+      [keys.account, alone, 403, 'Task is not on a record'],
+      [keys.accountOtherSpace, alone, 403, 'Task is not on a record'],
+      [keys.accountOtherSpace, task.id, 403, 'API key not authorized for this workspace'],
+      [keys.accountOutsider, alone, 403, 'Not authorized'],
+      [keys.personalOutsider, task.id, 403, 'Not authorized'],
+      [outsider, alone, 403, 'Not authorized'],
+      [adminKey, alone, 403, 'Not authorized'],
+      [adminKey, task.id, 403, 'Not authorized'],
+      [keys.account, task.id, 403, words],
+      [keys.personal, task.id, 403, words],
+      [member, task.id, 400, 'title: Invalid input: expected string, received null'],
+    ]
+    const bad = { title: null, attachments: 5, colour: 'red' }
+    for (const [caller, taskId, status, message] of cases) {
+      const rest = await app.as(caller).post(`/api/task/${taskId}/update`, bad)
+      expect([taskId, rest.status, rest.body.message.split(';')[0]]).toEqual([taskId, status, message])
+      const rpc = await app.as(caller).post('/trpc/tasks.update', { ...bad, task_id: taskId })
+      expect([taskId, rpc.status, rpc.body.error.data.message.split(';')[0]]).toEqual([taskId, status, message])
+    }
+  })
+})
