@@ -326,6 +326,57 @@ describe('the job', () => {
   })
 })
 
+describe('a query outside of views', () => {
+  test('that was slow for want of an index finds one the next time', async () => {
+    const table = await largeTable(80_000)
+    const body = { filters: [filter('stage', '=', 'Won')], order_by: 'amount', order_dir: 'D' }
+    const uses = () => app.db.query<{ shape: string; hits: number }>(sql`select shape, hits from index_uses where table_id = ${table}`)
+    await slowly(table, { order_by: 'email', limit: 1, offset: 3 })
+    await slowly(table, body)
+    await slowly(table, body)
+    expect((await uses()).map(({ shape, hits }) => ({ ...JSON.parse(shape), hits }))).toEqual([
+      { equal: [], sort: 'email', hits: 1 },
+      { equal: ['stage'], sort: 'amount', hits: 1 },
+    ])
+    await follow(scope(), { table_id: table })
+    const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
+    expect(wanted.map(({ fields, state }) => [fields, state])).toEqual([
+      [['email', 'id'], 'ready'],
+      [['stage', 'amount', 'id'], 'ready'],
+    ])
+    expect(await explained(table, body)).toContain(wanted[1]?.name)
+
+    // When nobody has asked for a month, the index goes.
+    await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
+    await followAll(scope())
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
+  })
+
+  test('that only waited, or that no index could help, is not noted', async () => {
+    const table = await largeTable(21_000)
+    for (const body of [{}, { order_by: 'notes' }, { filters: [filter('stage', '!=', 'Won')] }, { order_by: 'id' }])
+      await slowly(table, body)
+    await follow(scope(), { table_id: table })
+    await slowly(table, { order_by: 'company' })
+    expect(await app.db.query(sql`select shape from index_uses where table_id = ${table}`)).toEqual([])
+  })
+})
+
+/** Sends a query that has to wait for a while. */
+async function slowly(table: number, body: object): Promise<void> {
+  const other = await app.db.connect()
+  await other.query(`begin; lock table t${table}.records`)
+  const answered = app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, ...body })
+  const isWaiting = sql`
+    select from pg_locks l join pg_stat_activity a using (pid)
+    where l.relation = to_regclass(${`t${table}.records`}) and not l.granted and clock_timestamp() - a.query_start > interval '200 ms'`
+  await expect.poll(() => app.db.query(isWaiting)).toHaveLength(1)
+  await other.query('rollback')
+  await other.end()
+  expect((await answered).status).toBe(200)
+}
+
 test('only an admin of the space is shown the indexes', async () => {
   const table = await largeTable(0)
   const path = `/api/table/${table}/indexes`

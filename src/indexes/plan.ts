@@ -83,6 +83,9 @@ export function shapeOf(where: Tree<Checked>, sort: FieldDef | null): Shape | nu
   return shape.equal.length || shape.sort !== null ? shape : null
 }
 
+/** Whether an index can serve the shape at all. */
+export const isIndexable = (table: TableDef, shape: Shape): boolean => btree(table, shape, '').length > 0
+
 // ── who wants what ──────────────────────────────────────────────────────────
 
 /** `idx_layout_<startField>`, by that name whatever else wants the same. */

@@ -1,5 +1,6 @@
 /** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
 import { AppError, badInput, notFound } from '../errors.ts'
+import { noteUse } from '../indexes/uses.ts'
 import type { Scope } from '../scope.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
@@ -28,8 +29,11 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     // The type says why an explanation passes for a page.
     if (input.explain) return explain(scope, plan, page, input.record_id ?? null) as Promise<QueryAnswer>
     if (input.record_id != null) throw badInput('record_id', 'needs explain: true')
+    const startedAt = performance.now()
     const [found, counted] = await Promise.all([
-      db.query<Row>(page, 'records-page'),
+      db
+        .query<Row>(page, 'records-page')
+        .finally(() => noteUse(scope, { ...selection, order, page, tookMs: performance.now() - startedAt })),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
     ])
     const { rows, next_cursor } = walk ? walk.pageOf(found) : { rows: found }

@@ -1,0 +1,68 @@
+/** Queries outside of saved views that were slow for want of an index: they are noted, and the next ones find it. */
+import { type Database, type Sql, sql } from '../db.ts'
+import type { Scope } from '../scope.ts'
+import type { TableDef } from '../tables/fields.ts'
+import { followIndexes } from '../tables/indexing.ts'
+import { formatInstant } from '../time.ts'
+import type { Tree } from '../views/filter.ts'
+import type { Checked } from '../views/resolve.ts'
+import type { Sort } from '../views/sort.ts'
+import { isIndexable, shapeOf } from './plan.ts'
+
+/** A query that takes longer is looked at. It may only have waited for a busy machine: so then Postgres is asked. */
+const SLOW_MS = 100
+/** What Postgres estimates for reading and sorting some 50,000 records; along an index a page costs less than a thousand. */
+const COSTLY = 3_000
+/** The same need is noted once in so long by a process. */
+const AGAIN_MS = 3_600_000
+const MAX_REMEMBERED = 10_000
+
+/** When each need was last looked at, by table and shape. */
+const remembered = new WeakMap<Database, Map<string, number>>()
+
+interface Asked {
+  table: TableDef
+  where: Tree<Checked>
+  order: readonly Sort[]
+  /** The statement that was run. */
+  page: Sql
+  tookMs: number
+}
+
+/** Notes what the query compares and sorts by, if it was slow and an index can help. The answer does not depend on it. */
+export async function noteUse(scope: Scope, { table, where, order, page, tookMs }: Asked): Promise<void> {
+  const { db, now } = scope
+  if (tookMs < SLOW_MS || db.inTransaction()) return
+  const shape = shapeOf(where, order[0]?.field ?? null)
+  if (!shape || !isIndexable(table, shape) || isRemembered(db, `${table.id} ${JSON.stringify(shape)}`, now)) return
+  try {
+    if ((await costOf(db, page)) >= COSTLY) await note(scope, table.id, JSON.stringify(shape))
+  } catch (error) {
+    scope.log.warn({ err: error, tableId: table.id }, 'slow query not noted')
+  }
+}
+
+function isRemembered(db: Database, need: string, now: Date): boolean {
+  const needs = remembered.get(db) ?? new Map<string, number>()
+  remembered.set(db, needs)
+  if (now.getTime() - (needs.get(need) ?? 0) < AGAIN_MS) return true
+  if (needs.size >= MAX_REMEMBERED) needs.clear()
+  needs.set(need, now.getTime())
+  return false
+}
+
+async function costOf(db: Database, page: Sql): Promise<number> {
+  const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(sql`explain (format json) ${page}`)
+  return plan?.['QUERY PLAN'][0].Plan['Total Cost'] ?? 0
+}
+
+async function note({ db, jobs, now, transaction }: Scope, tableId: number, shape: string): Promise<void> {
+  const at = formatInstant(now)
+  await transaction(async () => {
+    await db.execute(sql`
+      insert into index_uses (table_id, shape, hits, first_at, last_at)
+      select id, ${shape}, 1, ${at}::timestamp, ${at}::timestamp from tables where id = ${tableId}
+      on conflict (table_id, shape) do update set hits = index_uses.hits + 1, last_at = excluded.last_at`)
+    await jobs.send(followIndexes, { table_id: tableId })
+  })
+}
