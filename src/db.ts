@@ -72,8 +72,9 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     connectionTimeoutMillis: 2_000,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     idleTimeoutMillis: 30_000,
+    // Workers take milliseconds to start, and all requests share the cores: they are for scans of whole tables, not for thousands of rows.
     options:
-      '-c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
+      '-c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
     types: wireTypes,
   }
   const pool = new TransactionPool(connection)
