@@ -34,10 +34,14 @@ export interface Account {
   secret: string
 }
 
-/** What a suite measures besides its cases, with what it needs for that. */
-export interface Field extends Ground {
-  pids: Pids
+export interface Service {
   url: string
+  account: Account
+}
+
+/** What a suite measures besides its cases, with what it needs for that. */
+export interface Field extends Ground, Service {
+  pids: Pids
 }
 
 export interface Pids {
@@ -59,7 +63,7 @@ export interface Suite<Prepared> {
   tellBare(prepared: Prepared): Record<string, unknown>
   /** Who calls; by default the key of the account. */
   secretOf?(prepared: Prepared): string
-  cases(prepared: Prepared): Case[]
+  cases(prepared: Prepared, service: Service): Case[] | Promise<Case[]>
   /** Chosen by `--only` like cases. */
   steps?: Record<string, Step<Prepared>>
   /** Records that are made unless told otherwise, and seconds of a round. */

@@ -1,4 +1,4 @@
-/** CPU time of processes, from /proc: steadier than the clock where all share one machine. Linux only; NaN elsewhere. */
+/** CPU time and memory of processes, from /proc: steadier than the clock where all share one machine. Linux only; NaN elsewhere. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const MS_PER_TICK = 10
@@ -28,7 +28,23 @@ export function cpuMs(pid: number, { withChildren = false }: { withChildren?: bo
   const own = statOf(pid)
   if (!own) return Number.NaN
   if (!withChildren) return own.ms
+  return childrenOf(pid).reduce((sum, { ms }) => sum + ms, own.ms)
+}
+
+function childrenOf(pid: number): Stat[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  const children = pids.flatMap((name) => statOf(Number(name)) ?? []).filter(({ parent }) => parent === pid)
-  return children.reduce((sum, { ms }) => sum + ms, own.ms)
+  return pids.flatMap((name) => statOf(Number(name)) ?? []).filter(({ parent }) => parent === pid)
+}
+
+/** The most that a child of the process has for itself: of Postgres, the largest connection. */
+export const largestChildMb = (pid: number): number => Math.max(...childrenOf(pid).map((child) => rssMb(child.pid)))
+
+/** Megabytes of memory that the process has for itself: without what it shares, such as the buffers of Postgres. */
+export function rssMb(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+  } catch {
+    return Number.NaN
+  }
 }

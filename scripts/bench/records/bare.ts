@@ -3,11 +3,11 @@ import { openBare, optionTitles } from '../bare.ts'
 import { AMOUNT, CITY_PART, PREFIX } from './data.ts'
 
 const {
-  setting: { tableId },
+  setting: { tableId, userId },
   pool,
   app,
   listen,
-} = openBare<{ tableId: number }>()
+} = openBare<{ tableId: number; userId: number }>()
 const records = `"t${tableId}".records`
 const titles = await optionTitles(pool, tableId)
 
@@ -75,12 +75,29 @@ const farIn = withUsers(
 )
 app.post('/offset', async () => (await pool.query<Row>({ name: 'offset', text: farIn })).rows.map(present))
 
+const byCursor = pageOf('by-cursor', '(r.amount, r.id) < ($1, $2)', BY_AMOUNT)
+const { rows: anchors } = await pool.query<Row>(`select r.amount, r.id from ${records} r order by ${BY_AMOUNT} limit 1 offset 9899`)
+app.post('/cursor', () => byCursor([anchors[0]?.amount, anchors[0]?.id]))
+
 app.post('/count', async () => {
   const { rows } = await pool.query({
     text: `select (select count(*) from ${records} r where ${OPEN_AND_DUE}) as count, (select count(*) from ${records}) as total`,
     values: [1, today()],
   })
   return { ...rows[0], total_approx: false, restricted: true }
+})
+
+const FIELDS = 'name, email, phone, status, tags, amount, due, met, active, city, notes, owner'
+app.post<{ Body: { data: Record<string, unknown> } }>('/create', async ({ body: { data } }) => {
+  const { rows } = await pool.query<Row>({
+    name: 'create',
+    text: `with r as (insert into ${records} (${FIELDS}, created_at, created_by, updated_at, updated_by)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now()::timestamp(0), $12, now()::timestamp(0), $12) returning *)
+      select r.*, ${person('o', 'owner')} from r left join users o on o.id = r.owner`,
+    values: [data.name, data.email, data.phone, 3, [1, 2], data.amount, data.due, data.met, data.active, data.city, data.notes, userId],
+  })
+  const { id, created_at, updated_at, created_by: _by, updated_by: _at, version: _version, ...rest } = present(rows[0] as Row)
+  return { id, title: rest.name, data: rest, created_at, updated_at }
 })
 
 await listen()

@@ -1,4 +1,5 @@
 /** A table of a million records with saved views: the table and the views through the API, the records by SQL. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { recordsOf } from '../../../src/db.ts'
 import type { Api } from '../api.ts'
 import type { Ground } from '../case.ts'
@@ -7,7 +8,9 @@ import { addMembers, chance, unhurried } from '../sql.ts'
 
 export interface Filled {
   ownerId: number
+  spaceId: number
   tableId: number
+  members: number[]
   views: Record<ViewName, number>
 }
 
@@ -48,7 +51,22 @@ export async function fill(ground: Ground, { records }: { records: number }): Pr
     await client.query(insertion(tableId), [records, account.ownerId, members, phrases(), CITIES, NAMES])
     await client.query(`vacuum analyze ${recordsOf(tableId).sql}`)
   })
-  return { ownerId: account.ownerId, tableId, views: await saveViews(browser, tableId) }
+  const views = await saveViews(browser, tableId)
+  await indexesMade(key, tableId)
+  return { ownerId: account.ownerId, spaceId, tableId, views, members }
+}
+
+const POLL_MS = 500
+const TEXT_FIELDS = 5
+
+/** Waits until the service has made what it thinks that the views need. */
+async function indexesMade(key: Api, tableId: number): Promise<void> {
+  let made: { state: string }[]
+  do {
+    await sleep(POLL_MS)
+    made = (await key('GET', `/api/table/${tableId}/indexes`)) as { state: string }[]
+    if (made.some(({ state }) => state === 'failed')) throw new Error(`An index failed: ${JSON.stringify(made)}`)
+  } while (made.length < 1 + TEXT_FIELDS || made.some(({ state }) => state !== 'ready'))
 }
 
 async function saveViews(browser: Api, tableId: number): Promise<Record<ViewName, number>> {
@@ -101,3 +119,23 @@ function phrases(): string[] {
     ),
   )
 }
+
+/** A record like those in the table, as the API takes it: done, so that no page that is measured changes. */
+export const newRecord = (index: number) => ({
+  data: {
+    name: `Deal ${index}`,
+    email: `deal${index}@example.com`,
+    phone: `+49 30 ${100_000 + index}`,
+    status: 'Done',
+    tags: ['Red', 'Green'],
+    amount: 1.25,
+    due: '2030-05-17',
+    met: '2026-01-02 03:04:05',
+    active: true,
+    city: CITIES[index % CITIES.length],
+    notes: 'They want to hear from us again in spring, after the fair, with an offer for the second address and new samples. '
+      .repeat(2)
+      .trim(),
+    owner: '@me',
+  },
+})

@@ -1,22 +1,27 @@
-/** A million records, queried through saved views and ad hoc. */
+/** A million records, queried through saved views and ad hoc, with the indexes that the service has made for them. */
 import type { Case, Suite } from '../case.ts'
-import { type Filled, fill, type ViewName, WORDS } from './data.ts'
+import { type Filled, fill, newRecord, type ViewName, WORDS } from './data.ts'
+import { createInBatches, importRecords } from './writes.ts'
 
 const GOAL = 0.8
+const CREATE_GOAL = 0.5
 /** The median for one caller: of everything, and of what the order of an index can answer. */
 const MOST_MS = 60
 const ORDERED_MS = 5
+/** Page 100. */
+const FAR_IN = 9_900
 
 export const records: Suite<Filled> = {
   defaults: { records: 1_000_000, seconds: 1 },
   prepare: fill,
   bare: 'records/bare.ts',
-  tellBare: ({ tableId }) => ({ tableId }),
-  cases: ({ tableId, views }) => {
+  tellBare: ({ tableId, ownerId }) => ({ tableId, userId: ownerId }),
+  cases: async ({ tableId, views }, { url, account }) => {
+    const path = `/api/table/${tableId}/records`
     const page = (name: string, bare: string, body: object, goalMs: number): Case => ({
       name,
       method: 'POST',
-      ours: () => `/api/table/${tableId}/records/query`,
+      ours: () => `${path}/query`,
       bare: () => bare,
       body: () => ({ limit: 100, ...body }),
       goal: GOAL,
@@ -33,16 +38,47 @@ export const records: Suite<Filled> = {
       ...words.map(([kind, word]) =>
         page(`open and due, search for a ${kind} word`, `/searchOpenAndDue/${word}`, { ...through('openAndDue'), search: word }, MOST_MS),
       ),
-      page('page 100 by offset', '/offset', { ...through('byAmount'), offset: 9_900 }, MOST_MS),
+      page('page 100 by offset', '/offset', { ...through('byAmount'), offset: FAR_IN }, MOST_MS),
+      page(
+        'page 100 by cursor',
+        '/cursor',
+        { ...through('byAmount'), cursor: await cursorAt(url + path, account.secret, through('byAmount')) },
+        ORDERED_MS,
+      ),
       {
         name: 'count of open and due',
         method: 'POST',
-        ours: () => `/api/table/${tableId}/records/count`,
+        ours: () => `${path}/count`,
         bare: () => '/count',
         body: () => through('openAndDue'),
         goal: GOAL,
         goalMs: MOST_MS,
       },
+      {
+        name: 'create a record',
+        method: 'POST',
+        ours: () => `${path}/create`,
+        bare: () => '/create',
+        body: newRecord,
+        goal: CREATE_GOAL,
+        ignore: ['id', 'created_at', 'updated_at'],
+      },
     ]
   },
+  steps: { 'create in batches': { run: createInBatches }, 'import a million rows': { run: importRecords } },
+}
+
+/** Walks to page 100, as a caller would. */
+async function cursorAt(records: string, secret: string, view: object): Promise<string> {
+  let cursor = ''
+  for (let walked = 0; walked < FAR_IN; walked += 900) {
+    const answer = await fetch(`${records}/query`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...view, fields: ['id'], limit: 900, cursor }),
+    })
+    cursor = answer.headers.get('x-next-cursor') ?? ''
+    await answer.arrayBuffer()
+  }
+  return cursor
 }

@@ -1,0 +1,74 @@
+/** What is measured of writing in bulk: batches on the table with all its indexes, and an import into a table of its own. */
+import type { Field } from '../case.ts'
+import { rssMb } from '../cpu.ts'
+import { FIELDS } from '../foundation/data.ts'
+import { type Filled, newRecord } from './data.ts'
+
+const BATCHES = 20
+const BATCH = 1_000
+const BATCH_GOAL = 5_000
+
+/** Answers rows per second, end to end. */
+export async function createInBatches({ key }: Field, { tableId }: Filled): Promise<void> {
+  const bodies = Array.from({ length: BATCHES + 2 }, (_, batch) => ({
+    records: Array.from({ length: BATCH }, (_, index) => newRecord(batch * BATCH + index)),
+  }))
+  const path = `/api/table/${tableId}/records/create_batch`
+  for (const body of bodies.slice(0, 2)) await key('POST', path, body)
+  const from = performance.now()
+  for (const body of bodies.slice(2)) await key('POST', path, body)
+  const perSecond = (BATCHES * BATCH * 1_000) / (performance.now() - from)
+  console.log(
+    `\nBatches of 1,000 records: ${Math.round(perSecond)} rows/s (goal ${BATCH_GOAL}${perSecond < BATCH_GOAL ? ', missed' : ''}).`,
+  )
+}
+
+const ROWS = 1_000_000
+const CHUNK_ROWS = 2_000
+const MEMORY_GOAL_MB = 100
+const SAMPLE_MS = 250
+
+/** A file of a million rows, sent as a stream: how long it takes, and how much the service grows over its quiet size. */
+export async function importRecords({ key, url, account, pids }: Field, { spaceId }: Filled): Promise<void> {
+  const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, {
+    name: `Imported ${Date.now()}`,
+    fields: FIELDS,
+  })) as {
+    id: number
+  }
+  const quietMb = rssMb(pids.ours)
+  let mostMb = quietMb
+  const sampling = setInterval(() => {
+    mostMb = Math.max(mostMb, rssMb(pids.ours))
+  }, SAMPLE_MS)
+  const from = performance.now()
+  const answer = await fetch(`${url}/api/table/${tableId}/import`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${account.secret}`, 'content-type': 'text/csv' },
+    body: ReadableStream.from(csv()),
+    duplex: 'half',
+  } as RequestInit)
+  const result = await answer.text()
+  clearInterval(sampling)
+  if (!answer.ok) throw new Error(`import: ${answer.status} ${result.slice(0, 1_000)}`)
+  const seconds = (performance.now() - from) / 1_000
+  const grownMb = mostMb - quietMb
+  console.log(
+    `\nImport of a million rows: ${Math.round(seconds)} s (${Math.round(ROWS / seconds)} rows/s), ` +
+      `memory ${Math.round(quietMb)} MB + ${Math.round(grownMb)} MB (goal ${MEMORY_GOAL_MB}${grownMb > MEMORY_GOAL_MB ? ', missed' : ''}).`,
+  )
+  await key('POST', `/api/table/${tableId}/delete`)
+}
+
+function* csv(): Generator<Uint8Array> {
+  const encoder = new TextEncoder()
+  const header = FIELDS.map(({ name }) => name)
+  yield encoder.encode(`${header.join(',')}\r\n`)
+  for (let row = 0; row < ROWS; row += CHUNK_ROWS)
+    yield encoder.encode(Array.from({ length: CHUNK_ROWS }, (_, index) => line(row + index)).join(''))
+}
+
+function line(index: number): string {
+  const { name, email, phone, status, amount, due, met, city, notes } = newRecord(index).data
+  return `${[name, email, `"${phone}"`, status, '', amount, due, met, 'true', city, `"${notes}"`, ''].join(',')}\r\n`
+}
