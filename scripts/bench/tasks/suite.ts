@@ -1,6 +1,7 @@
 /** A million tasks of a thousand people. */
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, WORD } from './data.ts'
+import { mentionMany, sweepReminders } from './steps.ts'
 
 const GOAL = 0.6
 const GOAL_MS = 20
@@ -37,4 +38,5 @@ export const tasks: Suite<Filled> = {
       { name: 'badgeCount', method: 'POST', ours: () => '/api/tasks/badgeCount', bare: () => '/badgeCount', body: () => ({}), ...goals },
     ]
   },
+  steps: { 'a mention of fifty people': { run: mentionMany }, 'a sweep of due reminders': { run: sweepReminders } },
 }
