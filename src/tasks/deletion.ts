@@ -51,5 +51,4 @@ export async function forgetTraces({ db, now }: Scope): Promise<void> {
   await db.execute(sql`delete from deleted_tasks where deleted_at < ${formatInstant(oldestTrace(now))}::timestamp`)
 }
 
-/** The instant before which deletions are forgotten. */
-export const oldestTrace = (now: Date): Date => new Date(now.getTime() - TRACE_DAYS * 86_400_000)
+const oldestTrace = (now: Date): Date => new Date(now.getTime() - TRACE_DAYS * 86_400_000)

@@ -69,24 +69,26 @@ export async function listOnRecord(
   recordId: number,
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<Page<Task>> {
-  const where = sql`k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`
-  return page(db, [sql`tasks k where ${where}`], limit, offset)
+  return page(db, onRecord(tableId, recordId, status), limit, offset)
 }
 
+const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
+  sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
+]
+
 /** Tasks of a user, on records or not, except where they can no longer read. */
-export async function listOfUser(
-  db: Database,
-  actor: Actor,
-  { tab, search = '', include_done, limit, offset }: TaskQuery,
-): Promise<Page<Task>> {
+export async function listOfUser(db: Database, actor: Actor, { limit, offset, ...query }: TaskQuery): Promise<Page<Task>> {
+  return page(db, ofUser(actor, query), limit, offset)
+}
+
+function ofUser(actor: Actor, { tab, search = '', include_done = false }: Pick<TaskQuery, 'tab' | 'search' | 'include_done'>): Sql[] {
   const words = search.split(/\s+/).filter(Boolean)
   // Written out rather than bound: a plan that is made for any value cannot use the indexes on open tasks.
   const shown = join(
     [sql`k.account_id = ${actor.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
     ' and ',
   )
-  const parts = TABS[tab](actor.userId).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
-  return page(db, parts, limit, offset)
+  return TABS[tab](actor.userId).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
 }
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
@@ -125,6 +127,61 @@ async function page(db: Database, parts: readonly Sql[], limit: number, offset: 
 /** Open before done, then due, none last; the done ones by when, newest first (contract.md §4). Of one day, tasks without a time come last. */
 const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
   case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id end, k.completed_at desc, k.id desc`
+
+/** Where tasks are looked for, and the traces of those that were there. */
+export interface Watched {
+  /** As for `page`. */
+  parts: readonly Sql[]
+  /** A condition on rows of deleted_tasks, `d`. */
+  gone: Sql
+}
+
+export const watchedOnRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Watched => ({
+  parts: onRecord(tableId, recordId, status),
+  gone: sql`d.table_id = ${tableId} and d.record_id = ${recordId}`,
+})
+
+/** Of a deleted task its people are told even where they may no longer read: only that it is gone. */
+export const watchedByUser = (actor: Actor, query: Parameters<typeof ofUser>[1]): Watched => ({
+  parts: ofUser(actor, query),
+  gone: sql`d.account_id = ${actor.accountId} and ${GONE[query.tab](actor.userId)}`,
+})
+
+const GONE = {
+  my: (userId) => sql`d.assignee_user_id = ${userId}`,
+  delegated: (userId) => sql`d.creator_user_id = ${userId} and d.assignee_user_id <> ${userId}`,
+  all: (userId) => sql`(${userId} in (d.assignee_user_id, d.creator_user_id) or ${userId} = any(d.subscriber_ids))`,
+} satisfies Record<TaskQuery['tab'], (userId: number) => Sql>
+
+/** A task that changed, or one that is gone, with the instant by which they are in order. */
+export type Change = { at: string; is_gone: boolean; id: number } & Omit<Stored<Task>, 'id'>
+
+/**
+ * What changed since the instant, that second included, oldest change first.
+ * @param since `YYYY-MM-DD HH:MM:SS`, UTC
+ * @param after where the page before ended
+ */
+export async function listChanges(
+  db: Database,
+  { parts, gone }: Watched,
+  { since, after, limit, offset }: { since: string; after: { at: string; id: number } | null; limit: number; offset: number },
+): Promise<Page<Change>> {
+  const changed = parts.map(
+    (part) => sql`select k.id, k.updated_at as at, false as is_gone from ${part} and k.updated_at >= ${since}::timestamp`,
+  )
+  const deleted = sql`select d.id, d.deleted_at, true from deleted_tasks d where ${gone} and d.deleted_at >= ${since}::timestamp`
+  const rest = after ? sql`where (c.at, c.id) > (${after.at}::timestamp, ${after.id}::int)` : empty
+  const found = await db.query<Change & { total: number; id: number | null }>(
+    sql`with changes as materialized (${join([...changed, deleted], ' union all ')})
+      select n.total, c.at, c.is_gone, ${taskColumns(sql`k`)}, c.id
+      from (select count(*)::int as total from changes) n
+      left join lateral (select * from changes c ${rest} order by c.at, c.id limit ${limit} offset ${offset}) c on true
+      left join tasks k on k.id = c.id
+      order by c.at, c.id`,
+    'tasks:changes',
+  )
+  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+}
 
 export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {
   const [count] = await db.query<TaskCount>(

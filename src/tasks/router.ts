@@ -12,6 +12,7 @@ import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
   BadgeCount,
   Force,
+  ListedTask,
   MadeTask,
   Marked,
   NewTask,
@@ -36,6 +37,7 @@ const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'
 const staging =
   'Pass the answer on in `attachments` of the create, from the same session within a day; the task then has the file under its final path.'
+const sync = 'With updated_since what changed, oldest change first, deleted tasks included: for those who keep copies.'
 const many =
   'Up to 100, in order. Each is made, or refused by itself with a message that names it, say `tasks[3].title: is required`. With an ' +
   'Idempotency-Key the whole is done once.'
@@ -77,14 +79,14 @@ export const tasksRouter = router({
   listOnRecord: recordProcedure('read', callers.any)
     .meta(
       rest('GET', `${onRecord}/list`, 'List the tasks of a record', {
-        description: 'Open before done, then by due date, none last; done ones by when, newest first.',
+        description: `Open before done, then by due date, none last; done ones by when, newest first. ${sync}`,
         tags: ['Tasks'],
         example: { input: { status: 'open' }, output: { rows: [examples.task], total: 1 } },
         isList: true,
       }),
     )
     .input(RecordTaskQuery.extend(RecordPath.shape))
-    .output(listOf(Task))
+    .output(listOf(ListedTask))
     .query(({ ctx, input }) => tasks.list(ctx.scope, input, input)),
 
   countOnRecord: recordProcedure('read', callers.any)
@@ -206,14 +208,14 @@ export const tasksRouter = router({
   list: standaloneProcedure()
     .meta(
       rest('POST', '/api/tasks/list', "List the caller's tasks", {
-        description: 'Standalone and on records alike, except in tables that the caller can no longer read.',
+        description: `Standalone and on records alike, except in tables that the caller can no longer read. ${sync}`,
         tags: ['Tasks'],
         example: { input: { tab: 'my', search: 'call' }, output: { rows: [examples.task], total: 1 } },
         isList: true,
       }),
     )
     .input(TaskQuery)
-    .output(listOf(Task))
+    .output(listOf(ListedTask))
     .query(({ ctx, input }) => tasks.listMine(ctx.scope, input)),
 
   create: standaloneProcedure()

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
+import { instantText } from '../time.ts'
 import { dueIssues } from './reminder.ts'
 
 const MAX_TITLE = 500
@@ -17,6 +18,11 @@ export const Attachment = z
 
 export const Status = z.enum(['open', 'done'])
 export type Status = z.infer<typeof Status>
+
+export const DeletedTask = z
+  .strictObject({ id: Id, deleted_at: Instant })
+  .meta({ id: 'DeletedTask', description: 'What is left of a task, in lists with updated_since.' })
+export type DeletedTask = z.infer<typeof DeletedTask>
 
 const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:00' })
 
@@ -47,6 +53,12 @@ export const Task = z
   })
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
+
+/**
+ * A row of a list: a task, or with updated_since what is left of one. In TypeScript a task whose `deleted_at` tells, so that those who
+ * do not ask for changes need not tell the two apart.
+ */
+export const ListedTask = z.union([Task, DeletedTask]) as unknown as z.ZodType<Task & Partial<DeletedTask>, Task | DeletedTask>
 
 export const TaskComment = z
   .strictObject({
@@ -234,7 +246,28 @@ export const TaskUpdate = z.strictObject({
 })
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 
-export const RecordTaskQuery = z.strictObject({ status: Status.optional(), limit: limit(50, 200), offset: Offset })
+const Sync = {
+  updated_since: z
+    .string()
+    .transform((text, ctx) => {
+      const at = instantText(text)
+      if (at !== null) return at
+      ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
+      return z.NEVER
+    })
+    .nullish()
+    .meta({
+      description: 'Only what changed in that second or later, oldest change first; deleted tasks as {id, deleted_at}, for 30 days.',
+      example: '2026-03-31 09:30:00',
+    }),
+  cursor: z
+    .string()
+    .max(1_000, 'must have at most 1000 characters')
+    .nullish()
+    .meta({ description: 'What the page before told in X-Next-Cursor; with updated_since only.' }),
+}
+
+export const RecordTaskQuery = z.strictObject({ status: Status.optional(), limit: limit(50, 200), offset: Offset, ...Sync })
 export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
 
 export const TaskQuery = z.strictObject({
@@ -248,9 +281,10 @@ export const TaskQuery = z.strictObject({
     .max(500, 'must have at most 500 characters')
     .optional()
     .meta({ description: 'All words, in title and details, ignoring case.' }),
-  include_done: z.boolean().optional().default(false),
+  include_done: z.boolean().optional().meta({ description: 'Default false; with updated_since true, since to become done is a change.' }),
   limit: limit(50, 200),
   offset: Offset,
+  ...Sync,
 })
 export type TaskQuery = z.infer<typeof TaskQuery>
 

@@ -5,9 +5,10 @@ import type { Scope } from '../scope.ts'
 import { titleField } from '../tables/fields.ts'
 import { instantOf, localInstant } from '../time.ts'
 import type { TaskRow } from './procedure.ts'
-import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire, type Page } from './queries.ts'
+import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire } from './queries.ts'
 import { reminderState } from './reminder.ts'
-import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync.ts'
 
 /** The row as the wire has it; its version goes into the ETag. */
 export function answer<Row extends { version: number; external_id: string | null }>(scope: Scope, { version, ...task }: Row) {
@@ -27,9 +28,11 @@ export async function get(scope: Scope, task: TaskRow): Promise<TaskDetail> {
   return answer(scope, row)
 }
 
-/** The tasks of a record: open before done, then by due date. */
-export async function list({ db }: Scope, { table_id, record_id }: RecordPath, query: RecordTaskQuery): Promise<Page<Task>> {
-  return listOnRecord(db, table_id, record_id, query)
+/** The tasks of a record: open before done, then by due date; with `updated_since` what changed. */
+export async function list(scope: Scope, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<Changes> {
+  if (updated_since != null) return changesOnRecord(scope, path, { ...query, updated_since })
+  refuseCursor(query.cursor)
+  return listOnRecord(scope.db, path.table_id, path.record_id, query)
 }
 
 /** A record's open tasks, and all of them. */
@@ -37,9 +40,11 @@ export async function count({ db }: Scope, { table_id, record_id }: RecordPath):
   return countOnRecord(db, table_id, record_id)
 }
 
-/** The caller's tasks, on records or not. */
-export async function listMine({ db, actor }: Scope, query: TaskQuery): Promise<Page<Task>> {
-  return listOfUser(db, actor, query)
+/** The caller's tasks, on records or not; with `updated_since` what changed. */
+export async function listMine(scope: Scope, { updated_since, ...query }: TaskQuery): Promise<Changes> {
+  if (updated_since != null) return changesOfUser(scope, { ...query, updated_since })
+  refuseCursor(query.cursor)
+  return listOfUser(scope.db, scope.actor, query)
 }
 
 export async function badgeCount({ db, actor, now }: Scope): Promise<BadgeCount> {

@@ -1,0 +1,182 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { sql } from '../src/db.ts'
+import { systemScope } from '../src/scope.ts'
+import { forgetTraces } from '../src/tasks/deletion.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { later, NOW, taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord } = taskSupport(app)
+afterEach(() => app.setClock(null))
+
+const at = (minutes: number) => later(minutes).toISOString().slice(0, 19).replace('T', ' ')
+
+/** A record with the tasks A, B, C, made a minute apart from NOW on, by the member for the viewer. */
+async function withTasks() {
+  const account = await onRecord()
+  const ids: number[] = []
+  for (const [index, title] of ['A', 'B', 'C'].entries()) {
+    app.setClock(later(index))
+    ids.push((await account.create(account.member, { title, assignee_user_id: account.viewer.id })).body.id)
+  }
+  const [a = 0, b = 0, c = 0] = ids
+  const changes = async (query: string, caller: Caller = account.member) => {
+    const { status, body, headers } = await app.as(caller).get(`${account.path}/list?${query}`)
+    if (status !== 200) return [status, body.message]
+    return { rows: body.map(nameOf), total: headers.get('x-total-count'), next: headers.get('x-next-cursor') }
+  }
+  const mine = async (caller: Caller, input: object) => {
+    const { status, body } = await app.as(caller).post('/api/tasks/list', input)
+    return status === 200 ? body.map(nameOf) : [status, body.message]
+  }
+  const post = (caller: Caller, id: number, verb: string, body?: object) => app.as(caller).post(`/api/task/${id}/${verb}`, body)
+  return { ...account, a, b, c, changes, mine, post }
+}
+
+const nameOf = (row: { title?: string; id: number; deleted_at?: string }) => row.title ?? `${row.id} ${row.deleted_at}`
+const since = (minutes: number) => `updated_since=${encodeURIComponent(at(minutes))}`
+
+describe('updated_since', () => {
+  it('lists what changed in that second or later, oldest change first', async () => {
+    const { a, b, c, changes, post, member, viewer } = await withTasks()
+    expect(await changes(since(0))).toEqual({ rows: ['A', 'B', 'C'], total: '3', next: null })
+    expect(await changes(since(1))).toMatchObject({ rows: ['B', 'C'] })
+    app.setClock(later(5))
+    await post(viewer, a, 'markDone')
+    app.setClock(later(6))
+    await post(member, b, 'update', { title: 'B2' })
+    await post(member, c, 'update', { title: 'C' })
+    expect(await changes(since(2))).toMatchObject({ rows: ['C', 'A', 'B2'], total: '3' })
+    expect(await changes(since(7))).toEqual({ rows: [], total: '0', next: null })
+    expect(await changes(`${since(0)}&status=open`)).toMatchObject({ rows: ['C', 'B2'] })
+  })
+
+  it('tells of deleted tasks, for 30 days', async () => {
+    const { a, b, changes, post, member } = await withTasks()
+    app.setClock(later(5))
+    await post(member, b, 'delete')
+    expect(await changes(since(0))).toEqual({ rows: ['A', 'C', `${b} ${at(5)}`], total: '3', next: null })
+    app.setClock(later(6))
+    await post(member, a, 'update', { title: 'A2' })
+    expect(await changes(since(2))).toMatchObject({ rows: ['C', `${b} ${at(5)}`, 'A2'] })
+    const scope = systemScope(app.deps)
+    await forgetTraces({ ...scope, now: later(5 + 30 * 24 * 60) })
+    expect(await changes(since(5))).toMatchObject({ rows: [`${b} ${at(5)}`, 'A2'] })
+    await forgetTraces({ ...scope, now: later(6 + 30 * 24 * 60) })
+    expect(await changes(since(5))).toMatchObject({ rows: ['A2'] })
+  })
+
+  it('does without rows of deleted tasks where it is not asked for', async () => {
+    const { b, path, post, member } = await withTasks()
+    await post(member, b, 'delete')
+    expect((await app.as(member).get(`${path}/list`)).body.map(nameOf)).toEqual(['A', 'C'])
+  })
+
+  it('on tasks/list goes by tab, done ones included', async () => {
+    const { a, b, mine, post, member, viewer, admin, account } = await withTasks()
+    app.setClock(later(5))
+    await post(viewer, a, 'markDone')
+    const updated_since = at(0)
+    expect(await mine(viewer, { updated_since })).toEqual(['B', 'C', 'A'])
+    expect(await mine(viewer, { updated_since, include_done: false })).toEqual(['B', 'C'])
+    expect(await mine(viewer, { updated_since, search: 'b' })).toEqual(['B'])
+    expect(await mine(member, { updated_since })).toEqual([])
+    expect(await mine(member, { updated_since, tab: 'delegated' })).toEqual(['B', 'C', 'A'])
+    expect(await mine(admin, { updated_since, tab: 'all' })).toEqual([])
+    // Reassigned, it leaves my tab without a word; who still follows it sees it under all.
+    app.setClock(later(6))
+    await post(member, b, 'update', { assignee_user_id: admin.id })
+    expect(await mine(viewer, { updated_since: at(6) })).toEqual([])
+    expect(await mine(viewer, { updated_since: at(6), tab: 'all' })).toEqual(['B'])
+    expect(await mine(admin, { updated_since: at(6) })).toEqual(['B'])
+    await post(member, b, 'delete')
+    const gone = [`${b} ${at(6)}`]
+    expect(await mine(admin, { updated_since: at(6) })).toEqual(gone)
+    for (const person of [member, viewer, admin]) expect(await mine(person, { updated_since: at(6), tab: 'all' })).toEqual(gone)
+    expect(await mine(member, { updated_since: at(6), tab: 'delegated' })).toEqual(gone)
+    expect(await mine(viewer, { updated_since: at(6) })).toEqual([])
+    for (const caller of [account.owner, account.outsider]) expect(await mine(caller, { updated_since: at(6), tab: 'all' })).toEqual([])
+  })
+
+  it('tells of tasks that went with their record', async () => {
+    const { a, b, c, mine, table, record, member, viewer } = await withTasks()
+    app.setClock(later(5))
+    await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
+    const gone = [a, b, c].map((id) => `${id} ${at(5)}`)
+    expect(await mine(viewer, { updated_since: at(5) })).toEqual(gone)
+    const rows = await app.db.query(sql`select 1 from deleted_tasks where id = any(${[a, b, c]}::int[])`)
+    expect(rows).toHaveLength(3)
+  })
+
+  it('is walked by cursor while tasks go on changing', async () => {
+    const { a, path, post, member } = await withTasks()
+    app.setClock(later(2))
+    const { body: many } = await app
+      .as(member)
+      .post(`${path}/createMany`, { tasks: Array.from({ length: 7 }, (_, n) => ({ title: `${n}` })) })
+    expect(many).toHaveLength(7)
+    const seen: string[] = []
+    let cursor: string | null = ''
+    for (let page = 0; cursor !== null && page < 10; page++) {
+      const { body, headers } = await app.as(member).get(`${path}/list?${since(0)}&limit=3&cursor=${cursor}`)
+      expect(headers.get('x-total-count')).toBe('10')
+      seen.push(...body.map(nameOf))
+      cursor = headers.get('x-next-cursor')
+      app.setClock(later(10 + page))
+      // What was on the first page moves to the end: by offset, others would be passed over.
+      if (page === 0) await post(member, a, 'update', { title: 'A2' })
+    }
+    expect(seen).toEqual(['A', 'B', 'C', '0', '1', '2', '3', '4', '5', '6', 'A2'])
+    const { next_cursor, rows } = await app.as(member).rpc.tasks.list.query({ tab: 'delegated', updated_since: at(0), limit: 1 })
+    expect([rows.length, typeof next_cursor]).toEqual([1, 'string'])
+  })
+
+  it('pages by offset, too', async () => {
+    const { changes } = await withTasks()
+    expect(await changes(`${since(0)}&limit=2&offset=1`)).toMatchObject({ rows: ['B', 'C'], total: '3', next: null })
+    expect(await changes(`${since(0)}&limit=2`)).toMatchObject({ rows: ['A', 'B'], next: expect.any(String) })
+    expect(await changes(`${since(0)}&offset=9`)).toMatchObject({ rows: [], total: '3' })
+  })
+
+  it.each([
+    ['2026-03-30 09:31:00', ['B', 'C']],
+    ['2026-03-30 09:31', ['B', 'C']],
+    ['2026-03-30T09:31:00Z', ['B', 'C']],
+    ['2026-03-30T09:31:00.999Z', ['B', 'C']],
+    ['2026-03-30T11:31:00+02:00', ['B', 'C']],
+    ['0001-01-01 00:00:00', ['A', 'B', 'C']],
+    ['9999-12-31 23:59:59', []],
+  ])('reads %s', async (text, rows) => {
+    const { changes } = await withTasks()
+    expect(await changes(`updated_since=${encodeURIComponent(text)}`)).toMatchObject({ rows })
+  })
+
+  const NO_INSTANT = 'updated_since: must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'
+  it.each([
+    ['updated_since=yesterday', NO_INSTANT],
+    ['updated_since=', NO_INSTANT],
+    ['updated_since=2026-02-30 00:00:00', NO_INSTANT],
+    ['updated_since=2026-03-30 24:00:00', NO_INSTANT],
+    ['updated_since=1700000000', NO_INSTANT],
+    ['cursor=x', 'cursor: needs updated_since'],
+    ['cursor=', 'cursor: needs updated_since'],
+    ['updated_since=2026-03-30 09:30:00&cursor=x', 'cursor: must be empty, or what came with the page before'],
+  ])('refuses %s', async (query, message) => {
+    const { changes, mine, member } = await withTasks()
+    expect(await changes(query)).toEqual([400, message])
+    expect(await mine(member, Object.fromEntries(new URLSearchParams(query)))).toEqual([400, message])
+  })
+
+  it('refuses the cursor of another list', async () => {
+    const { changes, mine, member, viewer } = await withTasks()
+    const { next } = (await changes(`${since(0)}&limit=1`)) as { next: string }
+    const refused = [400, 'Cursor belongs to another query']
+    expect(await changes(`${since(1)}&cursor=${next}`)).toEqual(refused)
+    expect(await changes(`${since(0)}&status=open&cursor=${next}`)).toEqual(refused)
+    expect(await mine(member, { updated_since: at(0), cursor: next })).toEqual(refused)
+    expect(await mine(viewer, { updated_since: NOW.toISOString(), cursor: `${next}x` })).toEqual([
+      400,
+      'cursor: must be empty, or what came with the page before',
+    ])
+  })
+})
