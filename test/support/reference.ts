@@ -1,0 +1,232 @@
+/**
+ * What a query answers, said in plain JavaScript of the rows that callers read: contract.md §5 once more, for tests. It knows nothing
+ * of SQL, and takes local dates from Intl.
+ */
+
+export type Row = { id: number } & Record<string, unknown>
+export interface Filter {
+  column: string
+  compare: string
+  value?: unknown
+  connector?: 'AND' | 'OR'
+}
+export type Group = { all: (Group | Filter)[] } | { any: (Group | Filter)[] }
+export interface Sort {
+  column: string
+  type: string
+  isDescending: boolean
+}
+export interface World {
+  zone: string
+  now: Date
+  me: { id: number; email: string }
+  options: string[]
+}
+
+const lower = (text: string) => text.toLowerCase()
+
+/** By code points, as UTF-8 sorts; JavaScript's own order is by halves of surrogate pairs. */
+function compareText(a: string, b: string): number {
+  const [left, right] = [[...a], [...b]]
+  for (let at = 0; at < Math.min(left.length, right.length); at++) {
+    const difference = (left[at]?.codePointAt(0) ?? 0) - (right[at]?.codePointAt(0) ?? 0)
+    if (difference) return difference
+  }
+  return left.length - right.length
+}
+
+const localDate = (utc: string, zone: string) =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(new Date(`${utc.replace(' ', 'T')}Z`))
+const shift = (date: string, days: number) => new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
+export const utc = (instant: Date) => instant.toISOString().slice(0, 19).replace('T', ' ')
+
+/** The same day so many months later, or the last of a month that has no such day. */
+function months(date: string, count: number): string {
+  const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
+  const last = new Date(Date.UTC(year, month - 1 + count + 1, 0)).getUTCDate()
+  return new Date(Date.UTC(year, month - 1 + count, Math.min(day, last))).toISOString().slice(0, 10)
+}
+
+const monday = (date: string) => shift(date, -((new Date(date).getUTCDay() + 6) % 7))
+const firstOfMonth = (date: string) => `${date.slice(0, 8)}01`
+
+/** The tokens that tests use: as a date, or as an instant. */
+function meaning(value: string, { now, zone }: World): string {
+  const today = localDate(utc(now), zone)
+  const words: Record<string, string> = {
+    now: utc(now),
+    today,
+    yesterday: shift(today, -1),
+    tomorrow: shift(today, 1),
+    start_of_week: monday(today),
+    start_of_month: firstOfMonth(today),
+    end_of_month: shift(months(firstOfMonth(today), 1), -1),
+    start_of_last_year: `${Number(today.slice(0, 4)) - 1}-01-01`,
+  }
+  const word = words[value.toLowerCase()]
+  if (word) return word
+  const [, count, step] = /^([+-]\d+)([dwmyh])$/.exec(value.toLowerCase()) ?? []
+  if (step === 'd') return shift(today, Number(count))
+  if (step === 'w') return shift(today, 7 * Number(count))
+  if (step === 'm') return months(today, Number(count))
+  if (step === 'y') return months(today, 12 * Number(count))
+  if (step === 'h') return utc(new Date(now.getTime() + Number(count) * 3_600_000))
+  return value
+}
+
+function orders(compare: string, difference: number): boolean {
+  const held: Record<string, boolean> = {
+    '=': difference === 0,
+    '>': difference > 0,
+    '<': difference < 0,
+    '>=': difference >= 0,
+    '<=': difference <= 0,
+  }
+  return held[compare] as boolean
+}
+
+function hasPart(compare: string, whole: string, part: string): boolean {
+  const [text, wanted] = [lower(whole), lower(part)]
+  if (compare === 'starts_with') return text.startsWith(wanted)
+  return compare === 'ends_with' ? text.endsWith(wanted) : text.includes(wanted)
+}
+
+const isPart = (compare: string) => ['contains', 'starts_with', 'ends_with'].includes(compare)
+export type Person = { id: number; email: string; name: string }
+
+/** Whether one filter holds for a cell, as contract.md §5 says. */
+function holds(type: string, cell: unknown, { compare, value }: Filter, world: World): boolean {
+  const isEmpty = cell === null || (Array.isArray(cell) && cell.length === 0)
+  if (compare === 'is_empty') return isEmpty
+  if (compare === 'is_not_empty') return !isEmpty
+  if (compare === '!=') return !holds(type, cell, { column: '', compare: '=', value }, world)
+  if (type === 'checkbox') return cell === value
+  if (isEmpty) return false
+  switch (type) {
+    case 'text':
+    case 'long_text':
+    case 'email':
+    case 'url':
+    case 'phone':
+      if (isPart(compare)) return hasPart(compare, cell as string, value as string)
+      if (compare === '=') return cell === value
+      return orders(compare, compareText(lower(cell as string), lower(value as string)))
+    case 'number':
+      return compare === 'contains' ? String(cell).includes(String(value)) : orders(compare, (cell as number) - Number(value))
+    case 'date':
+      return orders(compare, compareText(cell as string, dateOf(meaning(value as string, world), world)))
+    case 'datetime': {
+      const asked = meaning(value as string, world).replace(/^(\S{10})T(\S{8})Z$/, '$1 $2')
+      return orders(compare, compareText(asked.length === 10 ? localDate(cell as string, world.zone) : (cell as string), asked))
+    }
+    case 'time':
+      return orders(compare, compareText(cell as string, (value as string).padEnd(8, ':00')))
+    case 'select':
+      return isPart(compare) ? hasPart(compare, cell as string, value as string) : cell === value
+    case 'multi_select':
+      return (cell as string[]).includes(value as string)
+    case 'user':
+      return isPerson(cell as Person, compare, value, world)
+    case 'multi_user':
+      return (cell as Person[]).some((person) => isPerson(person, '=', value, world))
+    case 'lookup': {
+      const { id, title } = cell as { id: number; title: string | null }
+      return isPart(compare) ? title !== null && hasPart(compare, title, value as string) : id === value
+    }
+    case 'multi_lookup':
+      return (cell as { id: number }[]).some(({ id }) => id === value)
+    default:
+      throw new Error(type)
+  }
+}
+
+const dateOf = (text: string, { zone }: World) => (text.length === 10 ? text : localDate(text, zone))
+
+function isPerson({ id, email, name }: Person, compare: string, value: unknown, { me }: World): boolean {
+  const asked = value === '@me' ? me.email : value
+  if (isPart(compare)) return hasPart(compare, name, asked as string) || hasPart(compare, email, asked as string)
+  return typeof asked === 'number' ? id === asked : email === lower(asked as string)
+}
+
+/** AND binds tighter than OR: any group in which all hold. */
+export function grouped(filters: Filter[]): Group {
+  const groups: Filter[][] = [[]]
+  for (const [index, filter] of filters.entries()) {
+    if (index > 0 && filter.connector === 'OR') groups.push([])
+    groups.at(-1)?.push(filter)
+  }
+  return { any: groups.map((all) => ({ all })) }
+}
+
+export function matches(row: Row, tree: Group | Filter, types: Map<string, string>, world: World): boolean {
+  if ('all' in tree) return tree.all.every((part) => matches(row, part, types, world))
+  if ('any' in tree) return tree.any.some((part) => matches(row, part, types, world))
+  return holds(types.get(tree.column) ?? '', row[tree.column], tree, world)
+}
+
+const SEARCHED = new Set(['text', 'long_text', 'email', 'url', 'phone', 'select'])
+
+export function isFound(row: Row, search: string, types: Map<string, string>): boolean {
+  const texts = [...types].filter(([, type]) => SEARCHED.has(type)).flatMap(([id]) => (row[id] === null ? [] : lower(row[id] as string)))
+  return search.split(/\s+/).every((word) => word === '' || texts.some((text) => hasWord(text, lower(word))))
+}
+
+function hasWord(text: string, word: string): boolean {
+  if ([...word].length > 2) return text.includes(word)
+  const characters = [...text]
+  return characters.some((_, at) => characters.slice(at).join('').startsWith(word) && !/[\p{L}\p{N}]/u.test(characters[at - 1] ?? ' '))
+}
+
+/** What a cell sorts by; null is smallest. */
+function sortKey(type: string, cell: unknown, { options }: World): string | number | null {
+  if (type === 'checkbox') return cell === true ? 1 : 0
+  if (cell === null) return null
+  if (type === 'number') return cell as number
+  if (type === 'select') return options.indexOf(cell as string)
+  if (type === 'user') return lower((cell as Person).name)
+  if (type === 'lookup') return (cell as { title: string | null }).title === null ? null : lower((cell as { title: string }).title)
+  return SEARCHED.has(type) ? lower(cell as string) : (cell as string)
+}
+
+/** Which of two rows comes first; ties go by id in the direction of the last key. */
+export function compareRows(a: Row, b: Row, sorts: Sort[], world: World): number {
+  for (const { column, type, isDescending } of sorts) {
+    const difference = compareKeys(sortKey(type, a[column], world), sortKey(type, b[column], world))
+    if (difference) return isDescending ? -difference : difference
+  }
+  return sorts.at(-1)?.isDescending ? b.id - a.id : a.id - b.id
+}
+
+function compareKeys(left: string | number | null, right: string | number | null): number {
+  if (left === right) return 0
+  if (left === null) return -1
+  if (right === null) return 1
+  return typeof left === 'number' ? left - (right as number) : compareText(left, right as string)
+}
+
+/** The groups of the rows: empty first, in the order of the field, with every option of a select and both of a checkbox. */
+export function groupsOf(
+  rows: Row[],
+  column: string,
+  type: string,
+  unit: string | undefined,
+  world: World,
+): { value: unknown; count: number }[] {
+  const listed = type === 'select' ? world.options : type === 'checkbox' ? [false, true] : []
+  const counts = new Map<string, { value: unknown; count: number }>(listed.map((value) => [JSON.stringify(value), { value, count: 0 }]))
+  for (const row of rows) {
+    const value = groupOf(row[column], type, unit, world)
+    const group = counts.get(JSON.stringify(value)) ?? { value, count: 0 }
+    counts.set(JSON.stringify(value), { value, count: group.count + 1 })
+  }
+  const idOf = (value: unknown) => (value as Person | null)?.id ?? 0
+  return [...counts.values()].sort(
+    (a, b) => compareKeys(sortKey(type, a.value, world), sortKey(type, b.value, world)) || idOf(a.value) - idOf(b.value),
+  )
+}
+
+function groupOf(cell: unknown, type: string, unit: string | undefined, { zone }: World): unknown {
+  if (cell === null || (type !== 'date' && type !== 'datetime')) return cell
+  const day = type === 'date' ? (cell as string) : localDate(cell as string, zone)
+  return unit === 'week' ? monday(day) : unit === 'month' ? firstOfMonth(day) : day
+}
