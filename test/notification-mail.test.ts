@@ -43,10 +43,11 @@ const stillWaiting = async ({ id }: Person) =>
 /** A viewer whom tasks can be assigned to. */
 async function assigning(timezone = 'UTC') {
   const account = await onRecord()
-  const { viewer, member, create } = account
+  const { viewer, member, create, table } = account
+  const { name: tableName } = (await app.as(member).get(`/api/table/${table}/get`)).body
   await app.as(viewer).post('/api/auth/profile', { timezone })
   const assign = (body: object = {}) => create(member, { title: 'Call back', assignee_user_id: viewer.id, ...body })
-  return { ...account, assign }
+  return { ...account, assign, tableName }
 }
 
 const headerOf = (letter: { headers: { key: string; value: string }[] } | undefined, key: string) =>
@@ -66,7 +67,7 @@ describe('the mail preference', () => {
 
 describe('at once', () => {
   it('a notification is mailed as it is', async () => {
-    const { viewer, assign } = await assigning('Asia/Kolkata')
+    const { viewer, assign, tableName } = await assigning('Asia/Kolkata')
     await prefer(viewer, 'at_once')
     const { body: task } = await assign({ due_date: '2026-03-31', due_time: '20:00' })
     const [letter, ...more] = await mailed(viewer)
@@ -77,7 +78,7 @@ describe('at once', () => {
       subject: 'Max Member assigned you the task “Call back”',
     })
     expect(letter?.text).toContain(
-      `Hello Vera Viewer,\n\n“Call back” – due Wednesday, 1 April 2026, 01:30\n- Max Member assigned you the task “Call back”. (15:00)\nhttps://grid.example/task/${task.id}\n`,
+      `Hello Vera Viewer,\n\n“Call back” – ${tableName}: “Analytical Engines” – due Wednesday, 1 April 2026, 01:30\n- Max Member assigned you the task “Call back”. (15:00)\nhttps://grid.example/task/${task.id}\n`,
     )
     expect(letter?.html).toContain(`<a href="https://grid.example/task/${task.id}"`)
     expect(headerOf(letter, 'auto-submitted')).toBe('auto-generated')
@@ -85,6 +86,15 @@ describe('at once', () => {
     expect(headerOf(letter, 'list-unsubscribe-post')).toBe('List-Unsubscribe=One-Click')
     expect(letter?.messageId).toMatch(/^<notifications\.[0-9a-f]{32}@grid\.example>$/)
     expect(await mailed(viewer, later(90))).toHaveLength(1)
+  })
+
+  it('of a record names it', async () => {
+    const { member, viewer, table, record } = await assigning()
+    await prefer(viewer, 'at_once')
+    await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `Look, @{${viewer.id}:Vera}!` })
+    const [letter] = await mailed(viewer)
+    expect(letter?.text).toContain(`\n“Analytical Engines” – `)
+    expect(letter?.text).toContain(`(09:30)\n  > Look, @Vera!\nhttps://grid.example/table/${table}/record/${record}\n`)
   })
 
   it('what came in the same minute comes in one letter', async () => {
@@ -107,7 +117,7 @@ describe('at once', () => {
 
 describe('a digest', () => {
   it('bundles what is unread at the top of the hour, once', async () => {
-    const { viewer, member, assign } = await assigning()
+    const { viewer, member, assign, tableName } = await assigning()
     const { body: task } = await assign()
     await assign({ title: 'Read already' })
     await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: 'Did they <b>answer</b>?' })
@@ -118,7 +128,7 @@ describe('a digest', () => {
     const [letter] = await mailed(viewer, new Date('2026-03-30T10:00:00Z'))
     expect(letter?.subject).toBe('2 notifications: “Call back”')
     expect(letter?.text).toContain(
-      '“Call back”\n- Max Member commented on the task “Call back”. (09:30)\n  > Did they <b>answer</b>?\n- Max Member assigned you',
+      `“Call back” – ${tableName}: “Analytical Engines”\n- Max Member commented on the task “Call back”. (09:30)\n  > Did they <b>answer</b>?\n- Max Member assigned you`,
     )
     expect(letter?.html).toContain('Did they &lt;b&gt;answer&lt;/b&gt;?')
     expect(letter?.text).not.toContain('Read already')
@@ -216,6 +226,14 @@ describe('no mail', () => {
     expect(await letters(made.viewer)).toEqual([])
   })
 
+  it('tells of a record that has been deleted', async () => {
+    const { member, viewer, table, record } = await onRecord()
+    await prefer(viewer, 'at_once')
+    await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `@{${viewer.id}:Vera}` })
+    await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
+    expect([await mailed(viewer), await stillWaiting(viewer)]).toEqual([[], 0])
+  })
+
   it('of a standalone task goes to who is not of its people any more', async () => {
     const { member, viewer } = await onRecord()
     await prefer(viewer, 'at_once')
@@ -237,7 +255,7 @@ describe('a reminder', () => {
     const [letter, ...more] = await letters(viewer)
     expect(more).toEqual([])
     expect(letter?.subject).toBe('Reminder: “Call back”')
-    expect(letter?.text).toContain('“Call back” – due Monday, 30 March 2026, 12:00\n- Reminder: “Call back”. (11:45)')
+    expect(letter?.text).toContain('“Analytical Engines” – due Monday, 30 March 2026, 12:00\n- Reminder: “Call back”. (11:45)')
     expect(await stillWaiting(viewer)).toBe(1)
   })
 

@@ -17,8 +17,10 @@ export interface LetterItem {
   task_title: string | null
   due_date: string | null
   due_time: string | null
+  /** Null for a task that is on no record. */
   table_name: string | null
   record_id: number | null
+  record_title: string | null
 }
 
 export interface Reader {
@@ -40,8 +42,8 @@ const MAX_SUBJECT = 150
 /** What is told of one task or record, newest first. */
 interface Topic {
   title: string
-  /** When the task is due, as a person reads it. */
-  due: string | null
+  /** Where it is, and when the task is due, as a person reads it. */
+  facts: string[]
   url: string
   lines: { message: string; at: string; excerpt: string | null }[]
 }
@@ -88,22 +90,31 @@ function subjectOf(items: readonly LetterItem[]): string {
   if (!first) throw new Error('A letter about nothing')
   if (!others.length) return shortened(oneLine(first.message).replace(/\.$/, ''))
   const topics = [...new Set(items.map(topicTitle))]
-  const named = topics.slice(0, 2).map(oneLine).join(', ')
+  const named = topics.slice(0, 2).join(', ')
   const noun = items.every(({ event_type }) => event_type === 'TASK_REMINDER') ? 'reminders' : 'notifications'
   return shortened(`${items.length} ${noun}: ${named}${topics.length > 2 ? ` and ${topics.length - 2} more` : ''}`)
 }
 
 const shortened = (text: string) => (text.length > MAX_SUBJECT ? `${text.slice(0, MAX_SUBJECT - 1).trimEnd()}…`.toWellFormed() : text)
 
-const topicTitle = ({ task_title, table_name, record_id }: LetterItem): string =>
-  task_title === null ? `Record ${record_id} of ${quoted(table_name ?? '')}` : quoted(task_title)
+const topicTitle = (item: LetterItem): string => oneLine(item.task_title === null ? recordName(item) : quoted(item.task_title))
+
+const recordName = ({ record_title, record_id }: LetterItem) => (record_title ? quoted(record_title) : `Record ${record_id}`)
+
+/** A task tells of its record, a record of its table. */
+function factsOf(item: LetterItem, timezone: string): string[] {
+  const { task_title, table_name } = item
+  const due = dueOf(item, timezone)
+  const place = table_name === null ? [] : [task_title === null ? table_name : `${table_name}: ${recordName(item)}`]
+  return [...place.map(oneLine), ...(due === null ? [] : [`due ${due}`])]
+}
 
 function topicsOf(items: readonly LetterItem[], { timezone }: Reader, now: Date, publicUrl: string): Topic[] {
   const topics = new Map<string, Topic>()
   for (const item of items) {
     const topic = topics.get(item.url) ?? {
-      title: oneLine(topicTitle(item)),
-      due: dueOf(item, timezone),
+      title: topicTitle(item),
+      facts: factsOf(item, timezone),
       url: publicUrl + item.url,
       lines: [],
     }
@@ -135,9 +146,9 @@ function timeOf(createdAt: string, timezone: string, now: Date): string {
 const FOOT = 'You get this mail because of the mail setting in your Gridpost profile.'
 
 function textOf({ greeting, topics, more, timezone, unsubscribe }: Letter): string {
-  const blocks = topics.map(({ title, due, url, lines }) =>
+  const blocks = topics.map(({ title, facts, url, lines }) =>
     [
-      `${title}${due === null ? '' : ` – due ${due}`}`,
+      [title, ...facts].join(' – '),
       ...lines.flatMap(({ message, at, excerpt }) => [`- ${message} (${at})`, ...(excerpt === null ? [] : [`  > ${excerpt}`])]),
       url,
     ].join('\n'),
@@ -152,9 +163,9 @@ const MUTED = 'color:#5b6472;font-size:13px'
 
 function htmlOf({ subject, greeting, topics, more, timezone, unsubscribe }: Letter): string {
   const blocks = topics.map(
-    ({ title, due, url, lines }) => `<div style="margin:0 0 16px;padding:12px 16px;border:1px solid #d9dee6;border-radius:8px">
+    ({ title, facts, url, lines }) => `<div style="margin:0 0 16px;padding:12px 16px;border:1px solid #d9dee6;border-radius:8px">
 <p style="margin:0 0 8px;font-size:16px;font-weight:bold"><a href="${escapeHtml(url)}" style="color:#1d4ed8;text-decoration:none">${escapeHtml(title)}</a></p>
-${due === null ? '' : `<p style="margin:0 0 8px;${MUTED}">Due ${escapeHtml(due)}</p>\n`}${lines.map(lineHtml).join('\n')}
+${facts.length ? `<p style="margin:0 0 8px;${MUTED}">${escapeHtml(facts.join(' – '))}</p>\n` : ''}${lines.map(lineHtml).join('\n')}
 </div>`,
   )
   return `<!doctype html>

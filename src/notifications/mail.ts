@@ -1,12 +1,13 @@
 /** Mail about notifications: at once, as an hourly digest, or none (contract.md §4; docs/decisions/0011-reminders-and-mail.md). */
 import { z } from 'zod'
-import { type Sql, sql } from '../db.ts'
+import { type Database, type Sql, sql } from '../db.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
 import { tokenHash } from '../secrets.ts'
 import { formatInstant, startOfHour } from '../time.ts'
 import { composeLetter, type LetterItem } from './letter.ts'
 import { canSee } from './queries.ts'
+import { placeKey, type RecordPlace, recordTitles } from './record-titles.ts'
 import { unsubscribePath } from './unsubscribe.ts'
 
 /** Decides what is to be mailed by now: each minute, and at once after reminders. */
@@ -95,7 +96,7 @@ interface Addressee {
 export async function mailLetter({ db, mailer, settings, now, publicUrl }: Scope, { user_id, notification_ids }: LetterJob): Promise<void> {
   const [reader] = await db.query<Addressee>(sql`
     select id, email, name, timezone from users where id = ${user_id} and status = 'active' and mail_preference <> 'none'`)
-  const items = reader ? await db.query<LetterItem>(tellable(reader.id, notification_ids)) : []
+  const items = reader ? await tellable(db, reader.id, notification_ids) : []
   if (!reader || !items.length) return
   const base = publicUrl()
   const unsubscribe = base + unsubscribePath(settings.secretKey, reader.id)
@@ -113,15 +114,21 @@ export async function mailLetter({ db, mailer, settings, now, publicUrl }: Scope
 }
 
 /** Membership is asked again: what the reader may no longer see, or is gone, is not mailed. */
-const tellable = (userId: number, ids: readonly number[]): Sql => sql`
-  select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,
-    t.name as table_name, n.record_id
-  from notifications n
-  join users u on u.id = n.user_id
-  left join tasks k on k.id = n.task_id
-  left join tables t on t.id = n.table_id
-  where n.user_id = ${userId} and n.id = any(${ids}::int[]) and n.read_at is null
-    and (n.task_id is null or k.id is not null)
-    and ${canSee(sql`u`, sql`n`)}
-    and (n.space_id is not null or u.id in (k.creator_user_id, k.assignee_user_id)
-      or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = u.id))`
+async function tellable(db: Database, userId: number, ids: readonly number[]): Promise<LetterItem[]> {
+  const found = await db.query<Omit<LetterItem, 'record_title'> & RecordPlace>(sql`
+    select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,
+      t.id as table_id, t.version as table_version, t.name as table_name, n.record_id
+    from notifications n
+    join users u on u.id = n.user_id
+    left join tasks k on k.id = n.task_id
+    left join tables t on t.id = n.table_id
+    where n.user_id = ${userId} and n.id = any(${ids}::int[]) and n.read_at is null
+      and (n.task_id is null or k.id is not null)
+      and ${canSee(sql`u`, sql`n`)}
+      and (n.space_id is not null or u.id in (k.creator_user_id, k.assignee_user_id)
+        or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = u.id))`)
+  const titles = await recordTitles({ db }, found)
+  return found
+    .filter((item) => item.table_id === null || titles.has(placeKey(item)))
+    .map((item) => ({ ...item, record_title: titles.get(placeKey(item)) ?? null }))
+}

@@ -16,6 +16,7 @@ const onTask: LetterItem = {
   due_time: '22:30:00',
   table_name: 'Companies',
   record_id: 12,
+  record_title: 'Analytical\nEngines',
 }
 const onRecord: LetterItem = {
   ...onTask,
@@ -46,16 +47,16 @@ describe('a letter', () => {
       summary: 'They called.',
     } as const
     const { subject, text } = letter([{ created_at: '2026-03-29 08:00:00' }, onRecord, { ...comment, created_at: '2026-03-30 22:10:00' }])
-    expect(subject).toBe('3 notifications: “Call back”, Record 12 of “Companies”')
+    expect(subject).toBe('3 notifications: “Call back”, “Analytical Engines”')
     expect(text).toBe(`Hello Max Born,
 
-“Call back” – due Wednesday, 1 April 2026, 00:30
+“Call back” – Companies: “Analytical Engines” – due Wednesday, 1 April 2026, 00:30
 - Ada Byron commented on the task “Call back”. (00:10)
   > They called.
 - Ada Byron assigned you the task “Call back”. (Sunday, 29 March 2026, 10:00)
 https://grid.example/task/55
 
-Record 12 of “Companies”
+“Analytical Engines” – Companies
 - Ada Byron commented on a record of “Companies”. (Monday, 30 March 2026, 23:30)
   > See the new list
 https://grid.example/table/101/record/12
@@ -75,7 +76,7 @@ No more mails like this: https://grid.example/unsubscribe/8.x
   ])('tells in %s that the task is due %s', (timezone, due) => {
     const { text, html } = letter([{}], timezone)
     expect(text).toContain(`due ${due}`)
-    expect(html).toContain(`Due ${due}`)
+    expect(html).toContain(`due ${due}`)
   })
 
   it.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Pacific/Apia'])('never moves a calendar date, not in %s', (timezone) => {
@@ -96,6 +97,12 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(html).toContain('Tom &amp; &lt;img src=x onerror=alert(1)&gt; Bcc: eve@example.com')
     expect(html).toContain('Hello &lt;script&gt;,')
     expect(html).not.toMatch(/<(img|script|b)\b/)
+  })
+
+  it('names a record without a title by its id, and a task without a record by itself', () => {
+    expect(letter([{ ...onRecord, record_title: null }]).text).toContain('\nRecord 12 – Companies\n')
+    const alone = { table_name: null, record_id: null, record_title: null, due_date: null }
+    expect(letter([alone]).text).toContain('\n“Call back”\n- ')
   })
 
   it('keeps its subject short', () => {

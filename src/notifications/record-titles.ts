@@ -1,0 +1,34 @@
+/** What the records are called that notifications are about. */
+import { ident, recordsOf, type Sql, sql } from '../db.ts'
+import { withDefinition } from '../records/with-definition.ts'
+import type { Scope } from '../scope.ts'
+import { titleField } from '../tables/fields.ts'
+
+export interface RecordPlace {
+  table_id: number | null
+  table_version: number | null
+  record_id: number | null
+}
+
+/**
+ * The titles, by `placeKey`; a record that is gone is not among them. One statement a table.
+ * @throws AppError 404 when a table has just been deleted
+ */
+export async function recordTitles(scope: Pick<Scope, 'db'>, places: readonly RecordPlace[]): Promise<Map<string, string | null>> {
+  const titles = new Map<string, string | null>()
+  const versions = new Map(places.flatMap(({ table_id: id, table_version: version }) => (id && version ? [[id, version]] : [])))
+  for (const [id, version] of versions) {
+    const ids = places.flatMap(({ table_id, record_id }) => (table_id === id && record_id !== null ? [record_id] : []))
+    const rows = await withDefinition(scope, { id, version }, (table) => {
+      const field = titleField(table)
+      const title: Sql = field ? sql`r.${ident(field.id)}` : sql`null`
+      return scope.db.query<{ id: number; title: string | null }>(
+        sql`select r.id, ${title} as title from ${recordsOf(id)} r where r.id = any(${ids}::int[])`,
+      )
+    })
+    for (const row of rows) titles.set(placeKey({ table_id: id, record_id: row.id }), row.title)
+  }
+  return titles
+}
+
+export const placeKey = ({ table_id, record_id }: Pick<RecordPlace, 'table_id' | 'record_id'>): string => `${table_id}/${record_id}`
