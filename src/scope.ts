@@ -41,11 +41,15 @@ export interface Scope {
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   /** Names inputs that a rule makes the server ignore, in the header X-Ignored. */
   ignored(...names: string[]): void
-  /** The version that the caller believes to change (If-Match); undefined when it does not say. */
-  expectedVersion: number | undefined
+  /** The versions one of which the caller believes to change (If-Match); undefined when it does not say. */
+  expectedVersions: readonly number[] | undefined
   /** Tells the caller the version of the row that it gets (ETag). */
   tagged(version: number): void
 }
+
+/** Whether the row is none of those that the caller believes to change. */
+export const isStale = ({ expectedVersions }: Scope, { version }: { version: number }): boolean =>
+  expectedVersions !== undefined && !expectedVersions.includes(version)
 
 /** For jobs and scripts, which act on behalf of nobody. */
 export function systemScope(deps: Deps): Scope {
@@ -55,7 +59,7 @@ export function systemScope(deps: Deps): Scope {
     now: deps.clock(),
     log: deps.log,
     ignored: () => {},
-    expectedVersion: undefined,
+    expectedVersions: undefined,
     tagged: () => {},
   }
 }

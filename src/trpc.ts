@@ -21,6 +21,7 @@ import {
 import { refuseBrokenText } from './broken-text.ts'
 import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
+import { MAX_ID } from './schemas.ts'
 import { type Deps, type Scope, scopeParts } from './scope.ts'
 import { recordTarget, spaceOf, spaceTarget, tableOf, tableTarget } from './targets.ts'
 
@@ -144,15 +145,16 @@ export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
       ignored.push(...names.filter((name) => !ignored.includes(name)))
       ctx.setHeader('x-ignored', ignored.join(', '))
     },
-    expectedVersion: versionOf(ctx.ifMatch),
+    expectedVersions: versionsOf(ctx.ifMatch),
     tagged: (version) => ctx.setHeader('etag', `"${version}"`),
   }
 }
 
-/** `"3"` and `W/"3"` are version 3; `*` is any; what is neither can never match. */
-function versionOf(ifMatch: string | undefined): number | undefined {
+/** `"3"` and `W/"3"` are version 3, `"3", "4"` one of two; `*` is any; what is none of these can never match. */
+function versionsOf(ifMatch: string | undefined): number[] | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
-  return Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(ifMatch)?.[1] ?? -1)
+  const versions = ifMatch.split(',').flatMap((tag) => Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(tag)?.[1] ?? []))
+  return versions.filter((version) => version <= MAX_ID)
 }
 
 /** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */

@@ -527,6 +527,19 @@ describe('signatures', () => {
         })
   })
 
+  test('are changed only in a version that If-Match names', async () => {
+    const as = app.as((await app.account()).keys.personal)
+    const { body, headers } = await as.post('/api/email/signatures/create', { name: 'A', html: 'x' })
+    expect(headers.get('etag')).toBe('"1"')
+    const update = (name: string, ifMatch: string) => as.post(`/api/email/signature/${body.id}/update`, { name }, { 'if-match': ifMatch })
+    const first = await update('B', '"1"')
+    expect([first.status, first.body.name, first.headers.get('etag')]).toEqual([200, 'B', '"2"'])
+    const stale = await update('C', '"1"')
+    expect([stale.status, stale.body.message, stale.body.current]).toEqual([409, 'The signature has changed since', first.body])
+    const both = await Promise.all([update('D', '"2"'), update('E', '"2"')])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+  })
+
   test('need write access somewhere, and a key that may write', async () => {
     const { keys, viewer } = await app.account()
     expect((await app.as(viewer).post('/api/email/signatures/list', {})).status).toBe(403)

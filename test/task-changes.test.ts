@@ -126,6 +126,25 @@ describe('changing a task', () => {
   })
 })
 
+describe('If-Match', () => {
+  it.each([
+    ['"1", "2"', 200],
+    ['"2","1"', 200],
+    ['"x", W/"1"', 200],
+    ['*', 200],
+    ['"2", "3"', 409],
+    ['"9999999999"', 409],
+    ['1', 409],
+    ['', 409],
+    ['nonsense', 409],
+  ])('of %s on version 1 is %i, on tasks and records', async (ifMatch, status) => {
+    const { task, member, table, record } = await withTask()
+    const update = (path: string, body: object) => app.as(member).post(`${path}/update`, body, { 'if-match': ifMatch })
+    expect((await update(`/api/task/${task.id}`, { title: 'Mail' })).status).toBe(status)
+    expect((await update(`/api/table/${table}/record/${record}`, { data: { name: 'Engines' } })).status).toBe(status)
+  })
+})
+
 describe('deleting a task', () => {
   it('takes its comments along, and works once', async () => {
     const { task, post, member } = await withTask()

@@ -165,6 +165,7 @@ export const signaturesRouter = router({
         description: "A key that is absent keeps its value. Another user's signature is 404.",
         tags: ['Email'],
         example: { input: { name: 'Short' }, output: examples.signature },
+        errors: { 409: 'The signature has changed since' },
       }),
     )
     .input(SignatureUpdate.extend(IdPath.shape))

@@ -1,9 +1,9 @@
 /** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
 import type { Target } from '../access.ts'
 import { sql } from '../db.ts'
-import { forbidden, notFound } from '../errors.ts'
+import { conflict, forbidden, notFound } from '../errors.ts'
 import { sanitizeHtml } from '../html.ts'
-import type { Scope } from '../scope.ts'
+import { isStale, type Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
@@ -38,6 +38,14 @@ export const signatureTarget: Target<SignatureRow> = {
 
 const columns = sql`id, name, html, is_default, created_at, updated_at`
 
+type StoredSignature = Signature & { version: number }
+
+/** The row of the wire; its version goes into the ETag. */
+function answer(scope: Scope, { version, ...signature }: StoredSignature): Signature {
+  scope.tagged(version)
+  return signature
+}
+
 /** By name. */
 export async function list({ db, actor }: Scope): Promise<{ rows: Signature[]; total: number }> {
   const rows = await db.query<Signature>(
@@ -52,30 +60,35 @@ export async function create(scope: Scope, input: NewSignature): Promise<Signatu
   const at = formatInstant(scope.now)
   return scope.transaction(async () => {
     if (input.is_default) await clearDefault(scope)
-    const [row] = await db.query<Signature>(sql`
+    const [row] = await db.query<StoredSignature>(sql`
       insert into email_signatures (account_id, user_id, name, html, is_default, created_at, updated_at)
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
-      returning ${columns}`)
-    return row as Signature
+      returning ${columns}, version`)
+    return answer(scope, row as StoredSignature)
   })
 }
 
-/** A key that is absent keeps its value. */
+/** A key that is absent keeps its value. @throws AppError 404; 409 with the present row for a stale If-Match */
 export async function update(scope: Scope, { signature_id }: SignatureRow, input: SignatureUpdate): Promise<Signature> {
   const { db, now } = scope
   const html = input.html === undefined ? null : sanitizeHtml(input.html)
   return scope.transaction(async () => {
+    if (input.is_default) await lockDefault(scope)
+    const [present] = await db.query<StoredSignature>(
+      sql`select ${columns}, version from email_signatures where id = ${signature_id} for update`,
+    )
+    if (!present) throw notFound('Signature')
+    if (isStale(scope, present)) throw conflict('The signature has changed since', { current: answer(scope, present) })
     if (input.is_default) await clearDefault(scope)
-    const [row] = await db.query<Signature>(sql`
+    const [row] = await db.query<StoredSignature>(sql`
       update email_signatures set
         name = coalesce(${input.name ?? null}::text, name), html = coalesce(${html}::text, html),
         is_default = coalesce(${input.is_default ?? null}::boolean, is_default),
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
-      returning ${columns}`)
-    if (!row) throw notFound('Signature')
-    return row
+      returning ${columns}, version`)
+    return answer(scope, row as StoredSignature)
   })
 }
 
@@ -84,8 +97,13 @@ export async function remove(scope: Scope, { signature_id }: SignatureRow): Prom
 }
 
 /** Two who set a default at once wait for each other on the user's row; the unique index would refuse the second. */
-async function clearDefault({ db, actor }: Scope): Promise<void> {
+async function lockDefault({ db, actor }: Scope): Promise<void> {
   await db.query(sql`select id from users where id = ${actor.userId} for no key update`)
+}
+
+async function clearDefault(scope: Scope): Promise<void> {
+  const { db, actor } = scope
+  await lockDefault(scope)
   await db.execute(
     sql`update email_signatures set is_default = false, version = version + 1 where user_id = ${actor.userId} and is_default`,
   )

@@ -12,7 +12,7 @@ import { STALE, withDefinition } from './with-definition.ts'
 
 /** Updates a record, in one statement as long as none of the cells holds files. Answers as `updateRow`. */
 export async function updateCells(scope: Scope, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
-  const { db, transaction, expectedVersion: expected } = scope
+  const { db, transaction, expectedVersions: expected } = scope
   const write = () => updateRow(db, table, recordId, cells, { ...changeBy(scope), expected })
   const files = table.fields.filter(({ id, type }) => type === 'file' && cells.has(id))
   if (!files.length) return write()

@@ -111,15 +111,15 @@ export const cellOfColumns = (field: FieldDef): Sql =>
 
 /**
  * Changes the cells of a record, which gets the next version.
- * @param expected the only version that is changed; undefined is any
- * @returns undefined when the record is gone or of another version, or the table no longer of this one
+ * @param expected the only versions that are changed; undefined is any
+ * @returns undefined when the record is gone or of none of them, or the table no longer of this one
  */
 export async function updateRow(
   db: Database,
   table: TableDef,
   recordId: number,
   cells: Cells,
-  { now, userId, expected }: Change & { expected: number | undefined },
+  { now, userId, expected }: Change & { expected: readonly number[] | undefined },
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const set = own.map((field) => sql`${ident(field.id)} = ${bound(cells.get(field.id) ?? null)}::${typeOf(field)}`)
@@ -130,7 +130,7 @@ export async function updateRow(
       sql`updated_at = ${formatInstant(now)}::timestamp`,
       sql`updated_by = ${userId}::int`,
     ])}
-    where r.id = ${recordId} and (${expected ?? null}::int is null or r.version = ${expected ?? null}) and ${isCurrent(table)}
+    where r.id = ${recordId} and (${expected ?? null}::int[] is null or r.version = any(${expected ?? null}::int[])) and ${isCurrent(table)}
     returning ${shown(table)}`)
   return row
 }

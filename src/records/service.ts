@@ -1,6 +1,6 @@
 import { recordsOf, sql } from '../db.ts'
 import { conflict, notFound } from '../errors.ts'
-import type { Scope } from '../scope.ts'
+import { isStale, type Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'
 import { recordsDeleted } from '../tables/dependents.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../tables/fields.ts'
@@ -65,7 +65,7 @@ function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promis
  * @throws AppError as `create`; 404 when it has just been deleted; 409 with the present record for a stale If-Match
  */
 export async function update(scope: Scope, table: TableRef, record: RecordRef, { data }: RecordUpdate): Promise<DataRecord> {
-  const { db, expectedVersion } = scope
+  const { db } = scope
   return withDefinition(scope, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(scope, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
     const changed = cells.size ? await updateCells(scope, definition, record.id, cells) : undefined
@@ -73,8 +73,7 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
 
     const present = await readRow(db, definition, record.id)
     if (!present) throw notFound('Record')
-    if (expectedVersion !== undefined && present.version !== expectedVersion)
-      throw conflict('The record has changed since', { current: presentOne(scope, definition, present) })
+    if (isStale(scope, present)) throw conflict('The record has changed since', { current: presentOne(scope, definition, present) })
     return cells.size ? STALE : presentOne(scope, definition, present)
   })
 }

@@ -13,7 +13,7 @@ import { create } from './upsert.ts'
  */
 export async function createMany(scope: Scope, place: Place | null, items: readonly unknown[]): Promise<MadeTask[]> {
   // Versions of rows have no place in the headers of many.
-  const each: Scope = { ...scope, tagged: () => {}, expectedVersion: undefined }
+  const each: Scope = { ...scope, tagged: () => {}, expectedVersions: undefined }
   return scope.transaction(async () => {
     const made: MadeTask[] = []
     for (const [index, item] of items.entries()) made.push(await outcome(each, place, item, ['tasks', index]))

@@ -3,7 +3,7 @@ import { sql } from '../db.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
 import { emitting } from '../events.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import type { Scope } from '../scope.ts'
+import { isStale, type Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import * as attachments from './attachments.ts'
 import { taskEvents } from './events.ts'
@@ -30,9 +30,7 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )
     if (!current) throw notFound('Task')
-    const { expectedVersion } = scope
-    if (expectedVersion !== undefined && expectedVersion !== current.version)
-      throw conflict('The task has changed since', { current: answer(scope, current) })
+    if (isStale(scope, current)) throw conflict('The task has changed since', { current: answer(scope, current) })
 
     const due = changeDue(current, input)
     const issues = dueIssues(due)

@@ -1,7 +1,7 @@
 import type { Target } from '../access.ts'
 import { sql, toTheSecond } from '../db.ts'
 import { conflict, isUniqueViolation, notFound } from '../errors.ts'
-import type { Scope } from '../scope.ts'
+import { isStale, type Scope } from '../scope.ts'
 import { changeTable } from '../tables/change.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { type TableRef, type TableRow, tableTarget } from '../targets.ts'
@@ -80,11 +80,10 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
 export function update(scope: Scope, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
   return saving(input.name, () =>
     changeTable(scope, table, async (definition) => {
-      const { db, now, expectedVersion, tagged } = scope
+      const { db, now, tagged } = scope
       const present = await readView(db, table.id, viewId)
       if (!present) throw notFound('View')
-      if (expectedVersion !== undefined && expectedVersion !== present.version)
-        throw conflict('The view has been changed since', { current: viewOf(present) })
+      if (isStale(scope, present)) throw conflict('The view has been changed since', { current: viewOf(present) })
       const { draft } = storable(scope, present.type, input, present, definition)
       if (input.is_table_default && !present.is_table_default) await clearTableDefault(scope, table.id)
       await db.prisma.view.update({
