@@ -1,0 +1,311 @@
+/** Bad input to records and views: too much, too long, hostile characters, words of SQL, others' views, and two who change one thing at once. */
+import { describe, expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { type Caller, testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const made = async (path: string, body: object, caller: Caller = account.owner) => {
+  const answer = await app.as(caller).post(path, body)
+  expect(answer.status, `${path} ${JSON.stringify(answer.body).slice(0, 500)}`).toBe(200)
+  return answer.body
+}
+const makeTable = async (name: string, fields: object[]) =>
+  (await made(`/api/space/${account.space}/tables/create`, { name, fields })) as { id: number; fields: { id: string; name: string }[] }
+const table = await makeTable('Deals', [
+  { name: 'Name', type: 'text' },
+  { name: 'Amount', type: 'number' },
+  { name: 'Stage', type: 'select', options: ['New', 'Won'] },
+])
+const path = `/api/table/${table.id}`
+await made(`${path}/records/create_batch`, { records: ['a', 'b', 'c'].map((name) => ({ data: { name } })) })
+const query = (body: object, caller: Caller = account.viewer) => app.as(caller).post(`${path}/records/query`, body)
+
+describe('too much', () => {
+  const filter = { column: 'name', compare: '=', value: 'a' }
+  const many = Array.from({ length: 10_000 }, () => filter)
+  const deep = (levels: number): object => (levels === 0 ? filter : { all: [deep(levels - 1)] })
+  const wide = { any: Array.from({ length: 150 }, () => ({ all: [filter, filter] })) }
+
+  test.each<[string, object, string]>([
+    ['10,000 filters', { filters: many }, 'filters'],
+    ['10,000 in where', { where: Object.fromEntries(many.map((_, index) => [`f${index}`, 1])) }, 'where'],
+    ['10,000 in a group', { filter: { any: many } }, 'filter.any'],
+    ['300 spread over groups', { filter: wide }, ''],
+    ['200 here and one there', { filters: many.slice(0, 200), where: { name: 'a' } }, ''],
+    ['groups nested six deep', { filter: deep(6) }, 'filter.all.0.all.0.all.0.all.0.all.0'],
+    ['groups nested a hundred deep', { filter: deep(100) }, 'filter'],
+    ['four sort keys', { order: many.slice(0, 4).map(() => ({ field: 'id' })) }, 'order'],
+    ['10,000 sort keys', { order: many }, 'order'],
+  ])('%s: 400', async (_, body, at) => {
+    for (const operation of 'order' in body ? ['query'] : ['query', 'count', 'groups']) {
+      const answer = await app
+        .as(account.viewer)
+        .post(`${path}/records/${operation}`, { ...body, ...(operation === 'groups' && { by: 'stage' }) })
+      expect([answer.status, answer.body.issues?.[0]?.path.join('.')], operation).toEqual([400, at])
+      expect(answer.body.issues.length).toBeLessThanOrEqual(2)
+    }
+  })
+
+  test('a view with 201 filters is not saved', async () => {
+    const answer = await app.as(account.owner).post(`${path}/views/create`, { name: 'Long', type: 'grid', filters: many.slice(0, 201) })
+    expect([answer.status, answer.body.message]).toEqual([400, 'filters: must have at most 200 filters'])
+  })
+
+  test('values of a megabyte are values, and a body beyond is 413', async () => {
+    const long = 'x%_\\'.repeat(200_000)
+    for (const compare of ['=', '!=', '<', 'contains', 'ends_with']) {
+      const { status, body } = await query({ filters: [{ column: 'name', compare, value: long }] })
+      expect([status, body.length], compare).toEqual([200, ['!=', '<'].includes(compare) ? 3 : 0])
+    }
+    expect((await query({ where: { amount: long } })).body.issues[0].path).toEqual(['where', 'amount'])
+    expect((await query({ where: { stage: long } })).body).toEqual([])
+    const unknown = await query({ filters: [{ column: long, compare: '=', value: 1 }] })
+    expect([unknown.status, unknown.body.message.length < 200]).toEqual([400, true])
+    for (const body of [{ order_by: long }, { fields: [long] }, { order: [{ field: long }] }]) {
+      const answer = await query(body)
+      expect([answer.status, JSON.stringify(answer.body).length < 500]).toEqual([400, true])
+    }
+    expect((await query({ where: { name: `${long}${'x'.repeat(60_000)}` } })).status).toBe(413)
+  })
+
+  test('500 fields of the same name are one, and an unknown one among them is named', async () => {
+    expect((await query({ fields: Array.from({ length: 500 }, () => 'name'), limit: 1 })).body[0]).toEqual({
+      id: expect.any(Number),
+      name: 'a',
+    })
+    expect((await query({ fields: [...Array.from({ length: 500 }, () => 'name'), 'nope'] })).status).toBe(400)
+  })
+})
+
+describe('hostile characters', async () => {
+  // Every printable ASCII character, and what Unicode has to confuse with.
+  const characters = [
+    ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
+    '\t',
+    '\n',
+    '\r',
+    '\u0001',
+    '\u007f',
+    '\u0085',
+    '\u00a0',
+    '\u200b',
+    '\u2028',
+    '\u202e',
+    '\ufeff',
+    'ß',
+    'İ',
+    'ı',
+    'Σ',
+    'ς',
+    'é',
+    'e\u0301',
+    '\uffff',
+    '😀',
+    '👩‍👩‍👧',
+  ]
+  const words = characters.map((character) => `<${character}>`)
+  const odd = await makeTable('Odd', [
+    { name: 'Name', type: 'text' },
+    { name: 'Pick', type: 'select', options: words },
+  ])
+  const oddPath = `/api/table/${odd.id}`
+  await made(`${oddPath}/records/create_batch`, { records: words.map((name) => ({ data: { name, pick: name } })) })
+  const found = async (body: object) =>
+    (await made(`${oddPath}/records/query`, { limit: 1000, ...body }, account.viewer)).map(({ name }: { name: string }) => name) as string[]
+
+  /** Letters whose lower case is a matter of opinion: JavaScript's and Postgres's differ. */
+  const isPlain = (word: string) => !/[İıΣς]/.test(word)
+
+  test('stand for themselves in values', async () => {
+    for (const word of words) {
+      expect(await found({ where: { name: word } }), word).toEqual([word])
+      expect(await found({ where: { pick: word } }), word).toEqual([word])
+      const alike = words.filter((other) => isPlain(other) && other.toLowerCase() === word.toLowerCase())
+      for (const compare of ['contains', 'starts_with', 'ends_with']) {
+        const names = await found({ filters: [{ column: 'name', compare, value: word }] })
+        expect(names, `${compare} ${word}`).toContain(word)
+        if (isPlain(word)) expect(names.filter(isPlain), `${compare} ${word}`).toEqual(alike)
+      }
+    }
+  })
+
+  test('stand for themselves in searches', async () => {
+    for (const word of words.filter((word) => isPlain(word) && !/\s/.test(word)))
+      expect((await found({ search: word })).filter(isPlain), word).toEqual(
+        words.filter((other) => isPlain(other) && other.toLowerCase() === word.toLowerCase()),
+      )
+    expect(await found({ search: '<' })).toHaveLength(words.length)
+  })
+
+  test('never name a column, a direction, a compare or a connector', async () => {
+    for (const word of [
+      ...words,
+      ...characters,
+      `name" = 'a' or "name`,
+      'name; drop table users',
+      'name desc',
+      'r.name',
+      '(select 1)',
+      'name--',
+      'name\\',
+    ]) {
+      const refused = await Promise.all([
+        query({ where: { [word]: 1 } }),
+        query({ filters: [{ column: word, compare: '=', value: 1 }] }),
+        query({ order_by: word }),
+        query({ order: [{ field: word }] }),
+        query({ fields: [word] }),
+        query({ filters: [{ column: 'name', compare: `${word}x`, value: 1 }] }),
+        query({
+          filters: [
+            { column: 'name', compare: '=', value: 'a' },
+            { column: 'name', compare: '=', value: 'a', connector: `${word}x` },
+          ],
+        }),
+        query({ order_by: 'name', order_dir: `${word}x` }),
+        app.as(account.viewer).post(`${path}/records/groups`, { by: word }),
+      ])
+      expect(
+        refused.map(({ status }) => status),
+        word,
+      ).toEqual(refused.map(() => 400))
+    }
+    expect((await query({})).body).toHaveLength(3)
+  })
+
+  test('may stand in names of fields and views, and their ids are slugs', async () => {
+    const names = characters.map((character, index) => `${character} ${index}`)
+    const { id, fields } = await makeTable('Named', [{ name: 'Name', type: 'text' }, ...names.map((name) => ({ name, type: 'number' }))])
+    const own = fields.filter(({ name }) => names.some((sent) => sent.trim() === name))
+    for (const { id: slug } of fields) expect(slug).toMatch(/^[a-z][a-z0-9_]{0,47}$/)
+    expect(new Set(fields.map(({ id }) => id)).size).toBe(fields.length)
+    await made(`/api/table/${id}/records/create`, { data: Object.fromEntries(own.map(({ id }, index) => [id, index])) })
+    const where = Object.fromEntries(own.map(({ id }, index) => [id, ['<=', index]]))
+    const order = own.slice(0, 3).map(({ id }) => ({ field: id }))
+    expect(await made(`/api/table/${id}/records/query`, { where, order }, account.viewer)).toHaveLength(1)
+    for (const name of names) {
+      const view = await made(`/api/table/${id}/views/create`, {
+        name,
+        type: 'grid',
+        filters: [{ column: own[0]?.id, compare: '=', value: 0 }],
+      })
+      expect(view.name).toBe(name.trim())
+      expect(await made(`/api/table/${id}/records/query`, { view_id: view.id }, account.viewer)).toHaveLength(1)
+    }
+  })
+})
+
+test('fields named like any word of SQL are only fields', async () => {
+  const words = (await app.db.query<{ word: string }>(sql`select word from pg_get_keywords() order by 1`)).map(({ word }) => word)
+  for (let from = 0; from < words.length; from += 250) {
+    const names = words.slice(from, from + 250)
+    const { id, fields } = await makeTable(`Words ${from}`, [
+      { id: 'our_title', name: 'Our title', type: 'text' },
+      ...names.map((name) => ({ name, type: 'text' })),
+    ])
+    const ids = fields
+      .map(({ id }) => id)
+      .filter((id) => !['id', 'our_title', 'created_at', 'created_by', 'updated_at', 'updated_by'].includes(id))
+    expect(ids).toHaveLength(names.length)
+    await made(`/api/table/${id}/records/create`, { data: Object.fromEntries(ids.map((id) => [id, `${id}!`])) })
+    for (let at = 0; at < ids.length; at += 100) {
+      const some = ids.slice(at, at + 100)
+      const where = Object.fromEntries(some.map((id) => [id, ['sw', id]]))
+      const order = some.slice(0, 3).map((id) => ({ field: id, dir: 'D' }))
+      const [row] = await made(`/api/table/${id}/records/query`, { where, order, search: `${some[0]}!` }, account.viewer)
+      for (const id of some) expect(row[id]).toBe(`${id}!`)
+      expect(await made(`/api/table/${id}/records/query`, { where, order_by: some[0], cursor: '' }, account.viewer)).toHaveLength(1)
+    }
+  }
+})
+
+describe("views that are somebody else's", async () => {
+  const other = await makeTable('Other', [{ name: 'Name', type: 'text' }])
+  const view = { name: 'Theirs', type: 'grid', filters: [{ column: 'name', compare: '=', value: 'a' }] }
+  const ofOtherTable = await made(`/api/table/${other.id}/views/create`, view)
+  const stranger = await app.account()
+  const theirs = (
+    await app
+      .as(stranger.owner)
+      .post(`/api/space/${stranger.space}/tables/create`, { name: 'Theirs', fields: [{ name: 'Name', type: 'text' }] })
+  ).body
+  const ofOtherAccount = (await app.as(stranger.owner).post(`/api/table/${theirs.id}/views/create`, view)).body
+
+  test.each([
+    ['of another table', ofOtherTable.id],
+    ['of another account', ofOtherAccount.id],
+  ])('%s are not found: 500 for a query, 404 elsewhere', async (_, view_id) => {
+    expect(view_id).toEqual(expect.any(Number))
+    for (const caller of [account.owner, account.keys.account, account.keys.personalViewer]) {
+      const asked = await query({ view_id }, caller)
+      expect([asked.status, asked.body.message]).toEqual([500, 'View not found'])
+      for (const [operation, body] of Object.entries({ 'records/count': {}, 'records/groups': { by: 'stage' } })) {
+        const answer = await app.as(caller).post(`${path}/${operation}`, { view_id, ...body })
+        expect([answer.status, answer.body.message], operation).toEqual([404, 'View not found'])
+      }
+      expect((await app.as(caller).get(`${path}/view/${view_id}/get`)).status).toBe(404)
+    }
+    for (const operation of ['update', 'delete'])
+      expect((await app.as(account.owner).post(`${path}/view/${view_id}/${operation}`, {})).status).toBe(404)
+    expect((await app.as(stranger.owner).get(`/api/table/${theirs.id}/view/${ofOtherAccount.id}/get`)).status).toBe(200)
+  })
+})
+
+describe('two admins at once', () => {
+  const changes = <T>(count: number, change: (index: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, index) => change(index)))
+
+  test('change one view: each change is whole, and with If-Match only the first is made', async () => {
+    const view = await made(`${path}/views/create`, { name: 'Contested', type: 'grid' })
+    const drafts = Array.from({ length: 8 }, (_, index) => ({
+      name: `Contested ${index}`,
+      filters: [{ column: 'amount', compare: '=', value: index }],
+      order_by: index % 2 ? 'name' : 'amount',
+    }))
+    const change = (index: number, headers = {}) =>
+      app.as(index % 2 ? account.owner : account.admin).post(`${path}/view/${view.id}/update`, drafts[index], headers)
+    expect((await changes(8, change)).map(({ status }) => status)).toEqual(drafts.map(() => 200))
+    const { body: last, headers } = await app.as(account.viewer).get(`${path}/view/${view.id}/get`)
+    const winner = drafts.find(({ name }) => name === last.name)
+    expect(last).toMatchObject({ order_by: winner?.order_by, filters: [{ ...winner?.filters[0], connector: 'AND' }] })
+
+    const ifMatch = { 'if-match': headers.get('etag') ?? '' }
+    const statuses = (await changes(6, (index) => change(index, ifMatch))).map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, 409, 409, 409, 409, 409])
+  })
+
+  test('change one field: each change is whole, and records stay as they were', async () => {
+    const before = (await query({})).body
+    const answers = await changes(8, (index) =>
+      app
+        .as(index % 2 ? account.owner : account.admin)
+        .post(`${path}/field/stage/update`, { name: `Stage ${index}`, options: ['New', 'Won', `Option ${index}`], force: true }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    const { body } = await app.as(account.viewer).get(`${path}/get`)
+    const field = body.fields.find(({ id }: { id: string }) => id === 'stage')
+    expect(field.options).toEqual(['New', 'Won', `Option ${field.name.slice(-1)}`])
+    expect((await query({})).body.map(({ id, name }: { id: number; name: string }) => [id, name])).toEqual(
+      before.map(({ id, name }: { id: number; name: string }) => [id, name]),
+    )
+    expect((await query({ where: { stage: `Option ${field.name.slice(-1)}` } })).body).toEqual([])
+  })
+
+  test('one deletes a field, the other saves a view that needs it: both cannot be', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id } = await made(`${path}/fields/create`, { name: `Brief ${round}`, type: 'number' })
+      const [deleted, saved] = await Promise.all([
+        app.as(account.owner).post(`${path}/field/${id}/delete`),
+        app
+          .as(account.admin)
+          .post(`${path}/views/create`, { name: `By brief ${round}`, type: 'grid', filters: [{ column: id, compare: '=', value: 1 }] }),
+      ])
+      expect([
+        [200, 400],
+        [409, 200],
+      ]).toContainEqual([deleted.status, saved.status])
+      if (saved.status === 200) expect((await query({ view_id: saved.body.id })).status).toBe(200)
+    }
+  })
+})
