@@ -4,6 +4,7 @@ import { badInput, badInputs, conflict, isUniqueViolation } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
+import { lastId } from './cell-changes.ts'
 import { changeTable } from './change.ts'
 import { type Conversion, conversionOf, hasOwnOptions, isConvertible, type Place } from './conversion.ts'
 import { convertField } from './conversions.ts'
@@ -29,7 +30,7 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
   const field = ownField(definition, fieldId)
   const place = { ...definition, timeZone: scope.actor.timeZone }
   const target = await targetOf(scope, definition, field, input, place)
-  const report = await reportOf(scope, conversionOf(field, target, table.id, place))
+  const report = await reportOf(scope, table.id, conversionOf(field, target, table.id, place))
   if (input.dry_run) return { job_id: null, ...report }
 
   if (report.failing && !input.drop_failing) throw doNotConvert(field, report)
@@ -87,21 +88,33 @@ async function optionsOf(
     .map((title, index) => ({ id: index + 1, title }))
 }
 
-/** One look at all records. */
-async function reportOf({ db }: Scope, { select }: Conversion): Promise<Omit<TypeChangeReport, 'job_id'>> {
-  const all = sql`(${select(sql`true`)}) c`
-  const [counted] = await db.query<{ converts: number; failing: number }>(sql`
-    select count(*) filter (where converted is not null) as converts,
-      count(*) filter (where words is not null and converted is null) as failing from ${all}`)
-  const { converts = 0, failing = 0 } = counted ?? {}
-  const fails = failing
-    ? await db.query<{ record_id: number; value: string }>(sql`
-        select id as record_id, left(words, 500) as value from ${all} where words is not null and converted is null order by id limit ${NAMED}`)
-    : []
-  return { converts, fails, failing }
+/** Ids that are looked at in one statement. */
+const STEP = 50_000
+
+/** One look at all records, in statements that take no longer than others. */
+async function reportOf({ db }: Scope, tableId: number, { select }: Conversion): Promise<Report> {
+  const report: Report = { converts: 0, fails: [], failing: 0 }
+  const last = await lastId(db, tableId)
+  for (let from = 0; from < last; from += STEP) {
+    const some = sql`(${select(sql`r.id > ${from} and r.id <= ${from + STEP}`)}) c`
+    const [counted] = await db.query<{ converts: number; failing: number }>(sql`
+      select count(*) filter (where converted is not null) as converts,
+        count(*) filter (where words is not null and converted is null) as failing from ${some}`)
+    report.converts += counted?.converts ?? 0
+    report.failing += counted?.failing ?? 0
+    if (!counted?.failing || report.fails.length >= NAMED) continue
+    report.fails.push(
+      ...(await db.query<Report['fails'][number]>(sql`
+        select id as record_id, left(words, 500) as value from ${some} where words is not null and converted is null
+        order by id limit ${NAMED - report.fails.length}`)),
+    )
+  }
+  return report
 }
 
-const doNotConvert = ({ type }: FieldDef, { fails, failing }: Omit<TypeChangeReport, 'job_id'>) =>
+type Report = Omit<TypeChangeReport, 'job_id'>
+
+const doNotConvert = ({ type }: FieldDef, { fails, failing }: Report) =>
   conflict(`${failing} ${type} cells do not convert; send drop_failing: true to empty them`, {
     issues: fails.map(({ record_id, value }) => ({ path: ['records', record_id], message: value })),
   })

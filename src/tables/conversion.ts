@@ -136,7 +136,7 @@ const INSTANT = `^${DATE}[T ]${TIME}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[
 function numberOf(words: Sql, decimals: number): Sql {
   const text = sql`btrim(${words})`
   const number = sql`round(${text}::numeric, ${decimals}::int)`
-  return sql`case when ${text} ~* ${NUMBER} and pg_input_is_valid(${text}, 'numeric')
+  return sql`case when octet_length(${text}) <= 500 and ${text} ~* ${NUMBER}
     then case when abs(${number}) <= 1000000000000000 then trim_scale(${number}) end end`
 }
 

@@ -62,7 +62,7 @@ export async function convert(scope: Scope, { conversion_id }: { conversion_id: 
   try {
     const { from, to, table } = await fieldsOf(scope, conversion)
     if (!isRelabelling(from.type, to.type)) {
-      await withShortLocks(scope, () => addColumnsBeside(scope.db, table.id, conversion.id, to.type))
+      if (!(await prepare(scope, conversion, to))) return
       const how = conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone })
       await fill(scope, conversion, how)
       await catchUp(scope, conversion, how)
@@ -104,8 +104,22 @@ async function fieldsOf({ db }: Scope, { table_id, field_id, target }: Conversio
   return { table, from, to: { ...from, ...target } }
 }
 
-/** Records in one statement: some hundred milliseconds with all indexes, for which others may have to wait for one of them. */
-const STEP = 5_000
+/** @returns false when another run of the job has ended it meanwhile: its columns must not come back */
+function prepare(scope: Scope, { id, table_id }: ConversionRow, to: FieldDef): Promise<boolean> {
+  return withShortLocks(scope, async () => {
+    const isRunning = await isStillRunning(scope.db, id)
+    if (isRunning) await addColumnsBeside(scope.db, table_id, id, to.type)
+    return isRunning
+  })
+}
+
+/** Locks the row, so that it stays that way until the transaction ends. */
+async function isStillRunning(db: Database, id: number): Promise<boolean> {
+  return (await db.query(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
+}
+
+/** Records in one statement: each also goes into every index, so 0.2 s or more, for which others may have to wait for one of them. */
+const STEP = 1_000
 
 /** Every record once, by id; where it is stands in the same transaction. */
 async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
@@ -167,8 +181,7 @@ async function convertSome(db: Database, conversion: ConversionRow, { select }: 
 async function finish(scope: Scope, conversion: ConversionRow, before: FieldDef): Promise<void> {
   const { db } = scope
   await changeTable(scope, { id: conversion.table_id }, async (table) => {
-    const [mine] = await db.query(sql`select from field_conversions where id = ${conversion.id} and state = 'running' for update`)
-    if (!mine) return
+    if (!(await isStillRunning(db, conversion.id))) return
     const { from, to } = await fieldsOf(scope, conversion)
     if (from.type !== before.type) throw conflict('The field has another type by now')
     await settle(db, table.id)
@@ -199,10 +212,17 @@ async function retype(scope: Scope, table: TableDef, to: FieldDef, isForced: boo
 /** No such schema or table: it was purged meanwhile. */
 const IS_GONE = new Set(['3F000', '42P01'])
 
-async function giveUp(scope: Scope, conversion: ConversionRow, reason: string): Promise<void> {
+async function giveUp(scope: Scope, { id, table_id }: ConversionRow, reason: string): Promise<void> {
   const { db } = scope
-  await withShortLocks(scope, () => dropColumnsBeside(db, conversion.table_id, conversion.id)).catch((error) => {
+  const fail = () =>
+    db.execute(sql`
+    update field_conversions set state = 'failed', error = ${reason}, updated_at = now() where id = ${id} and state = 'running'`)
+  try {
+    await withShortLocks(scope, async () => {
+      if (await fail()) await dropColumnsBeside(db, table_id, id)
+    })
+  } catch (error) {
     if (!IS_GONE.has(sqlState(error) ?? '')) throw error
-  })
-  await db.execute(sql`update field_conversions set state = 'failed', error = ${reason}, updated_at = now() where id = ${conversion.id}`)
+    await fail()
+  }
 }
