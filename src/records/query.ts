@@ -50,13 +50,12 @@ function walkOf({ settings }: Scope, { selection, order, context }: Plan, { curs
   const query = fingerprint(selection, order[0], context)
   const after = positionOf(cursor, query, settings.secretKey)
   const pageOf = (found: readonly Row[]) => {
-    const rows = found.slice(0, limit).map(({ [KEY]: _, ...row }) => row as Row)
-    const last = found[limit - 1]
-    if (!last || found.length <= limit) return { rows }
-    return {
-      rows,
-      next_cursor: cursorAt({ key: (last[KEY] as string | null | undefined) ?? null, id: last.id }, query, settings.secretKey),
-    }
+    const rows = found.slice(0, limit)
+    const last = found.length > limit ? rows.at(-1) : undefined
+    const key = (last?.[KEY] as string | null | undefined) ?? null
+    // JSON leaves it out. Copies of the rows without it would cost as much as reading them.
+    for (const row of rows) row[KEY] = undefined
+    return { rows, ...(last && { next_cursor: cursorAt({ key, id: last.id }, query, settings.secretKey) }) }
   }
   return { after, pageOf }
 }
