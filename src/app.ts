@@ -48,8 +48,9 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     requestTimeout: 300_000,
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
-      if (isPixelPath(request.url)) sendPixel(reply)
-      else answerError(error, request, reply)
+      if (isPixelPath(request.url)) return void sendPixel(reply)
+      reply.headers({ 'x-request-id': request.id, 'x-api-version': API_VERSION })
+      answerError(error, request, reply)
     },
   })
 
@@ -156,7 +157,7 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
     credentials: credentialsOf(request, cookies),
     isCrossSite: isCrossSite(deps, request),
     now,
-    idempotencyKeys: typeof key === 'string' ? (request.url.startsWith('/trpc/') ? key.split(',').map((part) => part.trim()) : [key]) : [],
+    idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
     ifMatch: headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
     setCookie: (name, value, { maxAgeSeconds }) =>
@@ -172,6 +173,12 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
       ),
     onUse: (actor, lastSeenAt) => (actor.kind === 'session' ? noteSessionUse : noteKeyUse)(deps, actor, lastSeenAt, now),
   }
+}
+
+/** One for each call of a batch, where an empty one is none; a header that is empty as a whole is a key that is none. */
+function idempotencyKeys(url: string, header: string): (string | undefined)[] {
+  if (!url.startsWith('/trpc/') || header === '') return [header]
+  return header.split(',').map((part) => part.trim() || undefined)
 }
 
 /** When cookie and key are both sent, the key counts (contract.md §2). */

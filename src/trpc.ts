@@ -36,7 +36,7 @@ export interface RequestContext {
   isCrossSite: boolean
   now: Date
   /** One per call of a batch, in order. */
-  idempotencyKeys: string[]
+  idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   setHeader(name: string, value: string): void
   /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
@@ -169,7 +169,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     const scope = scopeOf(request, actor)
     const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
     const key = request.idempotencyKeys[batchIndex]
-    if (!key || !meta?.isRepeatable) return proceed()
+    if (key === undefined || !meta?.isRepeatable) return proceed()
     return repeatable(request, actor, { path, key, raw }, proceed)
   })
 

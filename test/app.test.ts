@@ -11,7 +11,11 @@ it('answers a path that it does not have, or cannot decode, in the form of every
     { message: 'No such path', code: 'NOT_FOUND', request_id: expect.stringMatching(/^req-/) },
   ])
   const broken = await app.as(null).get('/api/space/%zz/get')
-  expect([broken.status, broken.body.code]).toEqual([400, 'BAD_REQUEST'])
+  expect([broken.status, broken.body]).toEqual([
+    400,
+    { message: 'The path cannot be decoded', code: 'BAD_REQUEST', request_id: expect.stringMatching(/^req-/) },
+  ])
+  expect([broken.headers.get('x-api-version'), broken.headers.get('x-request-id')]).toEqual(['1', broken.body.request_id])
 })
 
 it('answers every path under the pixel with the image', async () => {

@@ -617,6 +617,29 @@ describe('SMTP integrations', () => {
     expect(answer.status).toBe(400)
     expect(answer.body.message).toContain(path)
   })
+
+  test('offer no sender outside their domains, whichever of the two is changed', async () => {
+    const { admin, space } = await app.account()
+    const as = app.as(admin)
+    const desk = { name: 'Desk', email: 'desk@Example.com' }
+    const settings = { label: 'S', host: '127.0.0.1', port: 25, from_domains: ['example.com'], from_identities: [desk] }
+    const stray = { ...settings, from_identities: [desk, { name: 'Else', email: 'x@elsewhere.example' }] }
+    const message = 'from_identities[1].email: has a domain that is none of from_domains: elsewhere.example'
+    expect(await as.post(`/api/space/${space}/smtp/create`, stray)).toMatchObject({ status: 400, body: { message } })
+    expect((await as.post(`/api/space/${space}/smtp/create`, { ...settings, from_domains: null })).status).toBe(400)
+    const { body } = await as.post(`/api/space/${space}/smtp/create`, settings)
+    const update = async (input: object) => {
+      const answer = await as.post(`/api/smtp/${body.id}/update`, input)
+      return answer.status === 200 ? 200 : answer.body.message
+    }
+    expect(await update({ from_identities: stray.from_identities })).toBe(message)
+    expect(await update({ from_domains: ['other.example'] })).toBe(
+      'from_identities[0].email: has a domain that is none of from_domains: example.com',
+    )
+    expect(await update({ from_domains: ['example.com', 'elsewhere.example'], from_identities: stray.from_identities })).toBe(200)
+    expect(await update({ label: 'T' })).toBe(200)
+    expect(await update({ from_domains: [], from_identities: [] })).toBe(200)
+  })
 })
 
 describe('the pixel', () => {

@@ -18,7 +18,14 @@ describe('Idempotency-Key', () => {
     expect([other.status, other.body.message]).toEqual([409, 'This Idempotency-Key was used with another body'])
     expect((await create('Once', 'k1', keys.account)).body.id).not.toBe(first.body.id)
     expect((await app.as(owner).get('/api/spaces/list')).body).toHaveLength(4)
-    expect((await create('Once', 'with space')).status).toBe(400)
+    for (const key of ['with space', '', 'x'.repeat(256), 'é'])
+      expect(await create('Once', key)).toMatchObject({
+        status: 400,
+        body: { message: 'Idempotency-Key: must have 1 to 255 visible ASCII characters', issues: [{ path: ['Idempotency-Key'] }] },
+      })
+    expect((await create('Thrice', 'x'.repeat(255))).status).toBe(200)
+    const rpc = await app.as(owner).post('/trpc/spaces.create', { name: 'Once' }, { 'idempotency-key': '' })
+    expect([rpc.status, rpc.body.error.message]).toEqual([400, 'Idempotency-Key: must have 1 to 255 visible ASCII characters'])
   })
 
   it('lets one of two requests at once do the work', async () => {

@@ -2,12 +2,13 @@
 import { z } from 'zod'
 import type { Role, Target } from '../access.ts'
 import { type Database, type Sql, sql } from '../db.ts'
-import { badInput, conflict } from '../errors.ts'
+import { badInput, badInputs, conflict } from '../errors.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
 import { decrypt, encrypt } from '../secrets.ts'
 import { checkSpace } from '../targets.ts'
 import { formatInstant } from '../time.ts'
+import { domainOf, parseMailbox } from './address.ts'
 import type { NewSmtpIntegration, SmtpIntegration, SmtpIntegrationUpdate, SmtpOption, SmtpTest } from './schema.ts'
 import { allowedAddresses, DeliveryError, probe, type Server } from './transport.ts'
 
@@ -40,10 +41,11 @@ export async function list({ db }: Scope, space: { id: number }): Promise<{ rows
   return { rows, total: rows.length }
 }
 
-/** @throws AppError 400 for a host at a private address, or a table of another space */
+/** @throws AppError 400 for a host at a private address, a table of another space, or a sender outside the from_domains */
 export async function create(scope: Scope, space: { id: number; account_id: number }, input: NewSmtpIntegration): Promise<SmtpIntegration> {
   await checkHost(scope, input.host)
   await checkTables(scope, space.id, input.table_ids)
+  checkSenders(input.from_domains ?? [], input.from_identities ?? [])
   const at = formatInstant(scope.now)
   return scope.transaction(async () => {
     const [row] = await scope.db.query<SmtpIntegration>(sql`
@@ -75,6 +77,7 @@ export async function update(
   await checkTables(scope, space_id, input.table_ids)
   const { password, table_ids, from_identities, ...plain } = input
   return scope.transaction(async (tx) => {
+    if (plain.from_domains || from_identities) await checkNewSenders(scope, integration_id, input)
     const { count } = await tx.smtpIntegration.updateMany({
       where: { id: integration_id },
       data: {
@@ -100,6 +103,27 @@ export async function update(
     const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
     return row as SmtpIntegration
   })
+}
+
+type Senders = Pick<SmtpIntegration, 'from_domains' | 'from_identities'>
+
+/** What a change leaves of domains and senders has to fit, whichever of the two it names. */
+async function checkNewSenders({ db }: Scope, integrationId: number, input: SmtpIntegrationUpdate): Promise<void> {
+  const [present] = await db.query<Senders>(
+    sql`select from_domains, from_identities from smtp_integrations where id = ${integrationId} for update`,
+  )
+  checkSenders(input.from_domains ?? present?.from_domains ?? [], input.from_identities ?? present?.from_identities ?? [])
+}
+
+/** A composer is offered no sender that `send` would refuse. @throws AppError 400 */
+function checkSenders(domains: Senders['from_domains'], identities: Senders['from_identities']): void {
+  const issues = identities.flatMap(({ email }, index) => {
+    const domain = domainOf(parseMailbox(email)?.email ?? email)
+    return domains.includes(domain)
+      ? []
+      : [{ path: ['from_identities', index, 'email'], message: `has a domain that is none of from_domains: ${domain}` }]
+  })
+  if (issues.length) throw badInputs(issues)
 }
 
 /** Mails that still wait for it are dropped when their turn comes. */

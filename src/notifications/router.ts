@@ -26,7 +26,7 @@ export const notificationsRouter = router({
   list: accountProcedure(callers.users)
     .meta(
       rest('POST', '/api/notifications/list', 'List notifications', {
-        description: "The caller's own, newest first.",
+        description: "The caller's own, newest first. What was told stays told: rows stay when their task, record or comment is deleted.",
         tags: ['Notifications'],
         example: { input: { filter: 'unread' }, output: { rows: [assigned], total: 1 } },
         isList: true,
