@@ -55,6 +55,9 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     migrate: false,
     supervise: isWorker,
     schedule: isWorker,
+    // By default a minute's run comes up to 35 s into the minute, and a reminder is due within one.
+    cronMonitorIntervalSeconds: 5,
+    cronWorkerIntervalSeconds: 1,
     useListenNotify: isWorker,
   })
   boss.on('error', onError)

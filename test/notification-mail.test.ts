@@ -97,6 +97,18 @@ describe('at once', () => {
     expect(letter?.text).toContain(`(09:30)\n  > Look, @Vera!\nhttps://grid.example/table/${table}/record/${record}\n`)
   })
 
+  it('over plain HTTP names its link, but offers no one click, which is for https', async () => {
+    const { viewer, assign } = await assigning()
+    await assign()
+    const ids = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
+    const scope = { ...systemScope(app.deps), publicUrl: () => 'http://grid.local:3000' }
+    await mailLetter(scope, { user_id: viewer.id, notification_ids: ids.map(({ id }) => id) })
+    const [letter] = await letters(viewer)
+    expect(headerOf(letter, 'list-unsubscribe')).toMatch(/^<http:\/\/grid\.local:3000\/unsubscribe\//)
+    expect(headerOf(letter, 'list-unsubscribe-post')).toBeUndefined()
+    expect(letter?.messageId).toMatch(/@grid\.local>$/)
+  })
+
   it('what came in the same minute comes in one letter', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
