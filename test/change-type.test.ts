@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../src/db.ts'
+import { parseCell } from '../src/records/cells.ts'
 import { systemScope } from '../src/scope.ts'
 import { isConvertible } from '../src/tables/conversion.ts'
 import { convert, resumeAll } from '../src/tables/conversions.ts'
-import { FIELD_TYPES } from '../src/tables/fields.ts'
-import { dayRange, formatInstant } from '../src/time.ts'
+import { FIELD_TYPES, KEY_FIELD } from '../src/tables/fields.ts'
+import { dayRange, formatInstant, isCalendarDate, startOfDay } from '../src/time.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -304,6 +305,56 @@ describe('cells convert', () => {
       expect(await cells(table), zone).toEqual([formatInstant(dayRange(day, zone).from)])
     }
   })
+})
+
+test('a text converts exactly if it could be written, to the same value', async () => {
+  const texts = [
+    ...[
+      '0',
+      '-0',
+      '+7',
+      '007',
+      '1.',
+      '.5',
+      '.',
+      '-',
+      '1e3',
+      '1E-9',
+      '1e1000',
+      '-1e15',
+      '1e15',
+      '1000000000000000.1',
+      '0.123456789',
+      '1,5',
+      '٣',
+      '1 2',
+    ],
+    ...['2024-02-29', '2023-02-29', '0000-01-01', '9999-12-31', '10000-01-01', '2026-1-1', '2026-13-01', '20260101', 'infinity', 'epoch'],
+    ...['2026-01-01 00:00', '2026-01-01T23:59:59.9999999Z', '2026-01-01t10:00:00z', '2026-01-01 10:00:60', '2026-01-01 24:00:00'],
+    ...[
+      '2026-01-01 10:00 +0530',
+      '2026-01-01T10:00+05:30',
+      '2026-01-01T10:00-0330',
+      '9999-12-31T23:59:59-01:00',
+      '0001-01-01T00:30:00+01:00',
+    ],
+    ...['10:00', '10:00:59', '10:60', '1000', '10:00 pm', '10:00:00.5', 'noon'],
+    ...['true', "o'clock; --", '\\d+', '%_', 'Straße', '😀', 'allballs', 'NaN', 'nan', '0b1', '1_0', '１２'],
+  ]
+  for (const type of ['number', 'date', 'datetime', 'time'] as const) {
+    const table = await tableOf({ type: 'text' }, texts)
+    const field = { ...KEY_FIELD, id: 'cell', key: false, type, decimals: null }
+    const written = texts.map((text) => {
+      const parsed = parseCell(field, text, 0)
+      // A date alone is no instant that can be written, but it has a first one.
+      if (type === 'datetime' && isCalendarDate(text)) return formatInstant(startOfDay(text, 'America/New_York'))
+      return parsed.kind === 'cell' ? (type === 'number' ? Number(parsed.cell) : parsed.cell) : null
+    })
+    const { body } = await changeType(table, { type, drop_failing: true })
+    await run(body.job_id)
+    const converted = await cells(table)
+    expect(texts.map((text, at) => [text, converted[at]])).toEqual(texts.map((text, at) => [text, written[at]]))
+  }
 })
 
 test('every other pair of types is refused, and nothing is changed', async () => {

@@ -1,0 +1,38 @@
+/** The jobs of large tables as a worker runs them; what they do in detail is in indexes.test.ts and change-type.test.ts. */
+import { expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp({}, { worker: true })
+const account = await app.account()
+const as = app.as(account.admin)
+
+test('a worker makes the indexes of a saved view, and converts a field', async () => {
+  const { body: table } = await as.post(`/api/space/${account.space}/tables/create`, {
+    name: 'Orders',
+    fields: [
+      { name: 'Number', type: 'text' },
+      { name: 'Due', type: 'date' },
+    ],
+  })
+  await app.db.execute(
+    sql([
+      `insert into t${table.id}.records (created_at, updated_at, number, due)
+       select now(), now(), i::text, date '2026-01-01' + i % 300 from generate_series(1, 21000) i`,
+    ] as never),
+  )
+  const view = await as.post(`/api/table/${table.id}/views/create`, { name: 'Next', type: 'calendar', config: { startField: 'due' } })
+  expect(view.status, JSON.stringify(view.body)).toBe(200)
+  const states = async () =>
+    (await as.get(`/api/table/${table.id}/indexes`)).body.map(
+      (index: { fields: string[]; state: string }) => `${index.fields} ${index.state}`,
+    )
+  await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready', 'number,id ready', 'number ready'])
+
+  const { body: change } = await as.post(`/api/table/${table.id}/field/number/changeType`, { type: 'number' })
+  const job = async () => (await as.get(`/api/job/${change.job_id}`)).body
+  await expect.poll(job, { timeout: 60_000 }).toEqual({ state: 'done', done: 21_000, total: 21_000, error: null })
+  const { body } = await as.post(`/api/table/${table.id}/records/query`, { filters: [{ column: 'number', compare: '>', value: 20_999 }] })
+  expect(body.map(({ number }: { number: number }) => number)).toEqual([21_000])
+  await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready'])
+})
