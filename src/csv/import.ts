@@ -1,8 +1,10 @@
 /** A file becomes records: all of them, or none. */
+import type { Role } from '../access.ts'
 import { ident, join, recordsOf, sql } from '../db.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden, sqlState } from '../errors.ts'
+import type { UserRef } from '../records/cells.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
-import { changeBy } from '../records/rows.ts'
+import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
 import { STALE, withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinition } from '../tables/definitions.ts'
@@ -32,6 +34,7 @@ export function importRecords(
     let file: { columns: Column[]; staging: Staging } | undefined
     let issues: CellIssue[] = []
     let judged = 0
+    const members = new Map<UserRef, number>()
     let staged: Promise<void> = Promise.resolve()
     for await (const rows of readRows(bytes, maxBytes)) {
       if (!file) {
@@ -39,10 +42,10 @@ export function importRecords(
         file = { columns, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
       }
       // One chunk is written while the next is judged; two would be held in memory otherwise.
-      const [{ cells, issues: refused }] = await Promise.all([judge(scope, definition, table, file.columns, rows), staged])
-      issues = [...issues, ...refused].slice(0, MAX_ISSUES)
+      const [chunk] = await Promise.all([judge(scope, definition, { role: table.role, members }, file.columns, rows), staged])
+      issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
       if (issues.length === MAX_ISSUES) break
-      staged = issues.length ? Promise.resolve() : file.staging.add(cells)
+      staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
       // Awaited with the next chunk; until then nobody would take its failure.
       staged.catch(() => {})
       judged += rows.length
@@ -67,32 +70,49 @@ function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, heade
   return columns
 }
 
-/** The cells of the rows, and what is wrong with them by row and column. */
-async function judge(scope: Scope, definition: TableDef, { role }: TableRef, columns: readonly Column[], rows: readonly Row[]) {
+/** The cells of the rows by field, and what is wrong with them by row and column. */
+async function judge(
+  scope: Scope,
+  definition: TableDef,
+  rules: { role: Role; members: Map<UserRef, number> },
+  columns: readonly Column[],
+  rows: readonly Row[],
+) {
   const issues: CellIssue[] = []
   const named = await namedRecords(scope, columns, rows)
   const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
-  const drafts: Draft[] = []
+  const drafts = draftsOf(columns, rows, named, (issue) => issues.push(issue))
+  const judged = await judgeDrafts(scope, definition, { ...rules, isNew: false }, drafts)
+  for (const { path, message } of judged.issues) {
+    const [row, id] = path as [number, string]
+    issues.push({ row, column: headers.get(id) ?? id, message })
+  }
+  // As columns at once: until the chunk before has been written, they are held in memory.
+  const fields = columns.flatMap(({ field }) => field ?? [])
+  return { columns: cellsByField(fields, judged.cells), issues: issues.sort((a, b) => a.row - b.row) }
+}
+
+/** One draft a row that has a cell for every column, made only when it is judged. */
+function* draftsOf(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  named: ReadonlyMap<number, Named>,
+  refuse: (issue: CellIssue) => void,
+): Generator<Draft> {
   for (const { number, cells } of rows) {
     if (cells.length !== columns.length) {
-      issues.push({ row: number, column: null, message: `has ${cells.length} cells, the header has ${columns.length}` })
+      refuse({ row: number, column: null, message: `has ${cells.length} cells, the header has ${columns.length}` })
       continue
     }
     const data: Record<string, unknown> = {}
     for (const [index, { header, field }] of columns.entries()) {
       if (!field) continue
       const read = readCell(field, cells[index] ?? '', named.get(field.lookup_table_id ?? 0))
-      if ('reason' in read) issues.push({ row: number, column: header, message: read.reason })
+      if ('reason' in read) refuse({ row: number, column: header, message: read.reason })
       else data[field.id] = read.value
     }
-    drafts.push({ data, path: [number] })
+    yield { data, path: [number] }
   }
-  const judged = await judgeDrafts(scope, definition, { role, isNew: false }, drafts)
-  for (const { path, message } of judged.issues) {
-    const [row, id] = path as [number, string]
-    issues.push({ row, column: headers.get(id) ?? id, message })
-  }
-  return { cells: judged.cells, issues: issues.sort((a, b) => a.row - b.row) }
 }
 
 /** Titles and ids of records that the rows name, one statement for each table that lookups point to. */

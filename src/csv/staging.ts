@@ -5,8 +5,7 @@
 import type pg from 'pg'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import { conflict } from '../errors.ts'
-import type { Cells } from '../records/drafts.ts'
-import { cellOfColumns, columnsOf, fromColumns, isCurrent } from '../records/rows.ts'
+import { cellOfColumns, fromColumns, isCurrent } from '../records/rows.ts'
 import type { Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
@@ -14,8 +13,8 @@ import { formatInstant } from '../time.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
-  /** Records with cells of these fields, in their order. */
-  add(records: readonly Cells[]): Promise<void>
+  /** Records, in their order. @param columns their cells, from `columnsOf` with the fields of this staging */
+  add(columns: readonly unknown[][]): Promise<void>
   /**
    * Makes records of all that was added, at once for every reader.
    * @returns how many; none when the table is no longer of this version
@@ -68,10 +67,10 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
   const names = fields.map(({ id }) => ident(id))
   let count = 0
   return {
-    async add(records) {
+    async add(columns) {
       await run(sql`insert into ${stagingOf(tableId)} ("#", ${join(names)})
-        select ${count} + x."#", ${join(fields.map(cellOfColumns))} from ${fromColumns(fields, columnsOf(fields, records))}`)
-      count += records.length
+        select ${count} + x."#", ${join(fields.map(cellOfColumns))} from ${fromColumns(fields, columns)}`)
+      count += columns[0]?.length ?? 0
     },
     async publish(table, { now, userId }) {
       const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]

@@ -31,6 +31,7 @@ interface Found {
 interface Open {
   field: FieldDef
   parsed: Exclude<Parsed, { kind: 'cell' | 'wrong' }>
+  path: Draft['path']
   /** Which of the drafts. */
   at: number
 }
@@ -39,6 +40,8 @@ interface Rules {
   role: Role
   /** Whether required fields that are not given are missing. */
   isNew: boolean
+  /** Members found so far, for who judges one chunk after the other: only others are looked for. */
+  members?: Map<UserRef, number>
 }
 
 /**
@@ -59,16 +62,18 @@ export async function readDrafts(scope: Scope, table: TableDef, rules: Rules, dr
 export async function judgeDrafts(
   { db, actor }: Scope,
   table: TableDef,
-  { role, isNew }: Rules,
-  drafts: readonly Draft[],
+  { role, isNew, members }: Rules,
+  drafts: Iterable<Draft>,
 ): Promise<{ cells: Cells[]; issues: Issue[] }> {
   const fields = new Map(table.fields.map((field) => [field.id, field]))
   const required = isNew ? ownFields(table).filter((field) => field.required && mayWrite(field, role)) : []
-  const refused: { at: number; id: string; message: string }[] = []
+  const refused: { at: number; path: Draft['path']; id: string; message: string }[] = []
   const open: Open[] = []
-  const read = drafts.map(({ data }, at) => {
+  const read: Cells[] = []
+  for (const { data, path } of drafts) {
+    const at = read.length
     const cells: Cells = new Map()
-    const refuse = (id: string, message: string) => refused.push({ at, id, message })
+    const refuse = (id: string, message: string) => refused.push({ at, path, id, message })
     for (const id of Object.keys(data)) {
       const field = fields.get(id)
       if (!field) refuse(id, 'is no field of this table')
@@ -77,28 +82,34 @@ export async function judgeDrafts(
       else {
         const parsed = parseCell(field, data[id], actor.userId)
         if (parsed.kind === 'wrong') refuse(id, parsed.reason)
-        else if (parsed.kind !== 'cell') open.push({ field, parsed, at })
+        else if (parsed.kind !== 'cell') open.push({ field, parsed, path, at })
         else if (parsed.cell === null && field.required) refuse(id, 'is required')
         else cells.set(id, parsed.cell)
       }
     }
     for (const { id } of required) if (!Object.hasOwn(data, id)) refuse(id, 'is required')
-    return cells
-  })
-  const found = open.length ? await find(db, table, actor, open) : null
-  for (const { field, parsed, at } of found ? open : []) {
+    read.push(cells)
+  }
+  const found = open.length ? await find(db, table, actor, open, members) : null
+  for (const { field, parsed, path, at } of found ? open : []) {
     const resolved = resolve(field, parsed, found as Found)
-    if ('reason' in resolved) refused.push({ at, id: field.id, message: resolved.reason })
+    if ('reason' in resolved) refused.push({ at, path, id: field.id, message: resolved.reason })
     else read[at]?.set(field.id, resolved.cell)
   }
-  const issues = refused.sort((a, b) => a.at - b.at).map(({ at, id, message }) => ({ path: [...(drafts[at]?.path ?? []), id], message }))
+  const issues = refused.sort((a, b) => a.at - b.at).map(({ path, id, message }) => ({ path: [...path, id], message }))
   return { cells: read, issues }
 }
 
 export const mayWrite = (field: FieldDef, role: Role) => !field.admin_only || role === 'admin'
 
 /** One statement after the other: inside a transaction they share a connection. */
-async function find(db: Database, table: TableDef, actor: Actor, open: readonly Open[]): Promise<Found> {
+async function find(
+  db: Database,
+  table: TableDef,
+  actor: Actor,
+  open: readonly Open[],
+  members = new Map<UserRef, number>(),
+): Promise<Found> {
   const named = { users: new Set<UserRef>(), records: new Map<number, Set<number>>(), paths: new Set<string>() }
   for (const { field, parsed } of open) {
     if (parsed.kind === 'users') for (const user of parsed.users) named.users.add(user)
@@ -110,16 +121,24 @@ async function find(db: Database, table: TableDef, actor: Actor, open: readonly 
     }
   }
   return {
-    users: await findMembers(db, table, actor, [...named.users]),
+    users: await findMembers(db, table, actor, [...named.users], members),
     records: await findRecords(db, named.records),
     files: await findFiles(db, { account_id: table.account_id, table_id: table.id }, [...named.paths]),
   }
 }
 
 /** Members of the table's space, invited ones too; the account's owner counts as one. */
-async function findMembers(db: Database, table: TableDef, actor: Actor, refs: UserRef[]): Promise<Map<UserRef, number>> {
+async function findMembers(
+  db: Database,
+  table: TableDef,
+  actor: Actor,
+  named: UserRef[],
+  known: Map<UserRef, number>,
+): Promise<Map<UserRef, number>> {
+  const refs = named.filter((ref) => !known.has(ref))
+  if (!refs.length) return known
   // Who may write here is a member: `@me`, which most forms send, needs no look.
-  if (refs.every((ref) => ref === actor.userId && actor.kind !== 'system')) return new Map(refs.map((ref) => [ref, actor.userId]))
+  if (refs.every((ref) => ref === actor.userId && actor.kind !== 'system')) return known.set(actor.userId, actor.userId)
   const ids = refs.filter((ref) => typeof ref === 'number' && ref > 0 && ref <= 2_147_483_647)
   const emails = refs.filter((ref) => typeof ref === 'string')
   const members = await db.query<{ id: number; email: string }>(
@@ -128,7 +147,8 @@ async function findMembers(db: Database, table: TableDef, actor: Actor, refs: Us
         and ${isMember(sql`u`, sql`${table.space_id}::int`)}`,
     'members-of-cells',
   )
-  return new Map<UserRef, number>(members.flatMap(({ id, email }) => [[id, id] as const, [email, id] as const]))
+  for (const { id, email } of members) known.set(id, id).set(email, id)
+  return known
 }
 
 async function findRecords(db: Database, named: ReadonlyMap<number, ReadonlySet<number>>): Promise<Map<number, Set<number>>> {
