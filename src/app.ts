@@ -160,6 +160,13 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
     idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
     ifMatch: headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
+    onHangUp: (listener) => {
+      const closed = () => {
+        if (!reply.raw.writableFinished) listener()
+      }
+      reply.raw.once('close', closed)
+      return () => reply.raw.off('close', closed)
+    },
     setCookie: (name, value, { maxAgeSeconds }) =>
       void reply.header(
         'set-cookie',

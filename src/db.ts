@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
+import { cancel } from './cancel.ts'
 import { openLane } from './lane.ts'
 import { askPrepared, PreparedNames } from './prepared.ts'
 
@@ -19,14 +20,21 @@ export function ident(name: string): Sql {
 /** `"t101".records`: where the records of a table are. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
+/** Somebody who waits for an answer. */
+export interface Caller {
+  /** Calls back when they hang up before it. @returns how to stop listening */
+  onHangUp(listener: () => void): () => void
+}
+
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
    * the wire, int8 and numeric as numbers.
    * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
    *   of a user table, the label names the table's version
+   * @param caller whoever waits for it, if it may take long: it is given up when they hang up
    */
-  query<Row>(statement: Sql, label?: string): Promise<Row[]>
+  query<Row>(statement: Sql, label?: string, caller?: Caller): Promise<Row[]>
   /**
    * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
    * would hold up all the others (lane.ts).
@@ -55,6 +63,11 @@ interface Underway {
   tx?: Tx
   /** Whether a statement that is watched for was part of it. */
   hasWatched?: boolean
+}
+
+interface Manner {
+  isShortRead?: boolean
+  caller?: Caller | undefined
 }
 
 const underway = new AsyncLocalStorage<Underway>()
@@ -87,8 +100,8 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
 
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function run(statement: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
-    const result = await ask(statement, label, isShortRead)
+  async function run(statement: Sql, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
+    const result = await ask(statement, label, manner)
     if (watched && statement.text.includes(watched.marker)) {
       const transaction = underway.getStore()
       if (transaction?.tx) transaction.hasWatched = true
@@ -97,17 +110,36 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     return result
   }
 
-  async function ask({ text, values }: Sql, label?: string, isShortRead = false): Promise<pg.QueryResult> {
+  async function ask({ text, values }: Sql, label: string | undefined, { isShortRead, caller }: Manner): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
-    if (!name) return (client ?? pool).query({ text, values })
-    const statement = { name, text, values }
-    return (isShortRead && !client && (await lane.ask(statement))) || askPrepared(client ?? pool, statement)
+    const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
+    if (client) return askOf(client)
+    if (caller) return askFor(caller, askOf)
+    return (isShortRead && name && (await lane.ask({ name, text, values }))) || askOf(pool)
+  }
+
+  /** The connection goes back only when a request to give up has been passed on: it must not reach the next statement. */
+  async function askFor(caller: Caller, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
+    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
+    const client = await promise
+    let givenUp: Promise<void> | undefined
+    const stop = caller.onHangUp(() => {
+      givenUp = cancel(client)
+    })
+    try {
+      return await askOf(client)
+    } finally {
+      stop()
+      await givenUp
+      client.release()
+    }
   }
 
   return {
-    query: async <Row>(statement: Sql, label?: string) => (await run(statement, label)).rows as Row[],
-    lookUp: async <Row>(statement: Sql, label: string) => (await run(statement, label, true)).rows as Row[],
+    query: async <Row>(statement: Sql, label?: string, caller?: Caller) => (await run(statement, label, { caller })).rows as Row[],
+    lookUp: async <Row>(statement: Sql, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = underway.getStore()?.tx

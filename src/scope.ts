@@ -1,7 +1,7 @@
 /** What a process is made of, and what a service gets to act with. */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Actor, systemActor } from './access.ts'
-import type { Database, Tx } from './db.ts'
+import type { Caller, Database, Tx } from './db.ts'
 import type { Feed } from './event-feed.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
@@ -27,7 +27,7 @@ export interface Deps {
 }
 
 /** What a service acts with. It need not ask whether it may: the procedure has. */
-export interface Scope {
+export interface Scope extends Caller {
   db: Database
   actor: Actor
   now: Date
@@ -61,6 +61,7 @@ export function systemScope(deps: Deps): Scope {
     ignored: () => {},
     expectedVersions: undefined,
     tagged: () => {},
+    onHangUp: () => () => {},
   }
 }
 

@@ -39,6 +39,7 @@ export interface RequestContext {
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   setHeader(name: string, value: string): void
+  onHangUp: Scope['onHangUp']
   /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
   onUse(actor: Actor, lastSeenAt: string | null): void
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
@@ -147,6 +148,7 @@ export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
     },
     expectedVersions: versionsOf(ctx.ifMatch),
     tagged: (version) => ctx.setHeader('etag', `"${version}"`),
+    onHangUp: ctx.onHangUp,
   }
 }
 

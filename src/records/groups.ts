@@ -45,13 +45,16 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
 
 // ── by value ────────────────────────────────────────────────────────────────
 
-async function countValues({ db }: Scope, { selection, context }: Plan, field: FieldDef): Promise<RecordGroup[]> {
+async function countValues(scope: Scope, { selection, context }: Plan, field: FieldDef): Promise<RecordGroup[]> {
+  const { db } = scope
   const order = sortKey(field, context)
   // An empty checkbox counts as false.
   const value = field.type === 'checkbox' ? order : columnOf(field)
   const rows = await db.query<Row & { '~count': number }>(
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, context)} group by ${value} order by ${order} asc nulls first, 1`,
+    undefined,
+    scope,
   )
   const shown = rows.map((row) => ({ ...row, [field.id]: row['~value'] }))
   await present(db, context.accountId, [field], shown, context.lookups)
@@ -80,12 +83,16 @@ async function countDays(scope: Scope, plan: Plan, field: FieldDef): Promise<Day
   if (field.type === 'date') {
     const days = await db.query<DayCount>(
       sql`select ${column} as day, count(*) as count from ${records} r where ${selected} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
+      undefined,
+      scope,
     )
     return atMost(days)
   }
   // Local days are found here, not by Postgres, whose own table of zones may be another year's: a group must be what a filter finds.
   const dates = await db.query<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
+    undefined,
+    scope,
   )
   const edges = edgesOf(
     atMost(dates).map(({ date }) => date),
@@ -94,6 +101,8 @@ async function countDays(scope: Scope, plan: Plan, field: FieldDef): Promise<Day
   const spans = await db.query<{ span: number | null; count: number }>(
     sql`select width_bucket(${column}, ${edges.map(({ at }) => stampOf(at))}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
+    undefined,
+    scope,
   )
   return spans.flatMap(({ span, count }) => {
     if (span === null) return { day: null, count }

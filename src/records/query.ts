@@ -32,9 +32,9 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const startedAt = performance.now()
     const [found, counted] = await Promise.all([
       db
-        .query<Row>(page, 'records-page')
+        .query<Row>(page, 'records-page', scope)
         .finally(() => noteUse(scope, { ...selection, order, page, tookMs: performance.now() - startedAt })),
-      input.count ? db.query<{ count: number }>(printSelectedCount(selection, context)) : undefined,
+      input.count ? db.query<{ count: number }>(printSelectedCount(selection, context), undefined, scope) : undefined,
     ])
     const { rows, next_cursor } = walk ? walk.pageOf(found) : { rows: found }
     await present(db, actor.accountId, fields, rows, context.lookups)
@@ -68,7 +68,7 @@ export function count(scope: Scope, table: TableRef, input: RecordsCount): Promi
   return withDefinition(scope, table, async (definition) => {
     const { db } = scope
     const { selection, context } = await planOf(scope, definition, input, () => notFound('View'))
-    const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, context))
+    const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, context), undefined, scope)
     return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(selection) }
   })
 }

@@ -1,0 +1,68 @@
+/** Who hangs up on a query is not waited for: the database gives it up, and the connection serves the next. */
+import { expect, test, vi } from 'vitest'
+import { sql } from '../src/db.ts'
+import { sqlState } from '../src/errors.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const { body: table } = await app
+  .as(account.owner)
+  .post(`/api/space/${account.space}/tables/create`, { name: 'Deals', fields: [{ name: 'Paid', type: 'checkbox' }] })
+
+/** How statements ended, as SQLSTATE. */
+const ended: (string | undefined)[] = []
+const { query } = app.db
+app.db.query = (...given) =>
+  query(...(given as Parameters<typeof query>)).catch((error) => {
+    ended.push(sqlState(error))
+    throw error
+  }) as never
+
+const CANCELED = '57014'
+
+test.each([
+  ['records/query by REST', `/api/table/${table.id}/records/query`, {}],
+  ['records/count by REST', `/api/table/${table.id}/records/count`, {}],
+  ['records/groups by REST', `/api/table/${table.id}/records/groups`, { by: 'paid' }],
+  ['records.query by RPC', '/trpc/records.query', { table_id: table.id, count: true }],
+])('%s', async (_, path, body) => {
+  // While somebody else holds the table, the query waits; its lock_timeout would end it after 5 s, in another way.
+  const holder = await app.db.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(`lock table t${table.id}.records in access exclusive mode`)
+    const before = ended.length
+    const waiting = async () => {
+      const [{ count } = { count: 0 }] = await query<{ count: number }>(
+        sql`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return count
+    }
+    const leaving = new AbortController()
+    const answer = fetch(app.url + path, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.keys.account}` },
+      signal: leaving.signal,
+    })
+    await vi.waitUntil(async () => (await waiting()) > 0, { timeout: 4_000 })
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    await vi.waitUntil(async () => (await waiting()) === 0 && ended.length > before, { timeout: 4_000 })
+    expect(new Set(ended.slice(before))).toEqual(new Set([CANCELED]))
+  } finally {
+    await holder.end()
+  }
+  const after = await Promise.all(
+    Array.from({ length: 12 }, () => app.as(account.keys.account).post(`/api/table/${table.id}/records/query`)),
+  )
+  expect(after.map(({ status }) => status)).toEqual(after.map(() => 200))
+})
+
+test('an answer that came in time is no hanging up', async () => {
+  const before = ended.length
+  for (let round = 0; round < 20; round++)
+    expect((await app.as(account.keys.account).post(`/api/table/${table.id}/records/query`)).body).toEqual([])
+  expect(ended.length).toBe(before)
+})
