@@ -170,6 +170,20 @@ describe('the indexes of a table', () => {
     for (const text of ['company text', 'email text', 'notes text']) expect(search).toContain(names[text])
   })
 
+  test('hold the longest texts that a record may have', async () => {
+    const table = await largeTable(21_000)
+    await makeView(table, { filters: [filter('email', '=', 'x'), filter('stage', '=', 'Open')], order_by: 'company' })
+    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'company' })
+    await follow(scope(), { table_id: table })
+    // Three bytes each, in an order that no compression can make shorter.
+    const long = (length: number) =>
+      Array.from({ length }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919 + i * i * 104_729) % 20_000))).join('')
+    const data = { company: long(500), email: long(500), stage: 'Open', notes: long(100_000) }
+    const { status, body } = await app.as(account.member).post(`/api/table/${table}/records/create`, { data })
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(body.data).toMatchObject(data)
+  })
+
   test('of a view go with it, and with a field go those that hold it', async () => {
     const table = await largeTable(21_000)
     const view = await makeView(table, { order_by: 'amount' })
@@ -330,21 +344,22 @@ describe('a query outside of views', () => {
   test('that was slow for want of an index finds one the next time', async () => {
     const table = await largeTable(80_000)
     const body = { filters: [filter('stage', '=', 'Won')], order_by: 'amount', order_dir: 'D' }
-    const uses = () => app.db.query<{ shape: string; hits: number }>(sql`select shape, hits from index_uses where table_id = ${table}`)
+    const uses = () =>
+      app.db.query<{ shape: string; hits: number }>(
+        sql`select shape, hits from index_uses where table_id = ${table} order by length(shape)`,
+      )
     await slowly(table, { order_by: 'email', limit: 1, offset: 3 })
     await slowly(table, body)
     await slowly(table, body)
-    expect((await uses()).map(({ shape, hits }) => ({ ...JSON.parse(shape), hits }))).toEqual([
-      { equal: [], sort: 'email', hits: 1 },
-      { equal: ['stage'], sort: 'amount', hits: 1 },
+    expect(await uses()).toEqual([
+      { shape: '{"equal":[],"sort":"email"}', hits: 1 },
+      { shape: '{"equal":["stage"],"sort":"amount"}', hits: 1 },
     ])
     await follow(scope(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
-    expect(wanted.map(({ fields, state }) => [fields, state])).toEqual([
-      [['email', 'id'], 'ready'],
-      [['stage', 'amount', 'id'], 'ready'],
-    ])
-    expect(await explained(table, body)).toContain(wanted[1]?.name)
+    // Both were noted in the same second, perhaps.
+    expect(new Set(wanted.map(({ fields, state }) => `${fields} ${state}`))).toEqual(new Set(['email,id ready', 'stage,amount,id ready']))
+    expect(await explained(table, body)).toContain(wanted.find(({ fields }) => fields[0] === 'stage')?.name)
 
     // When nobody has asked for a month, the index goes.
     await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
