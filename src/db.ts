@@ -5,6 +5,7 @@ import { Prisma, PrismaClient } from '../generated/prisma/client.ts'
 import { cancel } from './cancel.ts'
 import { openLane } from './lane.ts'
 import { askPrepared, PreparedNames } from './prepared.ts'
+import { type Caller, Scans } from './scans.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -20,19 +21,14 @@ export function ident(name: string): Sql {
 /** `"t101".records`: where the records of a table are. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
-/** Somebody who waits for an answer. */
-export interface Caller {
-  /** Calls back when they hang up before it. @returns how to stop listening */
-  onHangUp(listener: () => void): () => void
-}
-
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
    * the wire, int8 and numeric as numbers.
    * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
    *   of a user table, the label names the table's version
-   * @param caller whoever waits for it, if it may take long: it is given up when they hang up
+   * @param caller whoever waits for it, if it may take long: it is given up when they hang up, and runs with
+   *   few others of its kind (scans.ts)
    */
   query<Row>(statement: Sql, label?: string, caller?: Caller): Promise<Row[]>
   /**
@@ -98,6 +94,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
+  const scans = new Scans()
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
   async function run(statement: Sql, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
@@ -115,23 +112,35 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
     if (client) return askOf(client)
-    if (caller) return askFor(caller, askOf)
+    if (caller) return askFor(caller, text, askOf)
     return (isShortRead && name && (await lane.ask({ name, text, values }))) || askOf(pool)
   }
 
+  async function askFor(caller: Caller, text: string, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    const leave = await scans.enter(text, caller)
+    try {
+      const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
+      pool.connect((error, client) => (client ? resolve(client) : reject(error)))
+      return await askOn(await promise, caller, text, askOf)
+    } finally {
+      leave?.()
+    }
+  }
+
   /** The connection goes back only when a request to give up has been passed on: it must not reach the next statement. */
-  async function askFor(caller: Caller, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
-    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
-    const client = await promise
+  async function askOn(client: pg.PoolClient, caller: Caller, text: string, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>) {
     let givenUp: Promise<void> | undefined
     const stop = caller.onHangUp(() => {
       givenUp = cancel(client)
     })
+    const startedAt = performance.now()
+    let result: pg.QueryResult | undefined
     try {
-      return await askOf(client)
+      result = await askOf(client)
+      return result
     } finally {
       stop()
+      scans.note(text, performance.now() - startedAt, result !== undefined)
       await givenUp
       client.release()
     }

@@ -1,11 +1,12 @@
 /** What a process is made of, and what a service gets to act with. */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Actor, systemActor } from './access.ts'
-import type { Caller, Database, Tx } from './db.ts'
+import type { Database, Tx } from './db.ts'
 import type { Feed } from './event-feed.ts'
 import type { Jobs } from './jobs.ts'
 import type { Limits } from './limits.ts'
 import type { Mailer } from './mailer.ts'
+import type { Caller } from './scans.ts'
 import type { Settings } from './settings.ts'
 import type { Storage } from './storage.ts'
 

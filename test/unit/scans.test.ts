@@ -1,0 +1,100 @@
+/** Statements that took long run four at a time. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Scans } from '../../src/scans.ts'
+
+const PATIENT = { onHangUp: () => () => {} }
+const SCAN = 'select everything'
+
+/** Somebody who can hang up. */
+function caller() {
+  const listeners = new Set<() => void>()
+  return {
+    onHangUp: (listener: () => void) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    hangUp: () => {
+      for (const listener of [...listeners]) listener()
+    },
+    listeners,
+  }
+}
+
+/** With four scans under way, and how each gives its place back. */
+async function busy() {
+  const scans = new Scans()
+  scans.note(SCAN, 800, true)
+  const leaves = await Promise.all([1, 2, 3, 4].map(() => scans.enter(SCAN, PATIENT)))
+  return { scans, leaves: leaves as (() => void)[] }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+test('what never took long, or no longer does, needs no place', async () => {
+  const { scans } = await busy()
+  expect(scans.enter('select one', PATIENT)).toBeUndefined()
+  scans.note('select one', 499, true)
+  expect(scans.enter('select one', PATIENT)).toBeUndefined()
+  scans.note(SCAN, 5, true)
+  expect(scans.enter(SCAN, PATIENT)).toBeUndefined()
+})
+
+test('what failed early is as long as it was, and what failed late is long', async () => {
+  const { scans } = await busy()
+  scans.note(SCAN, 5, false)
+  expect(scans.enter(SCAN, PATIENT)).toBeInstanceOf(Promise)
+  scans.note('select for ever', 10_000, false)
+  expect(scans.enter('select for ever', PATIENT)).toBeInstanceOf(Promise)
+})
+
+test('the fifth waits for a place, and who came first gets it first', async () => {
+  const { scans, leaves } = await busy()
+  const got: string[] = []
+  const enter = async (name: string) => {
+    const leave = await scans.enter(SCAN, PATIENT)
+    got.push(name)
+    return leave
+  }
+  const waiting = ['a', 'b'].map(enter)
+  leaves[0]?.()
+  const leave = await waiting[0]
+  expect(got).toEqual(['a'])
+  leave?.()
+  await waiting[1]
+  expect(got).toEqual(['a', 'b'])
+})
+
+test('places that were given back are there again', async () => {
+  const { scans, leaves } = await busy()
+  for (const leave of leaves) leave()
+  expect(await Promise.all([1, 2, 3, 4].map(() => scans.enter(SCAN, PATIENT)))).toHaveLength(4)
+})
+
+test('who waits too long is told to come again, and waits no more', async () => {
+  const { scans, leaves } = await busy()
+  const late = expect(scans.enter(SCAN, PATIENT)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 2 })
+  await vi.advanceTimersByTimeAsync(5_000)
+  await late
+  leaves[0]?.()
+  expect(await scans.enter(SCAN, PATIENT)).toBeTypeOf('function')
+})
+
+test('who hangs up leaves the queue to the others', async () => {
+  const { scans, leaves } = await busy()
+  const [gone, next] = [caller(), caller()]
+  const refused = expect(scans.enter(SCAN, gone)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  const place = scans.enter(SCAN, next)
+  gone.hangUp()
+  await refused
+  leaves[0]?.()
+  expect(await place).toBeTypeOf('function')
+  expect([gone.listeners.size, next.listeners.size]).toEqual([0, 0])
+})
+
+test('only the latest two hundred are remembered', () => {
+  const scans = new Scans()
+  for (let index = 0; index < 201; index++) scans.note(`select ${index}`, 800, true)
+  expect(scans.enter('select 0', PATIENT)).toBeUndefined()
+  expect(scans.enter('select 1', PATIENT)).toBeInstanceOf(Promise)
+})
