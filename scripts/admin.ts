@@ -15,6 +15,7 @@ import { readSettings } from '../src/settings.ts'
 import { create as createSpace, restore as restoreSpace } from '../src/spaces/service.ts'
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
+import { exportTable, importTable } from './csv.ts'
 import { runScript, ScriptError, withDeps } from './runtime.ts'
 
 const USAGE = `npm run admin -- <command>, on the database that the settings name (DATA_DIR or DATABASE_URL), beside a running service or without one:
@@ -27,6 +28,8 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   set-password <email> [--password-stdin]           ends all sessions of the user, too
   restore-table <id>                                brings back what was deleted in the last seven days
   restore-space <id>
+  export --table <id> [--view <id>] <file.csv>      a table as CSV, or what a view shows of it (docs/csv.md)
+  import --table <id> <file.csv>                    records from CSV, all or none, in the name of the account's owner
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 
@@ -126,6 +129,22 @@ const commands: Record<string, Command> = {
     argument: '<id>',
     run: onDatabase(async (deps, { positional }) => restoreSpace(systemScope(deps), read(z.object({ id: IdText }), { id: positional }).id)),
   },
+  export: {
+    argument: '<file.csv>',
+    options: { table: text, view: text },
+    run: onDatabase(async (deps, { positional = '', options }) => {
+      const { table, view } = read(z.object({ table: IdText, view: IdText.optional() }), options)
+      return exportTable(deps, await ownerOfTable(deps.db, table), table, view, positional)
+    }),
+  },
+  import: {
+    argument: '<file.csv>',
+    options: { table: text },
+    run: onDatabase(async (deps, { positional = '', options }) => {
+      const { table } = read(z.object({ table: IdText }), options)
+      return importTable(deps, await ownerOfTable(deps.db, table), table, positional)
+    }),
+  },
   backup: {
     argument: '<file.tar.gz>',
     run: async ({ positional = '' }) => {
@@ -195,6 +214,13 @@ function ownerOf(db: Database, accountId: number): Promise<ActingUser> {
 
 function userOf(db: Database, email: string): Promise<ActingUser> {
   return findActor(db, { email, status: 'active' }, `There is no active user ${email}`)
+}
+
+/** @throws ScriptError when there is no such table, or when it is deleted */
+async function ownerOfTable(db: Database, tableId: number): Promise<ActingUser> {
+  const table = await db.prisma.table.findFirst({ where: { id: tableId, deletedAt: null, space: { deletedAt: null } } })
+  if (!table) throw new ScriptError(`There is no table ${tableId}`)
+  return ownerOf(db, table.accountId)
 }
 
 async function findActor(

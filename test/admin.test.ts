@@ -1,5 +1,5 @@
 /** `npm run admin`, on real databases. */
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
@@ -53,6 +53,43 @@ test('it makes an account with people, a space and keys that work', async () => 
   expect((await call(service.url, '/api/spaces/list', { key: key.secret })).body).toMatchObject([{ id: space.id, name: 'Work' }])
   const personal = await made(['create-key', '--user', 'bob@acme.example', '--name', 'Mine'])
   expect((await call(service.url, '/api/key/self', { key: personal.secret })).body.acts_as.email).toBe('bob@acme.example')
+})
+
+test('a table goes out as CSV and comes back, beside the service, and a refused file changes nothing', async () => {
+  const key = seeded.keys.account
+  const table = (
+    await call(service.url, `/api/space/${seeded.space_id}/tables/create`, {
+      key,
+      body: {
+        name: 'Moved',
+        fields: [
+          { name: 'Name', type: 'text' },
+          { name: 'Amount', type: 'number' },
+        ],
+      },
+    })
+  ).body.id as number
+  const [file, again] = [join(own.dataDir, 'in.csv'), join(own.dataDir, 'out.csv')]
+  writeFileSync(file, `ID,Name,Amount\n${Array.from({ length: 2_500 }, (_, index) => `${index},"N ${index}",${index}\n`).join('')}`)
+  const imported = await admin(['import', '--table', String(table), file])
+  expect(JSON.parse(imported.stdout)).toEqual({ created: 2_500, ignored: ['ID'] })
+  expect(imported.stderr).toMatch(/^2500 rows, \d+ rows\/s, 0\.\d MB\n$/)
+
+  const exported = await admin(['export', '--table', String(table), again])
+  expect(JSON.parse(exported.stdout)).toEqual({ exported: 2_500, bytes: statSync(again).size })
+  const lines = readFileSync(again, 'utf8').split('\r\n')
+  expect(lines.length).toBe(2_502)
+  expect(lines[2_500]).toMatch(/^2500,N 2499,2499,/)
+
+  writeFileSync(file, 'Name,Amount\nx,1\ny,two\nz\n')
+  const refused = await admin(['import', '--table', String(table), file])
+  expect(refused.code).toBe(1)
+  expect(refused.stderr).toContain('Nothing was imported\nrow 3, Amount: must be a number\nrow 4: has 1 cells, the header has 2\n')
+  const counted = await call(service.url, `/api/table/${table}/records/count`, { key, body: {} })
+  expect(counted.body.count).toBe(2_500)
+  expect(await refusal(['export', '--table', '999999', join(own.dataDir, 'none.csv')])).toBe('There is no table 999999')
+  expect(await refusal(['export', '--table', String(table), again])).toBe(`${again} exists already: name another file`)
+  expect(await refusal(['import', '--table', String(table), join(own.dataDir, 'none.csv')])).toContain('There is no file')
 })
 
 test('a new password ends the sessions that there were', async () => {

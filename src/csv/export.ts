@@ -27,9 +27,15 @@ export interface Export {
 /**
  * The table as a file; through a view, the records that it selects, in its order, and of a grid its columns. A record that is added
  * meanwhile may be missing, and each line is the record as it was when its page was read.
+ * @param onProgress told how many rows have been written
  * @throws AppError 404 for a view that the table does not have
  */
-export async function exportRecords(scope: Scope, table: TableRef, viewId: number | undefined): Promise<Export> {
+export async function exportRecords(
+  scope: Scope,
+  table: TableRef,
+  viewId: number | undefined,
+  onProgress: (rows: number) => void = () => {},
+): Promise<Export> {
   const { db } = scope
   const definition = await tableDefinition(db, table)
   const view = viewId ? await readView(db, table.id, viewId) : undefined
@@ -39,7 +45,10 @@ export async function exportRecords(scope: Scope, table: TableRef, viewId: numbe
   // Before anything is answered: what takes too long is then told as an error.
   const ids = order.length ? await idsInOrder(db, selection, context, order) : undefined
   const pages = ids ? pagesOf(scope, definition, fields, ids) : pagesById(scope, selection, context, fields)
-  return { fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`, text: lines(scope, definition, fields, pages) }
+  return {
+    fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
+    text: lines(scope, definition, fields, pages, onProgress),
+  }
 }
 
 /** What a grid shows, in its order; else all fields, an always-hidden one only where nothing is laid out. */
@@ -51,12 +60,21 @@ function shownFields(table: TableDef, config: object | undefined): readonly Fiel
   return table.fields.filter(({ always_hidden }) => !always_hidden)
 }
 
-async function* lines({ db }: Scope, table: TableDef, fields: readonly FieldDef[], pages: AsyncGenerator<Row[]>): AsyncGenerator<string> {
+async function* lines(
+  { db }: Scope,
+  table: TableDef,
+  fields: readonly FieldDef[],
+  pages: AsyncGenerator<Row[]>,
+  onProgress: (rows: number) => void,
+): AsyncGenerator<string> {
   yield csvLine(fields.map((field) => headerOf(table, field)))
   const lookups = lookupsOf(fields)
+  let written = 0
   for await (const rows of pages) {
     await present(db, table.account_id, fields, rows, lookups)
     yield rows.map((row) => csvLine(fields.map((field) => printCell(field, row[field.id])))).join('')
+    written += rows.length
+    onProgress(written)
   }
 }
 

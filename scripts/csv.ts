@@ -1,0 +1,143 @@
+/** A table as a CSV file and back, of any size, for `npm run admin`. Progress goes to standard error. */
+import { createReadStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { exportRecords } from '../src/csv/export.ts'
+import { importRecords } from '../src/csv/import.ts'
+import { sql } from '../src/db.ts'
+import { AppError } from '../src/errors.ts'
+import { type ActingUser, type Deps, type Scope, userScope } from '../src/scope.ts'
+import { type TableRow, tableOf, tableTarget } from '../src/targets.ts'
+import { ScriptError } from './runtime.ts'
+
+/**
+ * Writes the file, whole or not at all.
+ * @returns how many records are in it, and its size
+ * @throws ScriptError when the file exists already
+ */
+export async function exportTable(
+  deps: Deps,
+  actor: ActingUser,
+  tableId: number,
+  viewId: number | undefined,
+  file: string,
+): Promise<{ exported: number; bytes: number }> {
+  if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
+  const scope = userScope(deps, actor)
+  const progress = new Progress()
+  const { text } = await exportRecords(scope, await tableRef(scope, tableId), viewId, (rows) => progress.rowsAre(rows))
+  const unfinished = `${file}.partial`
+  try {
+    const target = await open(unfinished, 'w')
+    try {
+      for await (const part of text) {
+        const { bytesWritten } = await target.write(part)
+        progress.add(bytesWritten)
+      }
+      await target.sync()
+    } finally {
+      await target.close()
+    }
+    renameSync(unfinished, file)
+  } finally {
+    rmSync(unfinished, { force: true })
+    progress.end()
+  }
+  return { exported: progress.rows, bytes: progress.bytes }
+}
+
+/**
+ * Imports the file, whole or not at all, in the name of the user.
+ * @throws ScriptError when there is no such file; with a line for each cell that is refused
+ */
+export async function importTable(
+  deps: Deps,
+  actor: ActingUser,
+  tableId: number,
+  file: string,
+): Promise<{ created: number; ignored: string[] }> {
+  if (!existsSync(file)) throw new ScriptError(`There is no file ${file}`)
+  const ignored: string[] = []
+  const scope: Scope = { ...userScope(deps, actor), ignored: (...names) => void ignored.push(...names) }
+  const progress = new Progress(statSync(file).size)
+  try {
+    const bytes = counted(createReadStream(file), progress)
+    const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress: (rows: number) => progress.rowsAre(rows) }
+    const { created } = await importRecords(scope, await tableRef(scope, tableId), bytes, options)
+    return { created, ignored }
+  } catch (error) {
+    if (!(error instanceof AppError) || !error.cellIssues) throw error
+    const lines = error.cellIssues.map(({ row, column, message }) => `row ${row}${column === null ? '' : `, ${column}`}: ${message}`)
+    throw new ScriptError(`Nothing was imported\n${lines.join('\n')}`)
+  } finally {
+    progress.end()
+  }
+}
+
+/** The table as a request by the user would get it. */
+async function tableRef({ db, actor }: Scope, tableId: number) {
+  const [row] = await db.query<TableRow>(sql`
+    select t.* from (select ${actor.userId}::int as p_user_id, ${actor.accountId}::int as p_account_id) p
+    join lateral (${tableTarget.select({ table_id: tableId })}) t on true`)
+  if (!row) throw new ScriptError(`There is no table ${tableId}`)
+  return tableOf(row, actor)
+}
+
+async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
+  for await (const chunk of bytes) {
+    progress.add(chunk.length)
+    yield chunk
+  }
+}
+
+const MB = 1_048_576
+const WIDTH = 30
+/** A bar is drawn ten times a second, a line of a log written every five. */
+const [BAR_EVERY_MS, LINE_EVERY_MS] = [100, 5_000]
+
+/** How far it is: a bar that is drawn over itself on a terminal, else a line now and then. */
+class Progress {
+  rows = 0
+  bytes = 0
+  readonly #total: number | undefined
+  readonly #isTerminal = process.stderr.isTTY === true
+  readonly #startedAt = performance.now()
+  #shownAt = performance.now()
+
+  /** @param total bytes, where that is known */
+  constructor(total?: number) {
+    this.#total = total
+  }
+
+  add(bytes: number): void {
+    this.bytes += bytes
+    this.#show()
+  }
+
+  rowsAre(rows: number): void {
+    this.rows = rows
+    this.#show()
+  }
+
+  end(): void {
+    this.#write(this.#isTerminal ? '\n' : '')
+  }
+
+  #show(): void {
+    if (performance.now() - this.#shownAt < (this.#isTerminal ? BAR_EVERY_MS : LINE_EVERY_MS)) return
+    this.#write('')
+  }
+
+  #write(end: string): void {
+    this.#shownAt = performance.now()
+    const seconds = Math.max(0.001, (this.#shownAt - this.#startedAt) / 1000)
+    const figures = `${this.rows} rows, ${Math.round(this.rows / seconds)} rows/s, ${(this.bytes / MB).toFixed(1)} MB`
+    if (!this.#isTerminal) {
+      process.stderr.write(`${figures}\n`)
+      return
+    }
+    const part = this.#total ? this.bytes / this.#total : 0
+    const bar = this.#total ? `[${'#'.repeat(Math.round(part * WIDTH)).padEnd(WIDTH, '-')}] ${Math.round(part * 100)} % ` : ''
+    // Back to the start of the line, and clear what is longer from before.
+    process.stderr.write(`\r${bar}${figures}\u001b[K${end}`)
+  }
+}
