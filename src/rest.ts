@@ -3,10 +3,11 @@
  * Checks run before the body is read, path and query strings become what the schema says, bodies are taken as they are.
  */
 import type { AnyProcedure, AnyRouter } from '@trpc/server'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, admit } from './access.ts'
 import { AppError } from './errors.ts'
+import { type Gate, LARGE_BYTES, openGate } from './large-bodies.ts'
 import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
@@ -37,8 +38,12 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
   })
 }
 
+/** Large bodies that a process reads at once. */
+const LARGE_AT_ONCE = 6
+
 /** Mounts the routes. @param contextOf makes the context of a request; the answer's headers go through it */
 export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
+  const gate = openGate(LARGE_AT_ONCE)
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
@@ -48,7 +53,7 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
         done(error as Error)
       }
     })
-    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf)
+    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf, gate)
   })
 }
 
@@ -56,6 +61,7 @@ function mount(
   app: FastifyInstance,
   { name, type, meta, input, call }: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
+  gate: Gate,
 ): void {
   const { openapi, access, status = 200, isList, bodyLimit = BODY_LIMIT } = meta
   const pathIds = [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
@@ -64,13 +70,14 @@ function mount(
     url: openapi.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     bodyLimit,
     config: { needsCredentials: access.callers.length > 0 },
-    onRequest: async (request) => {
+    onRequest: async (request, reply) => {
       const ctx = contextOf(request)
       const ids = idsOf(request.params as Record<string, string>)
       if (access.idsIn !== 'body') ctx.admission = await admit(askingOf(ctx), access as Access, type === 'mutation', ids)
       // With the ids in the body there is one statement after it was read; who sends nothing at all is told at once.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(askingOf(ctx), access, type === 'mutation', {})
+      if (bodyLimit > LARGE_BYTES && isLarge(request)) await placeIn(gate, reply)
     },
     handler: async (request, reply) => {
       const ids = idsOf(request.params as Record<string, string>)
@@ -95,6 +102,17 @@ function mount(
       return rows ?? answer
     },
   })
+}
+
+/** What does not tell its length may be large. */
+const isLarge = ({ headers }: FastifyRequest) =>
+  headers['content-length'] === undefined ? 'transfer-encoding' in headers : Number(headers['content-length']) > LARGE_BYTES
+
+/** Waits for a place among the large bodies, until the answer is sent or the caller has gone. */
+async function placeIn(gate: Gate, reply: FastifyReply): Promise<void> {
+  const { entered, release } = gate.enter()
+  reply.raw.once('close', release)
+  await entered
 }
 
 /** Ids of the path as numbers; what is no whole number stays text, for the checks to refuse. */

@@ -10,6 +10,7 @@ import { sql } from '../src/db.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { removeAll, settleAll, sweep } from '../src/files/sweep.ts'
 import { systemScope } from '../src/scope.ts'
+import { purge } from '../src/tables/purge.ts'
 import { type Caller, type Person, type TestApp, testApp } from './support/app.ts'
 import { taskSupport } from './support/tasks.ts'
 
@@ -325,6 +326,17 @@ describe('the files of a task', () => {
   })
 })
 
+it('the files of tasks go with their table, once that is removed for good', async () => {
+  const { a, b, table, admin, member, post, task } = await withFiles()
+  const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
+  await post(member, 'comments/create', { content: 'See', attachments: [c] })
+  await app.as(admin).post(`/api/table/${table}/delete`)
+  expect((await app.as(member).get(`/api/file/${a.path}`)).status).toBe(404)
+  expect(await isDropped(a.path)).toBe(false)
+  await purge({ ...systemScope(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
+  for (const { path } of [a, b, c]) expect(await isDropped(path)).toBe(true)
+})
+
 describe('the four uploads', () => {
   it('are for sessions of those who may', async () => {
     const { task, path, member, viewer, admin, outsider, keys } = await withFiles()
@@ -369,6 +381,13 @@ describe('the four uploads', () => {
     }
     const huge = await app.as(member).post(`${path}/upload`, { name: 'big.bin', data: 'A'.repeat(MAX_UPLOAD_BYTES * 1.5) })
     expect([huge.status, huge.body.message]).toEqual([413, 'The body is too large'])
+  }, 60_000)
+
+  it('are all taken when more large ones come at once than are read at once', async () => {
+    const { member } = await shared
+    const body = { name: 'large.bin', data: base64(Buffer.alloc(4 * 1_048_576)) }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => app.as(member).post('/api/tasks/upload', body)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   }, 60_000)
 
   it('take an empty file', async () => {
