@@ -158,6 +158,7 @@ async function noteFailure({ db, log, now }: Scope, tableId: number, name: strin
 
 /** What has been built since, or is no longer wanted, has not failed any more. */
 async function forgetFailures({ db }: Scope, tableId: number): Promise<void> {
+  if (!(await failuresOf(db, tableId)).size) return
   const { wanted, present } = await stateOf(db, tableId)
   const missing = wanted.filter(({ name }) => !present.some((index) => index.name === name)).map(({ name }) => name)
   await db.execute(sql`delete from index_failures where table_id = ${tableId} and name <> all(${missing}::text[])`)

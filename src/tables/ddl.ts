@@ -30,7 +30,8 @@ export async function dropColumn(db: Database, tableId: number, field: FieldDef)
 }
 
 export async function dropRecords(db: Database, tableId: number): Promise<void> {
-  await settle(db, tableId)
+  const there = await db.query(sql`select where to_regclass(${recordsOf(tableId).sql}) is not null`)
+  if (there.length) await settle(db, tableId)
   await db.execute(sql`drop schema if exists ${schemaOf(tableId)} cascade`)
 }
 
