@@ -61,8 +61,8 @@ const RECHECK_MS = 1_000
 const RETRY_MS = 1_000
 /** While a transaction that is under way holds events back. */
 const HELD_BACK_MS = { first: 10, most: 250 }
-/** How much longer than sending took the feed rests before it sends again, so that requests get their turn. */
-const REST = { factor: 3, mostMs: 100 }
+/** After it has sent something the feed rests, longer than it took: what comes meanwhile is sent together, and requests get their turn. */
+const REST = { leastMs: 40, factor: 3, mostMs: 100 }
 const REPLAYS_AT_ONCE = 4
 
 export function openFeed(db: Database, { log, clock, maxStreams }: FeedOptions): Feed {
@@ -151,7 +151,7 @@ export function openFeed(db: Database, { log, clock, maxStreams }: FeedOptions):
     const began = performance.now()
     for (const stream of concerned) sendKnown(stream, events, reach)
     for (const stream of live) if (isAfter(last, stream.position)) stream.position = last
-    return Math.min(REST.factor * (performance.now() - began), REST.mostMs)
+    return Math.min(Math.max(REST.leastMs, REST.factor * (performance.now() - began)), REST.mostMs)
   }
 
   function sendKnown(stream: Stream, events: readonly StoredEvent[], reach: Reach): void {

@@ -37,7 +37,9 @@ export const emitting = (rows: readonly Sql[], now: Date): Sql => sql`
 export const CHANNEL = 'gridpost_events'
 
 /** What commits within this time is told of once: each NOTIFY takes a lock that all databases of the server share. */
-const COALESCE_MS = 10
+const COALESCE_MS = 5
+/** At least so long lies between two of them while much is committed. */
+const REST_MS = 50
 const RETRY_MS = 1_000
 
 export interface Announcer {
@@ -52,11 +54,13 @@ export interface Announcer {
 export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer {
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  let announcedAt = 0
   const schedule = (delayMs: number) => {
     if (!isClosed) timer ??= setTimeout(announce, delayMs).unref()
   }
   async function announce(): Promise<void> {
     timer = undefined
+    announcedAt = performance.now()
     try {
       await db.execute(raw(`notify ${CHANNEL}`))
     } catch (error) {
@@ -64,7 +68,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
       schedule(RETRY_MS)
     }
   }
-  db.watch(WRITES, () => schedule(COALESCE_MS))
+  db.watch(WRITES, () => schedule(Math.max(COALESCE_MS, announcedAt + REST_MS - performance.now())))
   return {
     async close() {
       isClosed = true

@@ -46,6 +46,7 @@ export interface Field extends Ground, Service {
 
 export interface Pids {
   ours: number
+  /** 0 without a bare server. */
   bare: number
   postmaster: number
 }
@@ -58,9 +59,9 @@ export interface Step<Prepared> {
 /** @template Prepared what is known of the data; it is kept as JSON beside them, for the next run on the same data directory */
 export interface Suite<Prepared> {
   prepare(ground: Ground, options: { records: number }): Promise<Prepared>
-  /** The file of the bare server, and what it is told. */
-  bare: string
-  tellBare(prepared: Prepared): Record<string, unknown>
+  /** The file of the bare server, and what it is told. A suite without cases needs none. */
+  bare?: string
+  tellBare?(prepared: Prepared): Record<string, unknown>
   /** Who calls; by default the key of the account. */
   secretOf?(prepared: Prepared): string
   cases(prepared: Prepared, service: Service): Case[] | Promise<Case[]>

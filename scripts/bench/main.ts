@@ -2,7 +2,7 @@
  * `npm run bench`: the service and a bare server with hand-written SQL, on the same database, driven in turn in one run.
  * Prints requests per second, p50 and p99 of both, and the ratio: medians of interleaved rounds. Ratios count; the load, both
  * servers and the database share one machine.
- * Options: --suite foundation|records|tables|tasks --rounds 5 --seconds 3 --connections 10,50 --only query,task --records 1000
+ * Options: --suite foundation|records|tables|tasks|events --rounds 5 --seconds 3 --connections 10,50 --only query,task --records 1000
  * --data-dir <folder> (is kept, with the data, for the next run) --prepare (makes the data and ends)
  * --profile (prints where the service's CPU time went; its figures are slower by that)
  */
@@ -18,6 +18,7 @@ import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
 import { insertKey } from '../../src/keys/service.ts'
 import { api } from './api.ts'
 import type { Account, Ground, Suite } from './case.ts'
+import { events } from './events/suite.ts'
 import { foundation } from './foundation/suite.ts'
 import { measure } from './measure.ts'
 import { type Process, startProcess } from './process.ts'
@@ -27,7 +28,7 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events }
 
 const { values: options } = parseArgs({
   options: {
@@ -78,12 +79,14 @@ async function main(suite: Suite<unknown>): Promise<void> {
   try {
     const { account, prepared } = await prepare(suite, db, service.found)
     if (options.prepare) return
-    const bare = await startProcess([join(import.meta.dirname, suite.bare)], /(http\S+)/, {
-      BENCH_BARE: JSON.stringify({ connection: postgres.connection, ...suite.tellBare(prepared) }),
-    })
-    started.push(bare)
+    const bare = suite.bare
+      ? await startProcess([join(import.meta.dirname, suite.bare)], /(http\S+)/, {
+          BENCH_BARE: JSON.stringify({ connection: postgres.connection, ...suite.tellBare?.(prepared) }),
+        })
+      : undefined
+    if (bare) started.push(bare)
     const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-    const pids = { ours: service.child.pid ?? 0, bare: bare.child.pid ?? 0, postmaster }
+    const pids = { ours: service.child.pid ?? 0, bare: bare?.child.pid ?? 0, postmaster }
     const secret = suite.secretOf?.(prepared) ?? account.secret
     const cases = (await suite.cases(prepared, { url: service.found, account })).filter(({ name }) => isWanted(name))
     const rounds = {
@@ -91,7 +94,7 @@ async function main(suite: Suite<unknown>): Promise<void> {
       seconds: Number(options.seconds ?? suite.defaults.seconds),
       connections: options.connections.split(',').map(Number),
     }
-    if (cases.length) await measure(cases, { ours: service.found, bare: bare.found, secret, pids }, rounds)
+    if (bare && cases.length) await measure(cases, { ours: service.found, bare: bare.found, secret, pids }, rounds)
     for (const [name, step] of Object.entries(suite.steps ?? {})) {
       if (isWanted(name)) await step.run({ ...(await groundOn(db, service.found, account)), pids, url: service.found }, prepared)
     }

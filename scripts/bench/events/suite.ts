@@ -1,0 +1,233 @@
+/** A thousand people with a stream open each: what the streams weigh, how soon they hear, and what that costs those who write. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type autocannonType from 'autocannon'
+import { SESSION_COOKIE, startSession } from '../../../src/auth/sessions.ts'
+import type { Database } from '../../../src/db.ts'
+import type { Field, Suite } from '../case.ts'
+import { cpuMs } from '../cpu.ts'
+import { unhurried } from '../sql.ts'
+import type { Order, Report } from './listeners.ts'
+
+const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
+
+const PEOPLE = 1_000
+const TEAMS = 100
+/** Of commits with all streams open to commits with none; megabytes over the quiet process; milliseconds. */
+const GOALS = { commits: 0.8, megabytes: 100, p99: 250 }
+const ROUNDS = 5
+const SECONDS = 4
+const CONNECTIONS = 10
+
+interface Prepared {
+  userIds: number[]
+  /** Where tasks are created: with everybody as a member, and with ten people each. */
+  everybody: string
+  teams: string[]
+}
+
+export const events: Suite<Prepared> = {
+  defaults: { records: 0, seconds: 1 },
+  async prepare({ db, key, account: { accountId } }) {
+    const place = async (name: string) => {
+      const { id: space } = (await key('POST', '/api/spaces/create', { name })) as { id: number }
+      const fields = [{ name: 'Name', type: 'text' }]
+      const { id: table } = (await key('POST', `/api/space/${space}/tables/create`, { name, fields })) as { id: number }
+      const { id: record } = (await key('POST', `/api/table/${table}/records/create`, { data: { name } })) as { id: number }
+      return { space, path: `/api/tasks/onRecord/${table}/${record}/create` }
+    }
+    const everybody = await place('Everybody')
+    const teams: Awaited<ReturnType<typeof place>>[] = []
+    for (let index = 0; index < TEAMS; index++) teams.push(await place(`Team ${index}`))
+    const userIds = await unhurried(db, async (client) => {
+      const { rows } = await client.query<{ id: number }>(
+        `insert into users (account_id, email, name) select $1::int, 'listener' || i || '.' || $1::int || '@example.com', 'Listener ' || i
+         from generate_series(1, $2::int) i returning id`,
+        [accountId, PEOPLE],
+      )
+      const ids = rows.map(({ id }) => id)
+      const join = `insert into space_members (space_id, user_id, account_id, role) select s, u, $3, 'member' from unnest($1::int[], $2::int[]) m(s, u)`
+      await client.query(join, [ids.map(() => everybody.space), ids, accountId])
+      await client.query(join, [ids.map((_, index) => teams[index % TEAMS]?.space), ids, accountId])
+      return ids
+    })
+    return { userIds, everybody: everybody.path, teams: teams.map(({ path }) => path) }
+  },
+  cases: () => [],
+  steps: {
+    memory: { run: async (field, prepared) => withListeners(field, prepared, weigh) },
+    delivery: { run: async (field, prepared) => withListeners(field, prepared, time) },
+    commits: { run: async (field, prepared) => withListeners(field, prepared, compare) },
+  },
+}
+
+interface Listeners {
+  open(): Promise<void>
+  close(): Promise<void>
+  report(): Promise<Report>
+}
+
+type Measure = (field: Field, prepared: Prepared, listeners: Listeners) => Promise<void>
+
+async function withListeners(field: Field, prepared: Prepared, measure: Measure): Promise<void> {
+  const cookies = await sessions(field.db, prepared.userIds)
+  const child = fork(join(import.meta.dirname, 'listeners.ts'))
+  try {
+    await measure(field, prepared, {
+      open: async () => void (await asked(child, { open: { url: field.url, cookies } })),
+      close: async () => void (await asked(child, { close: true })),
+      report: async () => (await asked(child, { report: true })) as Report,
+    })
+  } finally {
+    child.disconnect()
+    await once(child, 'exit')
+  }
+}
+
+async function asked(child: ChildProcess, order: Order): Promise<unknown> {
+  child.send(order)
+  const [answer] = await once(child, 'message')
+  return answer
+}
+
+async function sessions(db: Database, userIds: number[]): Promise<string[]> {
+  const settings = { keepSessionsDays: 1 }
+  return Promise.all(userIds.map(async (id) => `${SESSION_COOKIE}=${await startSession({ db, settings }, id, new Date())}`))
+}
+
+const newTask = { title: 'Call back', due_date: '2030-05-17' }
+
+/** What the process weighs, quiet and with all streams. */
+async function weigh({ key, pids }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
+  const busy = async () => {
+    for (const path of [...teams, everybody]) await key('POST', path, newTask)
+  }
+  for (let round = 0; round < 5; round++) await busy()
+  await sleep(5_000)
+  const quiet = megabytes(pids.ours)
+  await open()
+  await sleep(5_000)
+  const waiting = megabytes(pids.ours)
+  for (let round = 0; round < 5; round++) await busy()
+  await sleep(2_000)
+  const used = megabytes(pids.ours)
+  await report()
+  await close()
+  const over = Math.max(waiting, used) - quiet
+  console.log(
+    `memory: quiet ${quiet.toFixed(0)} MB; ${PEOPLE} streams open ${waiting.toFixed(0)} MB, and in use ${used.toFixed(0)} MB: ` +
+      `${over.toFixed(0)} MB over the quiet process (goal: less than ${GOALS.megabytes})${over < GOALS.megabytes ? '' : ' MISSED'}`,
+  )
+}
+
+/** From the answer to whoever makes a task until each stream has heard of it. */
+async function time({ key }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
+  await open()
+  const told = async (what: string, paths: string[], everyMs: number, receivers: number) => {
+    const made = await pace(key, paths, everyMs)
+    await sleep(1_000)
+    print(what, latencies(made, await report(), receivers))
+  }
+  await told('5 tasks a second, told to 1,000 each', Array<string>(100).fill(everybody), 200, PEOPLE)
+  await told('50 tasks a second, told to 10 each', [...teams, ...teams, ...teams, ...teams, ...teams], 20, PEOPLE / TEAMS)
+  await close()
+}
+
+/** Creates a task at each place, one in so many milliseconds. Answers when each was answered. */
+async function pace(key: Field['key'], paths: string[], everyMs: number): Promise<Map<number, number>> {
+  const made = new Map<number, number>()
+  const underway: Promise<void>[] = []
+  for (const path of paths) {
+    underway.push(key('POST', path, newTask).then((task) => void made.set((task as { id: number }).id, Date.now())))
+    await sleep(everyMs)
+  }
+  await Promise.all(underway)
+  return made
+}
+
+function latencies(made: Map<number, number>, heard: Report, receivers: number): number[] {
+  const times = new Map(heard)
+  return [...made].flatMap(([task, at]) => {
+    const heardAt = times.get(task) ?? []
+    if (heardAt.length !== receivers) throw new Error(`${heardAt.length} of ${receivers} streams heard of task ${task}`)
+    return heardAt.map((time) => time - at)
+  })
+}
+
+function print(what: string, ms: number[]): void {
+  ms.sort((a, b) => a - b)
+  const at = (share: number) => ms[Math.min(ms.length - 1, Math.floor(share * ms.length))] ?? Number.NaN
+  const isMet = at(0.99) < GOALS.p99
+  console.log(
+    `delivery, ${what}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms (goal: under ${GOALS.p99})${isMet ? '' : ' MISSED'}, the last ${ms.at(-1)} ms`,
+  )
+}
+
+/** Tasks created as fast as can be, with all streams open and with none, in turn; and how soon the streams hear meanwhile. */
+async function compare(field: Field, prepared: Prepared, { open, close, report }: Listeners): Promise<void> {
+  const rates: Record<'with' | 'without', Rate[]> = { with: [], without: [] }
+  const late: number[] = []
+  await load(field, prepared, SECONDS)
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const side of round % 2 ? (['with', 'without'] as const) : (['without', 'with'] as const)) {
+      if (side === 'with') await open()
+      const loading = load(field, prepared, SECONDS)
+      const made = side === 'with' ? await pace(field.key, prepared.teams.slice(0, (SECONDS - 1) * 10), 100) : undefined
+      rates[side].push(await loading)
+      await sleep(1_000)
+      if (made) late.push(...latencies(made, await report(), PEOPLE / TEAMS))
+      if (side === 'with') await close()
+    }
+  }
+  const [all, none] = [medians(rates.with), medians(rates.without)]
+  const ratio = all.perSecond / none.perSecond
+  console.log(
+    `commits: ${Math.round(all.perSecond)} tasks/s with ${PEOPLE} streams open, ${Math.round(none.perSecond)} with none, ratio ` +
+      `${ratio.toFixed(2)} (goal: ${GOALS.commits})${ratio < GOALS.commits ? ' MISSED' : ''}; CPU of service and database ` +
+      `${all.cpuMs.toFixed(2)} and ${none.cpuMs.toFixed(2)} ms a task, ratio ${(none.cpuMs / all.cpuMs).toFixed(2)}`,
+  )
+  print('at full load, told to 10 each', late)
+}
+
+interface Rate {
+  perSecond: number
+  /** Of the service and of Postgres, for each task. */
+  cpuMs: number
+}
+
+async function load({ url, account, pids }: Field, { teams }: Prepared, seconds: number): Promise<Rate> {
+  let index = 0
+  const used = () => cpuMs(pids.ours) + cpuMs(pids.postmaster, { withChildren: true })
+  const before = used()
+  const { requests, non2xx, errors } = await autocannon({
+    url,
+    connections: CONNECTIONS,
+    duration: seconds,
+    requests: [
+      {
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify(newTask),
+        setupRequest: (request) => ({ ...request, path: teams[index++ % teams.length] ?? '' }),
+      },
+    ],
+  })
+  if (non2xx || errors) throw new Error(`${non2xx} answers were no success, ${errors} errors`)
+  return { perSecond: requests.average, cpuMs: (used() - before) / requests.total }
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+const medians = (rates: Rate[]): Rate => ({
+  perSecond: median(rates.map(({ perSecond }) => perSecond)),
+  cpuMs: median(rates.map((rate) => rate.cpuMs)),
+})
+
+/** What of the process is in memory. Linux only. */
+function megabytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
+}
