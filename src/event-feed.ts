@@ -57,12 +57,12 @@ export interface FeedOptions {
 
 const BEAT_MS = 15_000
 /** So long a key that was revoked, or a session that has ended, may still get events. */
-const RECHECK_MS = 1_000
+const RECHECK_MS = 2_000
 const RETRY_MS = 1_000
 /** While a transaction that is under way holds events back. */
 const HELD_BACK_MS = { first: 10, most: 250 }
 /** After it has sent something the feed rests, longer than it took: what comes meanwhile is sent together, and requests get their turn. */
-const REST = { leastMs: 40, factor: 3, mostMs: 100 }
+const REST = { leastMs: 60, factor: 3, mostMs: 120 }
 const REPLAYS_AT_ONCE = 4
 
 export function openFeed(db: Database, { log, clock, maxStreams }: FeedOptions): Feed {

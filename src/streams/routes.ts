@@ -37,15 +37,23 @@ export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
 function sink(reply: FastifyReply) {
   const { raw } = reply
   const write = (text: string) => {
-    raw.write(text)
+    raw.write(text, 'latin1')
     if (raw.writableLength > MOST_WAITING_BYTES) raw.destroy()
   }
   return {
     open(id: number) {
       reply.hijack()
       for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
-      // nginx would keep it back until there is enough of it.
-      raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      // Without chunks, which each take a writev of three parts, an event is one plain write: a third of the cost. Its end is that of the
+      // connection.
+      raw.removeHeader('transfer-encoding')
+      raw.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        connection: 'close',
+        // nginx would keep it back until there is enough of it.
+        'x-accel-buffering': 'no',
+      })
       write(`retry: ${RECONNECT_MS}\n${mark(id)}`)
     },
     send: (events: readonly StoredEvent[]) => write(events.map(frameOf).join('')),
