@@ -195,10 +195,18 @@ const AWAY = new Set([
   'P2028',
 ])
 
+interface ErrorMeta {
+  code?: unknown
+  driverAdapterError?: { cause?: { originalCode?: unknown } }
+}
+
 /** The SQLSTATE of an error of `pg`, also of one wrapped by Prisma; undefined for other errors. */
 export function sqlState(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined
-  const { code, meta, cause } = thrown as { code?: unknown; meta?: { code?: unknown; driverAdapterError?: unknown }; cause?: unknown }
+  const { code, meta, cause } = thrown as { code?: unknown; meta?: ErrorMeta; cause?: unknown }
+  // Prisma has codes of its own, of which P2039 stands for all that it has no other for, lock timeouts and deadlocks among them.
+  const original = meta?.driverAdapterError?.cause?.originalCode
+  if (typeof original === 'string') return original
   if (typeof code === 'string' && !/^P2010$/.test(code)) return code
   if (typeof meta?.code === 'string') return meta.code
   return cause instanceof Error && cause !== thrown ? sqlState(cause) : undefined

@@ -74,6 +74,16 @@ describe('a change of the fields', () => {
   })
 })
 
+test('a table whose name another is about to take is 503 while nobody knows', async () => {
+  const other = await app.db.connect()
+  await other.query(`begin; insert into tables (account_id, space_id, name) values (${account.id}, ${account.space}, 'Taken')`)
+  const create = () => post(`/api/space/${account.space}/tables/create`, { name: 'taken' })
+  expect((await create()).status).toBe(503)
+  await other.query('commit')
+  await other.end()
+  expect((await create()).status).toBe(409)
+})
+
 describe('on a large table', () => {
   test('options that go are taken out of the cells in short statements', async () => {
     const table = await makeTable(25_000)
