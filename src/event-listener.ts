@@ -54,7 +54,7 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
     const asked = client
     if (!asked) return
     again(() => asked.connection.stream.destroy(), PROBE_MS)
-    asked.query('select 1').then(
+    asked.query(`listen ${CHANNEL}`).then(
       () => again(probe, PROBE_MS),
       () => {},
     )

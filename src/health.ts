@@ -105,7 +105,7 @@ export const healthOperations: PlainOperation[] = [
     tag: 'Operations',
     summary: 'Metrics for Prometheus',
     description:
-      'Requests by route and status, jobs by queue and state, and the figures of the process. Keep it from the public at the proxy.',
+      'Requests by route and status, jobs by queue and state, open streams, and the figures of the process. Keep it from the public at the proxy.',
     isPublic: true,
     responses: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   },
