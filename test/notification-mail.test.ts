@@ -173,6 +173,21 @@ describe('a digest', () => {
     expect(letter?.text).not.toContain('Task 3”')
   })
 
+  it('is one for each person, however many wait', async () => {
+    const { id, viewer, admin } = await assigning()
+    // More than one transaction takes, of two people.
+    await app.db.execute(sql`
+      insert into notifications (user_id, account_id, event_type, message, url, summary, created_at)
+      select u, ${id}, 'TASK_ASSIGNED', 'Something was assigned to you.', '/task/1', '', '2026-03-30 09:00:00'
+      from generate_series(1, 3000), unnest(array[${viewer.id}, ${admin.id}]::int[]) u`)
+    await mailed(viewer, later(60))
+    const jobs = await app.db.query<{ user_id: number; count: number }>(sql`
+      select (data->>'user_id')::int as user_id, jsonb_array_length(data->'notification_ids') as count from pgboss.job
+      where name = 'notifications.letter' and (data->>'user_id')::int in (${viewer.id}, ${admin.id}) order by 1`)
+    expect(jobs).toEqual([admin.id, viewer.id].sort((a, b) => a - b).map((user_id) => ({ user_id, count: 1_000 })))
+    expect([await stillWaiting(viewer), await stillWaiting(admin)]).toEqual([0, 0])
+  })
+
   it.each([
     ['UTC', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
     ['Pacific/Kiritimati', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],

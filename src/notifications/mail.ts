@@ -21,8 +21,8 @@ export const sendLetter = defineQueue({
 })
 type LetterJob = z.infer<typeof sendLetter.schema>
 
-/** People decided about in one transaction. */
-const BATCH = 200
+/** Notifications decided about in one transaction: an import can leave many. */
+const BATCH = 5_000
 
 /** The newest of an hour; a letter tells some of them and counts the rest. */
 const MOST_IN_A_LETTER = 1_000
@@ -65,22 +65,27 @@ const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => 
     select * from unnest(${zones.map(({ timezone }) => timezone)}::text[], ${zones.map(({ hour }) => formatInstant(hour))}::timestamp[])
       as h (timezone, hour)
   ),
-  readers as (
-    select u.id, u.mail_preference, u.status = 'active' and u.mail_preference <> 'none' as wants_mail, h.hour
-    from users u join hours h on h.timezone = u.timezone
-    where exists (select 1 from notifications n where n.user_id = u.id and n.mailed_at is null and ${isDue(sql`u`)})
-    order by u.id limit ${BATCH}
+  due as (
+    select n.id, n.user_id
+    from notifications n join users u on u.id = n.user_id join hours h on h.timezone = u.timezone
+    where n.mailed_at is null and ${IS_DUE}
+    order by n.user_id limit ${BATCH}
   ),
+  extent as materialized (select count(*) as rows, min(user_id) as first, max(user_id) as last from due),
   decided as (
     update notifications n set mailed_at = ${formatInstant(now)}::timestamp
-    from readers h where n.user_id = h.id and n.mailed_at is null and ${isDue(sql`h`)}
-    returning n.id, n.user_id, h.wants_mail and n.read_at is null as is_wanted
+    -- By an array, so that each is found by its id, whatever the planner believes after an import.
+    where n.id = any(array(
+      -- The next batch takes the last person, whose notifications may go on there: they are for one letter.
+      select d.id from due d, extent e where e.rows < ${BATCH} or d.user_id < e.last or e.first = e.last))
+    returning n.id, n.user_id, n.read_at is null as is_unread
   )
-  select user_id, is_wanted, (array_agg(id order by id desc))[1:${MOST_IN_A_LETTER}] as notification_ids
-  from decided group by user_id, is_wanted`
+  select d.user_id, d.is_unread and u.status = 'active' and u.mail_preference <> 'none' as is_wanted,
+    (array_agg(d.id order by d.id desc))[1:${MOST_IN_A_LETTER}] as notification_ids
+  from decided d join users u on u.id = d.user_id group by 1, 2`
 
-/** Reminders do not wait for a digest (contract.md §4). @param reader alias of a row with mail_preference; beside it the hour, `h` */
-const isDue = (reader: Sql): Sql => sql`(${reader}.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`
+/** Of notification `n`, user `u` and the hour `h` of their clock. Reminders do not wait for a digest (contract.md §4). */
+const IS_DUE = sql`(u.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`
 
 interface Addressee {
   id: number
