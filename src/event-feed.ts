@@ -18,7 +18,7 @@ export interface Subscriber extends Guest {
   /** Called once, before all else. @param id where the stream begins: to go on from until the first event has come */
   open(id: number): void
   send(events: readonly StoredEvent[]): void
-  /** Called every quarter of a minute. @param id up to where everything has been sent */
+  /** Called with every beat. @param id up to where everything has been sent */
   beat(id: number): void
   /** Resolves when what was sent is on its way, so that more can be. */
   drained(): Promise<void>
@@ -53,6 +53,8 @@ export interface FeedOptions {
   clock: () => Date
   /** Of one key or user, in this process. */
   maxStreams: number
+  /** How often quiet streams show that they live, and are looked at; 15 seconds unless told. */
+  beatMs?: number
 }
 
 const BEAT_MS = 15_000
@@ -65,7 +67,7 @@ const HELD_BACK_MS = { first: 10, most: 250 }
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
 const REPLAYS_AT_ONCE = 4
 
-export function openFeed(db: Database, { log, clock, maxStreams }: FeedOptions): Feed {
+export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()
   const listener = openListener(db, log, wake)
   const replays = gate(REPLAYS_AT_ONCE)
@@ -100,7 +102,7 @@ export function openFeed(db: Database, { log, clock, maxStreams }: FeedOptions):
     const last = await lastPosition(db)
     // Another may have opened meanwhile, and goes on from where it began.
     if (!streams.size) position = last
-    beating ??= setInterval(beat, BEAT_MS).unref()
+    beating ??= setInterval(beat, beatMs).unref()
   }
 
   const resetAt = ({ xact_id, id }: Position): StoredEvent => ({

@@ -393,6 +393,24 @@ describe('when something breaks', () => {
     expect(await narrow.as(null).get('/metrics')).toMatchObject({ body: expect.stringContaining('gridpost_event_streams 4') })
   })
 
+  it('a quiet stream keeps its place, and ends with its session', async () => {
+    const { member } = await onRecord()
+    const elsewhere = await onRecord()
+    const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 50 })
+    const server = await buildApp({ ...app.deps, feed })
+    const stream = await listen(member, { at: await server.listen({ port: 0, host: '127.0.0.1' }) })
+    const begun = stream.lastId()
+    // Nothing that it may know of; what it began with need not be kept.
+    await elsewhere.create(elsewhere.member, { title: 'Somebody else’s' })
+    await vi.waitFor(() => expect(stream.lastId()).not.toBe(begun), { timeout: 10_000 })
+    await app.db.execute(sql`delete from events where id = ${Number(begun)}`)
+    expect(stream.heard).toEqual([])
+    await app.db.execute(sql`delete from sessions where user_id = ${member.id}`)
+    await stream.ended
+    await expect(listen(member)).rejects.toThrow('401')
+    await server.close()
+  })
+
   it('a process that stops ends its streams', async () => {
     const { create, member } = await onRecord()
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10 })
