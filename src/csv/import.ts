@@ -9,7 +9,7 @@ import { STALE, withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { type FieldDef, isLookup, ownFields, type TableDef } from '../tables/fields.ts'
-import { indexesFollow } from '../tables/indexing.ts'
+import { indexesFollowGrowth } from '../tables/indexing.ts'
 import type { TableRef } from '../targets.ts'
 import { type Named, namesIn, readCell } from './cells.ts'
 import { type Column, readHeader } from './header.ts'
@@ -55,7 +55,7 @@ export function importRecords(
     if (!file) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
     if (issues.length) throw badCells(issues)
     const created = judged ? await publish(scope, table, definition, file.staging) : 0
-    await indexesFollow(scope, table.id)
+    await indexesFollowGrowth(scope, table.id)
     return { created }
   })
 }

@@ -4,6 +4,7 @@ import { isStale, type Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'
 import { recordsDeleted } from '../tables/dependents.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../tables/fields.ts'
+import { indexesFollowGrowth } from '../tables/indexing.ts'
 import type { RecordRef, TableRef } from '../targets.ts'
 import { type Draft, readDrafts } from './drafts.ts'
 import { pathsIn, updateCells } from './file-cells.ts'
@@ -37,14 +38,19 @@ export async function create(scope: Scope, table: TableRef, { data }: NewRecord)
 /** Makes records, all or none, in one statement; the answer is in their order. */
 export async function createBatch(scope: Scope, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
   if (!records.length) return { rows: [] }
-  return {
-    rows: await insert(
-      scope,
-      table,
-      records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
-    ),
-  }
+  const rows = await insert(
+    scope,
+    table,
+    records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
+  )
+  const [first, last] = [rows[0], rows.at(-1)]
+  if (first && last && stepOf(last) > stepOf(first)) await indexesFollowGrowth(scope, table.id)
+  return { rows }
 }
+
+/** Batches by the hundred ask for indexes once in so many records. */
+const INDEXES_EVERY = 10_000
+const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
 
 function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promise<DataRecord[]> {
   const { db, transaction } = scope

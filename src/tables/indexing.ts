@@ -30,3 +30,12 @@ export async function isWorthIndexing(db: Database, tableId: number): Promise<bo
   )
   return (table?.bytes ?? 0) >= MIN_BYTES
 }
+
+/** The same after records were made, which is not undone because this failed: the sweep of every five minutes asks again. */
+export async function indexesFollowGrowth(scope: Pick<Scope, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
+  try {
+    await indexesFollow(scope, tableId)
+  } catch (error) {
+    scope.log.error({ err: error, table_id: tableId }, 'indexes not asked for')
+  }
+}
