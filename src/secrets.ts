@@ -86,9 +86,18 @@ export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: strin
 
 const encryptionKey = (secretKey: Buffer) => keyFor(secretKey, 'gridpost secrets at rest')
 
-/** SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own. */
+const derivedKeys = new WeakMap<Buffer, Map<string, Buffer>>()
+
+/**
+ * SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own, which is kept: deriving it for
+ * each page of a walk by cursor costs as much as a trip to the database.
+ */
 function keyFor(secretKey: Buffer, purpose: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32))
+  const derived = derivedKeys.get(secretKey) ?? new Map<string, Buffer>()
+  derivedKeys.set(secretKey, derived)
+  const key = derived.get(purpose) ?? Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32))
+  derived.set(purpose, key)
+  return key
 }
 
 /** The HMAC-SHA-256 of the bytes under SECRET_KEY. What was signed for one purpose does not count for another. */
