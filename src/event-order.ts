@@ -31,8 +31,19 @@ export const BATCH = 500
 export const isAfter = (one: Position, other: Position): boolean =>
   one.xact_id > other.xact_id || (one.xact_id === other.xact_id && one.id > other.id)
 
-/** The oldest transaction under way; all before it have ended. */
-const OLDEST = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+/**
+ * The application_name of a transaction that takes long and writes no events, set before it writes anything: nobody waits for it.
+ * `select set_config('application_name', …, true)`
+ */
+export const WITHOUT_EVENTS = 'gridpost without events'
+
+/** The oldest transaction under way that may write events; of those before it, all have ended. backend_xid has the lower half of an id. */
+const OLDEST = sql`(
+  select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+  from pg_snapshot_xip(pg_current_snapshot()) x
+  where not exists (
+    select from pg_stat_activity a
+    where a.application_name = ${WITHOUT_EVENTS} and a.backend_xid::text::bigint = x::text::bigint & 4294967295))`
 
 /**
  * The next events after a position, and whether there are some that are committed but held back by an older transaction.

@@ -7,6 +7,7 @@ import { buildApp } from '../src/app.ts'
 import { createClient } from '../src/client.ts'
 import { sql } from '../src/db.ts'
 import { openFeed } from '../src/event-feed.ts'
+import { WITHOUT_EVENTS } from '../src/event-order.ts'
 import type { StreamItem } from '../src/streams/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { openStream, type TestStream } from './support/streams.ts'
@@ -254,6 +255,23 @@ describe('the order', () => {
       const { body: last } = await create(member, { title: 'Last' })
       await Promise.all([afterFirst.until(2), afterSecond.until(1)])
       expect([tasksOf(afterFirst), tasksOf(afterSecond)]).toEqual([[task.id, last.id], [last.id]])
+    } finally {
+      await slow.end()
+    }
+  })
+
+  it('waits for no transaction that says that it writes no events', async () => {
+    const { create, member } = await onRecord()
+    const stream = await listen(member)
+    const slow = await app.db.connect()
+    try {
+      await slow.query(`begin; set local application_name = '${WITHOUT_EVENTS}'; select pg_current_xact_id()`)
+      await create(member, { title: 'Meanwhile' })
+      await stream.until(1)
+      stream.cut()
+      const resumed = await listen(member, { after: stream.lastId() })
+      await create(member, { title: 'And again' })
+      await resumed.until(1)
     } finally {
       await slow.end()
     }
