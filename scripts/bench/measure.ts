@@ -23,7 +23,7 @@ export interface Rounds {
 }
 
 /** Until the code of both has been compiled: ours is more. */
-const WARM_UP_SECONDS = 3
+const WARM_UP_SECONDS = 2
 /** One caller: so many requests one after another, or as many as fit into the time. */
 const ALONE = { requests: 200, milliseconds: 2_500 }
 
