@@ -52,7 +52,7 @@ const OLDEST = sql`(
 export async function readEvents(db: Database, after: Position, upTo?: Position): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
   const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < ${OLDEST}`
   const rows = await db.query<StoredEvent & { is_held_back: boolean; id: number | null }>(
-    sql`select h.is_held_back, e.* from (select exists (select 1 from events where xact_id >= ${OLDEST}) as is_held_back) h
+    sql`select h.is_held_back, e.* from (select coalesce((select max(xact_id) from events) >= ${OLDEST}, false) as is_held_back) h
       left join lateral (
         select e.id, e.xact_id, e.type, e.at, e.account_id, e.space_id, e.table_id, e.record_id, e.task_id, e.comment_id, e.audience
         from events e where (e.xact_id, e.id) > (${after.xact_id}, ${after.id}) and ${end} order by e.xact_id, e.id limit ${BATCH}
