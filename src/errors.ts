@@ -87,8 +87,9 @@ export const badShape = (error: ZodError): AppError => badInputs(error.issues.fl
 
 /** The same refusal of a part of the input, told from the whole. @param at where in the input the part stands */
 export function within(error: AppError, at: (string | number)[]): AppError {
-  if (!error.issues) return error
-  return badInputs(error.issues.map(({ path, message }) => ({ path: [...at, ...path], message })))
+  if (!error.issues) return new AppError(error.code, `${pathText(at)}: ${error.message}`, { cause: error })
+  const issues = error.issues.map(({ path, message }) => ({ path: [...at, ...path], message }))
+  return new AppError(error.code, badInputs(issues).message, { issues, cause: error })
 }
 
 /** The body of every error answer, the same on REST and, as `error.data`, on RPC (contract.md §1). */
@@ -170,7 +171,7 @@ function databaseTrouble(thrown: unknown): AppError | undefined {
   const code = sqlState(thrown)
   if (code === '57014') return unavailable('Query took too long', 5, thrown)
   if (code === '55P03' || code === '40P01' || code === '40001')
-    return unavailable('The table is being changed, please try again', 1, thrown)
+    return unavailable('Others are changing the same, please try again', 1, thrown)
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
   if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
     return unavailable('The database is not available', 5, thrown)

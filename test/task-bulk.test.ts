@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sql } from '../src/db.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { makeTable } from './support/records.ts'
 import { taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -81,8 +82,19 @@ describe('many tasks at once', () => {
     expect((await tasksOf(id)).map(({ title }) => title)).toEqual(['One', 'Last'])
     const fromKey = await createMany(keys.account, [{ title: 'A', attachments: [] }, { title: 'B' }])
     expect(fromKey.body).toMatchObject([
-      { ok: false, code: 'FORBIDDEN', message: 'Attachments cannot be set via the public API' },
+      { ok: false, code: 'FORBIDDEN', message: 'tasks[0]: Attachments cannot be set via the public API' },
       { ok: true, task: { title: 'B' } },
+    ])
+  })
+
+  it('are refused by name, too, for what is no fault of the input alone', async () => {
+    const { member, viewer, admin, create, createMany } = await withMany()
+    await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
+    const again = { title: 'Mine', external_id: 'crm-7' }
+    expect((await createMany(admin, [{ title: 'One' }, again, { ...again, upsert: true }])).body).toMatchObject([
+      { ok: true },
+      { ok: false, code: 'CONFLICT', message: 'tasks[1].external_id: is taken' },
+      { ok: false, code: 'FORBIDDEN', message: 'tasks[2]: Not authorized' },
     ])
   })
 
@@ -161,7 +173,7 @@ describe('an external_id', () => {
       await app.as(member).post('/api/tasks/create', { title: 'Again', external_id: 'crm-7' }),
       await app.as(member).post(`/api/task/${other.id}/update`, { title: 'x', external_id: 'crm-7' }),
     ])
-      expect([answer.status, answer.body.message, answer.body.code]).toEqual([409, "The external_id 'crm-7' is taken", 'CONFLICT'])
+      expect([answer.status, answer.body.message, answer.body.code]).toEqual([409, 'external_id: is taken', 'CONFLICT'])
     expect(await rowOf(other.id)).toEqual(before)
     const elsewhere = await onRecord()
     expect((await elsewhere.create(elsewhere.member, { title: 'Call', external_id: 'crm-7' })).status).toBe(200)
@@ -224,8 +236,37 @@ describe('an upsert', () => {
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
+  it.each([true, false])('of many in opposite orders waits for its turn, upsert: %s', async (upsert) => {
+    const { id, keys, createMany } = await withMany()
+    const tasks = Array.from({ length: 60 }, (_, n) => ({ title: 'Call', external_id: `crm-${n}`, upsert }))
+    const backwards = tasks.toReversed()
+    // At first none of the tasks is there, then all are.
+    for (let round = 0; round < 2; round++) {
+      const answers = await Promise.all([tasks, backwards, tasks, backwards].map((given) => createMany(keys.account, given)))
+      expect(answers.map(({ status, body }) => [status, body.message])).toEqual(answers.map(() => [200, undefined]))
+      expect(await tasksOf(id)).toHaveLength(60)
+    }
+  })
+
+  it('of many waits for an update that takes one of its ids', async () => {
+    const { id, keys, member, create, createMany } = await withMany()
+    const { body: task } = await create(member, { title: 'Call', external_id: 'a' })
+    const tasks = [
+      { title: 'B', external_id: 'b', upsert: true },
+      { title: 'A', external_id: 'a', upsert: true },
+    ]
+    const answers = await Promise.all([
+      createMany(keys.account, tasks),
+      app.as(member).post(`/api/task/${task.id}/update`, { external_id: 'b' }),
+      createMany(keys.account, tasks.toReversed()),
+    ])
+    // Whichever comes first, one of them has the id.
+    expect(answers.map(({ status }) => status)).toEqual([200, expect.toSatisfy((status) => status === 200 || status === 409), 200])
+    expect(await tasksOf(id)).toHaveLength(2)
+  })
+
   it('leaves alone what it may not change, or what is in another place', async () => {
-    const { member, viewer, admin, keys, table, other, create } = await onRecord()
+    const { account, owner, member, viewer, admin, keys, table, other, create } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
     const before = await rowOf(task.id)
     const again = { title: 'Mine', external_id: 'crm-7', upsert: true }
@@ -233,9 +274,22 @@ describe('an upsert', () => {
     expect([refused.status, refused.body.message]).toEqual([403, 'Not authorized'])
     for (const path of [`/api/tasks/onRecord/${table}/${other}/create`, '/api/tasks/create']) {
       const answer = await app.as(member).post(path, again)
-      expect([answer.status, answer.body.message]).toEqual([409, "The external_id 'crm-7' is taken by a task that is not here"])
+      expect([answer.status, answer.body.message]).toEqual([409, 'external_id: is taken'])
     }
     expect((await create(keys.accountReadOnly, again)).status).toBe(403)
+    // Nor does it tell where the task is that has the id: in a space of others, or nowhere.
+    const { body: space } = await app.as(owner).post('/api/spaces/create', { name: 'Secret' })
+    const hidden = await makeTable(app, { ...account, space: space.id }, { names: ['Plan'] })
+    const secret = { title: 'Secret', external_id: 'secret' }
+    expect((await app.as(owner).post(`/api/tasks/onRecord/${hidden.table}/${hidden.records[0]}/create`, secret)).status).toBe(200)
+    expect((await app.as(owner).post('/api/tasks/create', { title: 'Own', external_id: 'own' })).status).toBe(200)
+    for (const external_id of ['secret', 'own'])
+      for (const upsert of [true, false])
+        for (const answer of [
+          await create(member, { ...again, external_id, upsert }),
+          await app.as(member).post('/api/tasks/create', { ...again, external_id, upsert }),
+        ])
+          expect([answer.status, answer.body.message]).toEqual([409, 'external_id: is taken'])
     const stale = await create(member, { ...again, due_time: '09:30', due_date: null })
     expect([stale.status, stale.body.message]).toEqual([400, 'due_time: needs due_date'])
     const withFiles = await create(member, { ...again, attachments: [{ staged_token: 'x' }] })

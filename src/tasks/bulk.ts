@@ -2,7 +2,8 @@
 import { NO_ATTACHMENTS } from '../access.ts'
 import { AppError, badShape, forbidden, within } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import type { Place } from './creation.ts'
+import { living, type Place } from './creation.ts'
+import { lockExternalIds } from './external-ids.ts'
 import { type MadeTask, type NewTask, parseTask } from './schema.ts'
 import { create } from './upsert.ts'
 
@@ -14,16 +15,24 @@ import { create } from './upsert.ts'
 export async function createMany(scope: Scope, place: Place | null, items: readonly unknown[]): Promise<MadeTask[]> {
   // Versions of rows have no place in the headers of many.
   const each: Scope = { ...scope, tagged: () => {}, expectedVersions: undefined }
+  const checked = items.map((item) => check(scope, item))
   return scope.transaction(async () => {
+    // All that another call could hold, before the first task is locked: else two could wait for each other.
+    if (place) await scope.db.query(living(place))
+    await lockExternalIds(
+      scope,
+      checked.flatMap((input) => (input instanceof AppError ? [] : (input.external_id ?? []))),
+    )
     const made: MadeTask[] = []
-    for (const [index, item] of items.entries()) made.push(await outcome(each, place, item, ['tasks', index]))
+    for (const [index, input] of checked.entries()) made.push(await outcome(each, place, input, ['tasks', index]))
     return made
   })
 }
 
-async function outcome(scope: Scope, place: Place | null, item: unknown, at: (string | number)[]): Promise<MadeTask> {
+async function outcome(scope: Scope, place: Place | null, input: NewTask | AppError, at: (string | number)[]): Promise<MadeTask> {
   try {
-    return { ok: true, task: await create(scope, place, checked(scope, item)) }
+    if (input instanceof AppError) throw input
+    return { ok: true, task: await create(scope, place, input) }
   } catch (error) {
     // What is no refusal breaks the transaction, and with that the whole.
     if (!(error instanceof AppError)) throw error
@@ -32,10 +41,9 @@ async function outcome(scope: Scope, place: Place | null, item: unknown, at: (st
   }
 }
 
-/** @throws AppError 403 for attachments from a key; 400 */
-function checked({ actor }: Scope, item: unknown): NewTask {
-  if (actor.keyId !== null && item !== null && typeof item === 'object' && 'attachments' in item) throw forbidden(NO_ATTACHMENTS)
+/** The task as it can be made, or the refusal: 403 for attachments from a key, 400. */
+function check({ actor }: Scope, item: unknown): NewTask | AppError {
+  if (actor.keyId !== null && item !== null && typeof item === 'object' && 'attachments' in item) return forbidden(NO_ATTACHMENTS)
   const { data, error } = parseTask(item)
-  if (error) throw badShape(error)
-  return data
+  return error ? badShape(error) : data
 }

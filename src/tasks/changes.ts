@@ -7,6 +7,7 @@ import { isStale, type Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import * as attachments from './attachments.ts'
 import { taskEvents } from './events.ts'
+import { lockExternalIds, taken } from './external-ids.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
@@ -26,6 +27,7 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
   const { db, actor, now, transaction } = scope
   scope.ignored(...losers(input))
   const change = async () => {
+    if (input.external_id != null) await lockExternalIds(scope, [input.external_id])
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )
@@ -72,13 +74,10 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
   try {
     return await transaction(change)
   } catch (error) {
-    if (isUniqueViolation(error)) throw taken(input.external_id)
+    if (isUniqueViolation(error)) throw taken()
     throw error
   }
 }
-
-/** 409 for an external_id that another task of the account has. */
-export const taken = (externalId: string | null | undefined) => conflict(`The external_id '${externalId}' is taken`)
 
 /** Whom the input names; the present assignee when it names nobody, or them, who may have left since. @throws AppError 400 */
 async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {

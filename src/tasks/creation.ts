@@ -55,7 +55,7 @@ async function insert(scope: Scope, place: Place | null, input: NewTask): Promis
   const spaceId = place?.space_id ?? null
 
   const [row] = await db.query<Made>(
-    sql`with live as (${live(place)}),
+    sql`with live as (${living(place)}),
     people as (
       -- Who may call at all can be the assignee: only somebody else has to be looked for.
       select ${isAssigned ? sql`(${findPerson(assignee, spaceId, actor)})` : sql`${actor.userId}::int`} as found_assignee_id,
@@ -110,8 +110,8 @@ interface Found {
 }
 type Made = Found & StoredTask & { id: number | null }
 
-/** Locks the record until the task is in, so that a deletion at the same moment comes before it or takes it along. */
-const live = (place: Place | null): Sql =>
+/** Selects a row if the place is there, and locks its record: a deletion at the same moment comes before the task or takes it along. */
+export const living = (place: Place | null): Sql =>
   place ? sql`select id from ${recordsOf(place.table_id)} where id = ${place.record_id} for key share` : sql`select 1 as id`
 
 /** Without an assigner, a key of the account leaves the task to its assignee: the owner is usually uninvolved (api.md, Ownership 1). */

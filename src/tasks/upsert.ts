@@ -1,9 +1,10 @@
 /** Creating a task, or changing the one that has its external_id already (contract.md §7). */
 import { sql } from '../db.ts'
-import { conflict, forbidden } from '../errors.ts'
+import { forbidden } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import { taken, update } from './changes.ts'
+import { update } from './changes.ts'
 import { make, type Place } from './creation.ts'
+import { taken } from './external-ids.ts'
 import { canEdit } from './policy.ts'
 import type { TaskRow } from './procedure.ts'
 import type { NewTask, Task, TaskUpdate } from './schema.ts'
@@ -14,13 +15,13 @@ const MOST_ROUNDS = 5
 
 /**
  * Makes a task; with `upsert`, changes the one that has the external_id.
- * @throws AppError as `make` and `update`; 409 for an external_id that is taken, with `upsert` by a task of another place;
- * 403 for one that the caller may not edit
+ * @throws AppError as `make` and `update`; 409 for an external_id that is taken, with `upsert` by a task of another place or
+ * somebody else's standalone one; 403 for one on the record that the caller may not edit
  */
 export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
   if (input.upsert && input.external_id != null) return createOrChange(scope, place, input, input.external_id)
   const made = await make(scope, place, input)
-  if (!made) throw taken(input.external_id)
+  if (!made) throw taken()
   return answer(scope, made)
 }
 
@@ -32,7 +33,7 @@ async function createOrChange(scope: Scope, place: Place | null, input: NewTask,
       const made = await make(scope, place, input)
       if (made) return answer(scope, made)
     }
-    throw taken(externalId)
+    throw taken()
   })
 }
 
@@ -47,17 +48,17 @@ async function lockByExternalId({ db, actor }: Scope, externalId: string): Promi
 
 /** In the place that the request names the caller may read it: that has been checked. */
 async function change(scope: Scope, place: Place | null, found: FoundTask, input: NewTask): Promise<Task> {
-  if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null))
-    throw conflict(`The external_id '${input.external_id}' is taken by a task that is not here`)
-  if (!canEdit({ ...found, member_role: null }, scope.actor)) throw forbidden()
+  if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null)) throw taken()
+  // A task that is nowhere is hidden from whom it does not concern.
+  if (!canEdit({ ...found, member_role: null }, scope.actor)) throw place ? forbidden() : taken()
   scope.ignored(...ONLY_FOR_NEW.filter((key) => input[key] != null))
   return update(scope, found, changeOf(input))
 }
 
 const ONLY_FOR_NEW = ['assigner_user_id', 'assigner_email', 'notify_assigner'] as const
 
-/** What a create says, as a change: null is absence there (contract.md §1). */
-function changeOf(input: NewTask): TaskUpdate {
-  const { assigner_user_id: _id, assigner_email: _email, notify_assigner: _notify, upsert: _upsert, attachments: _files, ...rest } = input
+/** What a create says of the task that has its external_id, as a change: null is absence there (contract.md §1). */
+function changeOf({ external_id: _has, upsert: _upsert, attachments: _files, ...input }: NewTask): TaskUpdate {
+  const { assigner_user_id: _id, assigner_email: _email, notify_assigner: _notify, ...rest } = input
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) as TaskUpdate
 }
