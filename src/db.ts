@@ -97,9 +97,9 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const scans = new Scans()
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function run(statement: Sql, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
-    const result = await ask(statement, label, manner)
-    if (watched && statement.text.includes(watched.marker)) {
+  async function run({ text, values }: Sql, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
+    const result = await ask(text, values, label, manner)
+    if (watched && text.includes(watched.marker)) {
       const transaction = underway.getStore()
       if (transaction?.tx) transaction.hasWatched = true
       else watched.committed()
@@ -107,7 +107,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     return result
   }
 
-  async function ask({ text, values }: Sql, label: string | undefined, { isShortRead, caller }: Manner): Promise<pg.QueryResult> {
+  async function ask(text: string, values: unknown[], label: string | undefined, { isShortRead, caller }: Manner): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))

@@ -62,7 +62,7 @@ export async function countDueTasks(db: Database, actor: Actor, now: Date): Prom
   const endOfToday = formatInstant(dayRange(today, actor.timeZone).to)
   // Up to here an index finds what may be due; dates of timed tasks are those of UTC.
   const latest = [today, endOfToday.slice(0, 10)].sort().at(-1)
-  const [counts] = await db.query<{ count: number; overdue: number }>(
+  const [counts] = await db.lookUp<{ count: number; overdue: number }>(
     sql`select count(*)::int as count,
         count(*) filter (where case when k.due_time is null then k.due_date < ${today}::date
           else k.due_date + k.due_time < ${formatInstant(now)}::timestamp end)::int as overdue

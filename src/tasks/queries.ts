@@ -190,7 +190,7 @@ export async function listChanges(
 }
 
 export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {
-  const [count] = await db.query<TaskCount>(
+  const [count] = await db.lookUp<TaskCount>(
     sql`select count(*) filter (where status = 'open')::int as open, count(*)::int as total
       from tasks where table_id = ${tableId} and record_id = ${recordId}`,
     'tasks:count',
