@@ -4,12 +4,13 @@ import { noteUse } from '../indexes/uses.ts'
 import type { Scope } from '../scope.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
+import { leavesOf } from '../views/filter.ts'
 import { fieldsOf } from '../views/resolve.ts'
 import { cursorAt, fingerprint, positionOf } from './cursor.ts'
 import { explain } from './explanation.ts'
 import { type Plan, planOf } from './plan.ts'
 import { present, type Row } from './present.ts'
-import { isRestricted, KEY, printCount, printPage, printSelectedCount } from './print.ts'
+import { isRestricted, KEY, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
 import type { Counted, QueryAnswer, RecordsCount, RecordsQuery } from './schema.ts'
 import { withDefinition } from './with-definition.ts'
 
@@ -32,7 +33,7 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const startedAt = performance.now()
     const [found, counted] = await Promise.all([
       db
-        .query<Row>(page, 'records-page', scope)
+        .query<Row>(page, seeksText(selection) ? undefined : 'records-page', scope)
         .finally(() => noteUse(scope, { ...selection, order, page, tookMs: performance.now() - startedAt })),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context), undefined, scope) : undefined,
     ])
@@ -41,6 +42,11 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     return { rows, ...(counted && { total: counted[0]?.count ?? 0 }), ...(next_cursor && { next_cursor }) }
   })
 }
+
+const PATTERNS: ReadonlySet<string> = new Set(['contains', 'starts_with', 'ends_with'])
+
+/** Planned for its values each time: a plan that is made for any word is wrong by a factor of a hundred for a rare one. */
+const seeksText = ({ where, words }: Selection) => words.length > 0 || leavesOf(where).some(({ compare }) => PATTERNS.has(compare))
 
 /** How a walk by cursor goes on, and what it makes of the rows of a page; undefined for a query that is none. */
 function walkOf({ settings }: Scope, { selection, order, context }: Plan, { cursor, offset, limit }: RecordsQuery) {
