@@ -82,7 +82,7 @@ async function explained(table: number, body: object): Promise<string> {
   const { query } = app.db
   let plan = ''
   app.db.query = async <Row>(statement: Parameters<typeof query>[0], label?: string) => {
-    if (label === 'records-page') {
+    if (statement.text.includes('/* v')) {
       const lines = await query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
       plan = lines.map((line) => line['QUERY PLAN']).join('\n')
     }
