@@ -194,6 +194,25 @@ describe('an import', () => {
     expect((await importCsv(account.member, table, 'name\rx\r')).body).toEqual({ created: 1 })
   })
 
+  it.each<[string, string, object[]]>([
+    ['CRLF, then LF', 'name\r\nmixA\nmixB\r\n', [{ name: 'mixA' }, { name: 'mixB' }]],
+    ['LF, then CRLF', 'name\nmixE\r\nmixF\n', [{ name: 'mixE' }, { name: 'mixF' }]],
+    ['CR, then LF', 'name\rmixG\n"mix\r\nH"\r', [{ name: 'mixG' }, { name: 'mix\r\nH' }]],
+    [
+      'several columns',
+      'name,amount\r\nmixC,1\nmixD,2\r\n\n',
+      [
+        { name: 'mixC', amount: 1 },
+        { name: 'mixD', amount: 2 },
+      ],
+    ],
+  ])('takes line ends that are mixed: %s', async (_, file, records) => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    expect((await importCsv(account.member, table, file)).body).toEqual({ created: records.length })
+    expect(await rowsOf(account, table, ['name', 'amount'])).toMatchObject(records)
+  })
+
   it('finds people by address or id, and records by id, by title and id, or by a title that only one has', async () => {
     const account = await app.account()
     const table = await everyType(app, account)

@@ -17,11 +17,18 @@ const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 4 * MB
 
 /**
- * The rows; empty lines are none, and a byte order mark is passed over.
+ * The rows, whose ends (CRLF, LF and CR) may be mixed; empty lines are none, and a byte order mark is passed over.
  * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB; 413 above `maxBytes`
  */
 export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
-  const parser = parse({ bom: true, relax_column_count: true, skip_empty_lines: true, max_record_size: MAX_ROW_BYTES })
+  const parser = parse({
+    bom: true,
+    // csv-parse 7 takes the first of these that fits. Left to itself it takes the end of the first line for that of all others.
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: MAX_ROW_BYTES,
+  })
   // Errors of the source come out of the parser, too.
   pipeline(Readable.from(checked(bytes, maxBytes)), parser, () => {})
   let number = 0
