@@ -73,6 +73,54 @@ describe('notifications', () => {
     }
   })
 
+  it('of a space that the user has left are out of reach until they are in it again', async () => {
+    const { viewer, owner, keys, space, table, rows, one, two } = await assigned()
+    await app.as(viewer).post('/api/tasks/create', { title: 'Own', assignee_user_id: owner.id })
+    const ownersRows = (await post(owner, 'list')).body
+    expect(ownersRows).toHaveLength(1)
+    const shown = async () => [(await post(viewer, 'list')).body, (await post(viewer, 'unreadCount')).body.unread]
+    const remove = () => app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
+    expect((await remove()).status).toBe(200)
+    expect(await shown()).toEqual([[], 0])
+    expect((await post(viewer, 'list', { filter: 'unread' })).headers.get('x-total-count')).toBe('0')
+    for (const verb of ['markRead', 'markUnread'])
+      expect((await post(viewer, `${one}/${verb}`)).body.message).toBe('Notification not found')
+    await expect(app.as(keys.personalViewer).rpc.notifications.markRead.mutate({ id: one })).rejects.toThrow('Notification not found')
+    expect((await post(viewer, 'markAllRead')).status).toBe(200)
+
+    expect((await app.as(owner).post(`/api/space/${space}/members/add`, { email: viewer.email, role: 'viewer' })).status).toBe(200)
+    expect(await shown()).toEqual([rows, 3])
+    expect((await post(viewer, `${two}/markRead`)).status).toBe(200)
+    await app.as(owner).post(`/api/table/${table}/delete`)
+    expect(await shown()).toEqual([[], 0])
+    // What is nowhere stays, for whom it concerns.
+    expect((await post(owner, 'list')).body).toEqual(ownersRows)
+  })
+
+  it('of the owner, who is in every space without being a member, stay', async () => {
+    const { owner, member, create } = await assigned()
+    await create(member, { title: 'For the owner', assignee_user_id: owner.id })
+    expect((await post(owner, 'list')).body).toMatchObject([{ message: 'Max Member assigned you the task “For the owner”.' }])
+    expect((await post(owner, 'unreadCount')).body.unread).toBe(1)
+    expect((await post(owner, 'markAllRead')).status).toBe(200)
+    expect((await post(owner, 'unreadCount')).body.unread).toBe(0)
+  })
+
+  it('of a standalone task are for those whom it concerns, and stay when it is deleted', async () => {
+    const { viewer, member, admin } = await onRecord()
+    const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
+    const count = async () => [(await post(viewer, 'list')).body.length, (await post(viewer, 'unreadCount')).body.unread]
+    expect((await app.as(member).post(`/api/task/${task.id}/update`, { assignee_user_id: admin.id })).status).toBe(200)
+    // They follow it still.
+    expect(await count()).toEqual([1, 1])
+    expect((await app.as(viewer).post(`/api/task/${task.id}/unsubscribe`)).status).toBe(200)
+    expect(await count()).toEqual([0, 0])
+    expect((await app.as(member).post(`/api/task/${task.id}/update`, { assignee_user_id: viewer.id })).status).toBe(200)
+    expect(await count()).toEqual([2, 2])
+    expect((await app.as(member).post(`/api/task/${task.id}/delete`)).status).toBe(200)
+    expect(await count()).toEqual([2, 2])
+  })
+
   it('are only read by a read-only key', async () => {
     const { id, viewer, keyOf, one } = await assigned()
     const key = await keyOf({ accountId: id, userId: viewer.id }, { kind: 'personal', read_only: true })

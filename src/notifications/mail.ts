@@ -6,7 +6,7 @@ import type { Scope } from '../scope.ts'
 import { tokenHash } from '../secrets.ts'
 import { formatInstant, startOfHour } from '../time.ts'
 import { composeLetter, type LetterItem } from './letter.ts'
-import { canSee } from './queries.ts'
+import { CONCERNS, canSee } from './queries.ts'
 import { placeKey, type RecordPlace, recordTitles } from './record-titles.ts'
 import { unsubscribePath } from './unsubscribe.ts'
 
@@ -129,9 +129,7 @@ async function tellable(db: Database, userId: number, ids: readonly number[]): P
     left join tables t on t.id = n.table_id
     where n.user_id = ${userId} and n.id = any(${ids}::int[]) and n.read_at is null
       and (n.task_id is null or k.id is not null)
-      and ${canSee(sql`u`, sql`n`)}
-      and (n.space_id is not null or u.id in (k.creator_user_id, k.assignee_user_id)
-        or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = u.id))`)
+      and ${canSee(sql`u`, sql`n`)} and ${CONCERNS}`)
   const titles = await recordTitles({ db }, found)
   return found
     .filter((item) => item.table_id === null || titles.has(placeKey(item)))

@@ -4,13 +4,13 @@ import { isMember } from '../spaces/membership.ts'
 import { dayRange, formatInstant, localDate } from '../time.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
-/** The user's notifications, newest first. */
+/** The user's notifications of what they may read, newest first. */
 export async function listNotifications(
   db: Database,
-  { userId }: Actor,
+  actor: Actor,
   { filter, limit, offset }: NotificationQuery,
 ): Promise<{ rows: Notification[]; total: number }> {
-  const mine = sql`n.user_id = ${userId} and (${filter === 'all'} or n.read_at is null)`
+  const mine = sql`n.user_id = ${actor.userId} and (${filter === 'all'} or n.read_at is null) and ${mayRead(actor)}`
   const found = await db.query<Notification & { total: number; id: number | null }>(
     // The count beside the page: a page beyond the end still tells the total.
     sql`select c.total, page.* from (select count(*)::int as total from notifications n where ${mine}) c
@@ -25,18 +25,30 @@ export async function listNotifications(
   return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
 }
 
-export async function countUnread(db: Database, { userId }: Actor): Promise<number> {
+/** Of what they may read. */
+export async function countUnread(db: Database, actor: Actor): Promise<number> {
   const [count] = await db.query<{ unread: number }>(
-    sql`select count(*)::int as unread from notifications where user_id = ${userId} and read_at is null`,
+    sql`select count(*)::int as unread from notifications n where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
     'notifications:unread',
   )
   return count?.unread ?? 0
 }
 
+/** Whether the caller may still read of what notification `n` tells of: it is kept for when they may again. */
+export const mayRead = (actor: Actor): Sql => sql`(${inReach(sql`n`, actor)} and ${CONCERNS})`
+
+/**
+ * Whether notification `n` tells its user of a task that they can find: a standalone one shows itself to creator, assignee and
+ * subscribers (contract.md §4, Read). What was told of a task that is deleted stays told.
+ */
+export const CONCERNS = sql`(n.space_id is not null or not exists (
+  select 1 from tasks k where k.id = n.task_id and n.user_id not in (k.creator_user_id, k.assignee_user_id)
+    and not exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = n.user_id)))`
+
 /**
  * Whether the user may still see where the task is: a standalone task is nowhere. It asks for all tables that they see, once a statement,
  * instead of for each task.
- * @param task the alias of a row of tasks
+ * @param task alias of a row with space_id and table_id
  */
 export const inReach = (task: Sql, { accountId, userId, isOwner }: Actor): Sql => {
   const theirs = isOwner ? empty : sql`and s.id in (select m.space_id from space_members m where m.user_id = ${userId})`

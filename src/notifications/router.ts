@@ -26,7 +26,9 @@ export const notificationsRouter = router({
   list: accountProcedure(callers.users)
     .meta(
       rest('POST', '/api/notifications/list', 'List notifications', {
-        description: "The caller's own, newest first. What was told stays told: rows stay when their task, record or comment is deleted.",
+        description:
+          "The caller's own, newest first. What was told stays told: rows stay when their task, record or comment is deleted. Those of a " +
+          'space, table or task that the caller can no longer read are left out, here and in the counts, until they can again.',
         tags: ['Notifications'],
         example: { input: { filter: 'unread' }, output: { rows: [assigned], total: 1 } },
         isList: true,
@@ -75,7 +77,7 @@ export const notificationsRouter = router({
   markAllRead: accountProcedure(callers.users)
     .meta(
       rest('POST', '/api/notifications/markAllRead', 'Mark all notifications read', {
-        description: "All of the caller's own.",
+        description: "All of the caller's own that the list shows.",
         tags: ['Notifications'],
         example: { output: { ok: true } },
       }),

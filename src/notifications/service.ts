@@ -2,17 +2,19 @@ import type { Target } from '../access.ts'
 import { sql } from '../db.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
-import { countDueTasks, countUnread, listNotifications } from './queries.ts'
+import { CONCERNS, canSee, countDueTasks, countUnread, listNotifications, mayRead } from './queries.ts'
 import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 
-/** The caller's own notification named in the path; another's is not found. */
+/** The caller's own notification named in the path; another's, and one of what they may no longer read, is not found. */
 export const notificationTarget: Target<{ notification_id: number }> = {
   ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
-  select: ({ id }) => sql`select n.id as notification_id from notifications n where n.id = ${id} and n.user_id = p.p_user_id`,
+  select: ({ id }) => sql`
+    select n.id as notification_id from notifications n join users u on u.id = n.user_id
+    where n.id = ${id} and n.user_id = p.p_user_id and ${canSee(sql`u`, sql`n`)} and ${CONCERNS}`,
   check: () => {},
 }
 
-/** The caller's notifications, newest first. */
+/** The caller's notifications of what they may read, newest first. */
 export async function list({ db, actor }: Scope, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
   return listNotifications(db, actor, query)
 }
@@ -33,10 +35,11 @@ export async function mark({ db, now }: Scope, { notification_id: id }: { notifi
   return { id, read }
 }
 
+/** Marks all that the caller may read. */
 export async function markAllRead({ db, actor, now }: Scope): Promise<void> {
   const at = formatInstant(now)
   await db.execute(
-    sql`update notifications set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)
-      where user_id = ${actor.userId} and read_at is null`,
+    sql`update notifications n set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)
+      where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
   )
 }
