@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { sql } from '../src/db.ts'
-import { asBuilder } from '../src/indexes/ddl.ts'
 import { follow, followAll } from '../src/indexes/service.ts'
 import { systemScope } from '../src/scope.ts'
+import { asBuilder } from '../src/tables/index-builds.ts'
 import { followIndexes, indexesFollow } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
 

@@ -1,7 +1,7 @@
 /** Builds and drops indexes while others read and write, on a connection of its own: none of this can be part of a transaction. */
 import type pg from 'pg'
 import { type Database, ident, recordsOf } from '../db.ts'
-import { indexBuilder } from '../tables/ddl.ts'
+import { indexBuilder } from './ddl.ts'
 
 /** Any number that no other advisory lock of two parts has. */
 const LOCK = 7_201
@@ -15,7 +15,7 @@ export async function asBuilder<T>(db: Database, tableId: number, fn: (client: p
   // What breaks the connection rejects the statement under way, too; without a listener it would end the process.
   client.on('error', () => {})
   try {
-    // By this name a change of the table finds a build that is in its way (tables/ddl.ts).
+    // By this name a change of the table finds a build that is in its way (ddl.ts).
     await client.query(`set application_name = '${indexBuilder(tableId)}'; set statement_timeout = 0; set maintenance_work_mem = '128MB'`)
     const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as is_ours', [LOCK, tableId])
     if (!rows[0].is_ours) return 'busy'
