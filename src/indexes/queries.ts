@@ -15,7 +15,7 @@ export interface PresentIndex {
   columns: string[]
 }
 
-/** By name, the primary key first. */
+/** By name, the primary key first; without the one that a field has while its type is changed (tables/ddl.ts). */
 export function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
   return db.query<PresentIndex>(
     sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
@@ -23,7 +23,7 @@ export function presentIndexes(db: Database, tableId: number): Promise<PresentIn
         array(select a.attname::text from unnest(i.indkey) with ordinality k (attnum, at)
           join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum and a.attnum > 0 order by k.at) as columns
       from pg_index i join pg_class c on c.oid = i.indexrelid
-      where i.indrelid = to_regclass(${recordsOf(tableId).sql}) order by i.indisprimary desc, c.relname`,
+      where i.indrelid = to_regclass(${recordsOf(tableId).sql}) and c.relname not like '~%' order by i.indisprimary desc, c.relname`,
     'indexes-of-table',
   )
 }

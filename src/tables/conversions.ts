@@ -3,18 +3,21 @@
  * read and write the old one, and swaps the two in one short transaction, which converts what was written since. It may be
  * killed anywhere and run twice: what it has done stands in the row of the conversion and in the records.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Database, recordsOf, type Sql, sql } from '../db.ts'
-import { AppError, conflict, sqlState } from '../errors.ts'
+import { AppError, conflict, sqlState, unavailable } from '../errors.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { changeTable, withShortLocks } from './change.ts'
 import { type Conversion, conversionOf, isRelabelling } from './conversion.ts'
-import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, settle, swapColumns, versionBeside } from './ddl.ts'
+import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, isChanged, settle, swapColumns, versionBeside } from './ddl.ts'
 import { tableDefinitions } from './definitions.ts'
 import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import type { FieldDef, TableDef } from './fields.ts'
+import { asBuilder, buildIndexBeside } from './index-builds.ts'
+import { isWorthIndexing } from './indexing.ts'
 import type { Job } from './schema.ts'
 
 export const convertField = defineQueue({
@@ -65,6 +68,7 @@ export async function convert(scope: Scope, { conversion_id }: { conversion_id: 
       if (!(await prepare(scope, conversion, to))) return
       const how = conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone })
       await fill(scope, conversion, how)
+      await indexChanged(scope, conversion)
       await catchUp(scope, conversion, how)
     }
     await finish(scope, conversion, from)
@@ -140,25 +144,53 @@ async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: 
   }
 }
 
+/** Others build indexes on the table one after the other, a minute each. */
+const MAX_BUSY = 600
+
+/**
+ * Lets what is written behind the back of `fill` be found without a look at every record: at the swap all writers wait for that.
+ * @throws AppError 503 when others build indexes on the table all the time
+ */
+async function indexChanged({ db }: Scope, { id, table_id }: ConversionRow): Promise<void> {
+  if (!(await isWorthIndexing(db, table_id))) return
+  for (let attempt = 0; attempt < MAX_BUSY; attempt++) {
+    try {
+      if ((await asBuilder(db, table_id, (client) => buildIndexBeside(client, table_id, id))) !== 'busy') return
+    } catch (error) {
+      // A change of the table was in a hurry and stopped the build.
+      if (sqlState(error) !== CANCELLED) throw error
+    }
+    await sleep(1_000)
+  }
+  throw unavailable('Others build indexes on the table')
+}
+
+const CANCELLED = '57014'
+
 /** So few are left to the transaction that everybody waits for. */
 const FEW = 200
 const ROUNDS = 50
 
 /** What was written behind the back of `fill`, until little is left. */
-async function catchUp({ db }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+async function catchUp({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
-    const ids = await staleIds(db, conversion, STEP)
-    if (ids.length) await convertSome(db, conversion, how, sql`r.id = any(${ids}::int[])`)
-    if (ids.length <= FEW) return
+    if ((await transaction(() => convertChanged(db, conversion, how))) <= FEW) return
   }
 }
 
-/** Records whose cell beside was not made of the version that they have. */
-async function staleIds(db: Database, { id, table_id }: ConversionRow, limit: number | null): Promise<number[]> {
-  const stale = await db.query<{ id: number }>(
-    sql`select id from ${recordsOf(table_id)} where ${versionBeside(id)} is distinct from version limit ${limit}::int`,
+/**
+ * Converts a step of the records that were changed since, in the transaction under way.
+ * @returns how many; none are left when it is less than a step and nobody writes
+ */
+async function convertChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<number> {
+  // Without statistics of the column beside, a scan promises to find enough of them at once; it would go through the whole table.
+  await db.query(sql`select set_config('enable_seqscan', 'off', true)`)
+  const changed = await db.query<{ id: number }>(
+    sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${STEP}`,
   )
-  return stale.map((record) => record.id)
+  const ids = changed.map(({ id }) => id)
+  if (ids.length) await convertSome(db, conversion, how, sql`r.id = any(${ids}::int[])`)
+  return ids.length
 }
 
 /**
@@ -194,8 +226,7 @@ async function finish(scope: Scope, conversion: ConversionRow, before: FieldDef)
 }
 
 async function swap({ db }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
-  const left = await staleIds(db, conversion, null)
-  if (left.length) await convertSome(db, conversion, how, sql`r.id = any(${left}::int[])`)
+  while ((await convertChanged(db, conversion, how)) === STEP);
   await swapColumns(db, conversion.table_id, conversion.id, conversion.field_id)
 }
 

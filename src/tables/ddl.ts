@@ -48,6 +48,13 @@ export async function addColumnsBeside(db: Database, tableId: number, conversion
       add column if not exists ${versionBeside(conversionId)} int`)
 }
 
+/** Records whose cell beside was not made of the version that they have. */
+export const isChanged = (conversionId: number): Sql => sql`${versionBeside(conversionId)} is distinct from version`
+
+/** Finds those records. It goes with the columns; no index of a view has such a name, and none of an operator should. */
+export const indexBeside = (conversionId: number): string => `~${conversionId} changed`
+
+/** Both go, and the index with them, whether its build ended or not. */
 export async function dropColumnsBeside(db: Database, tableId: number, conversionId: number): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`

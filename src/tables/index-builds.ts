@@ -1,7 +1,7 @@
 /** Builds and drops indexes while others read and write, on a connection of its own: none of this can be part of a transaction. */
 import type pg from 'pg'
-import { type Database, ident, recordsOf } from '../db.ts'
-import { indexBuilder } from './ddl.ts'
+import { type Database, ident, recordsOf, sql } from '../db.ts'
+import { indexBeside, indexBuilder, isChanged } from './ddl.ts'
 
 /** Any number that no other advisory lock of two parts has. */
 const LOCK = 7_201
@@ -29,6 +29,17 @@ export async function asBuilder<T>(db: Database, tableId: number, fn: (client: p
 
 export async function buildIndex(client: pg.Client, tableId: number, { name, on }: { name: string; on: string }): Promise<void> {
   await client.query(`create index concurrently ${ident(name).sql} on ${recordsOf(tableId).sql} ${on}`)
+}
+
+/** For a conversion whose columns beside are filled, so that there is next to nothing in the index. What an earlier run left unfinished goes. */
+export async function buildIndexBeside(client: pg.Client, tableId: number, conversionId: number): Promise<void> {
+  const name = indexBeside(conversionId)
+  const { rows } = await client.query('select indisvalid from pg_index where indexrelid = to_regclass($1) and indisvalid', [
+    sql`${ident(`t${tableId}`)}.${ident(name)}`.sql,
+  ])
+  if (rows.length) return
+  await dropIndex(client, tableId, name)
+  await buildIndex(client, tableId, { name, on: `(id) where ${isChanged(conversionId).sql}` })
 }
 
 /** Statistics of the expressions of new indexes, and of a table that has grown by much at once: without them no plan is good. */

@@ -1,0 +1,179 @@
+/** A field of a table that is too large to be looked through while others wait gets another type. */
+import { expect, test } from 'vitest'
+import { type Sql, sql } from '../src/db.ts'
+import { follow } from '../src/indexes/service.ts'
+import { type Scope, systemScope } from '../src/scope.ts'
+import { convert } from '../src/tables/conversions.ts'
+import { indexBuilder } from '../src/tables/ddl.ts'
+import { asBuilder } from '../src/tables/index-builds.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const as = app.as(account.owner)
+const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
+
+let counter = 0
+
+/** A table with the text field `cell`, whose records hold their ids. */
+async function tableOf(records: number): Promise<number> {
+  const name = `Table ${counter++}`
+  const { body } = await as.post(`/api/space/${account.space}/tables/create`, { name, fields: [{ name: 'Cell', type: 'text' }] })
+  await app.db.execute(
+    raw(
+      `insert into t${body.id}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, ${records}) i`,
+    ),
+  )
+  return body.id
+}
+
+const changeType = async (table: number, body: object) => (await as.post(`/api/table/${table}/field/cell/changeType`, body)).body
+const job = async (id: number) => (await as.get(`/api/job/${id}`)).body
+const set = (table: number, id: number, cell: string) => as.post(`/api/table/${table}/record/${id}/update`, { data: { cell } })
+
+async function cellsOf(table: number, ids: number[]): Promise<unknown[]> {
+  const rows = await app.db.query<{ cell: unknown }>(
+    sql`select r.cell from ${raw(`t${table}.records`)} r where id = any(${ids}::int[]) order by id`,
+  )
+  return rows.map(({ cell }) => cell)
+}
+
+/** What a conversion has put beside the records: columns and indexes. */
+const besides = (table: number) =>
+  app.db.query(sql`
+    select c.relname as name from pg_class c join pg_index i on i.indexrelid = c.oid
+    where i.indrelid = to_regclass(${`t${table}.records`}) and c.relname like '~%'
+    union all select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`)
+
+/** A scope that calls back before each statement of its own. */
+function watched(before: (statement: Sql, scope: Scope) => Promise<void>): Scope {
+  const scope = systemScope(app.deps)
+  const watch =
+    <Result>(run: (statement: Sql) => Promise<Result>) =>
+    async (statement: Sql) => {
+      await before(statement, scope)
+      return run(statement)
+    }
+  const ways = { query: watch(scope.db.query), execute: watch(scope.db.execute) }
+  return { ...scope, db: new Proxy(scope.db, { get: (target, key) => Reflect.get(key in ways ? ways : target, key) }) }
+}
+
+const looksForChanged = ({ sql }: Sql) => sql.startsWith('select id') && sql.includes('is distinct from version')
+const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')
+
+test('what is written meanwhile is found along an index, also while writers wait', async () => {
+  const table = await tableOf(100_000)
+  const { job_id } = await changeType(table, { type: 'number' })
+  const plans: { isUnderLock: boolean; plan: string }[] = []
+  let isUnderLock = false
+  const scope = watched(async (statement, { db }) => {
+    if (looksForChanged(statement)) {
+      if (!plans.length) expect((await set(table, 5, '5.5')).status).toBe(200)
+      const lines = await db.query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
+      plans.push({ isUnderLock, plan: lines.map((line) => line['QUERY PLAN']).join('\n') })
+    }
+    if (holdsWriters(statement)) {
+      for (const [id, cell] of [
+        [5, '5.25'],
+        [99_999, '0.5'],
+      ] as const)
+        expect((await set(table, id, cell)).status).toBe(200)
+      isUnderLock = true
+    }
+  })
+  await convert(scope, { conversion_id: job_id })
+  expect(await job(job_id)).toMatchObject({ state: 'done' })
+  expect(plans.map((plan) => plan.isUnderLock)).toEqual(expect.arrayContaining([false, true]))
+  for (const { plan } of plans) {
+    expect(plan).toContain(`"~${job_id} changed"`)
+    expect(plan).not.toContain('Seq Scan')
+  }
+  expect(await cellsOf(table, [1, 5, 99_998, 99_999])).toEqual([1, 5.25, 99_998, 0.5])
+  expect(await besides(table)).toEqual([])
+})
+
+test('an index whose build did not end is made anew; it is nothing of the views, and goes with the job', async () => {
+  const table = await tableOf(21_000)
+  const { job_id } = await changeType(table, { type: 'number' })
+  const broken = watched(async (statement) => {
+    if (holdsWriters(statement)) throw new Error('the plug was pulled')
+  })
+  await expect(convert(broken, { conversion_id: job_id })).rejects.toThrow('the plug was pulled')
+  const index = `t${table}."~${job_id} changed"`
+  const isValid = async () =>
+    (await app.db.query<{ v: boolean }>(sql`select indisvalid as v from pg_index where indexrelid = to_regclass(${index})`))[0]?.v
+  expect(await isValid()).toBe(true)
+  await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${index})`)
+
+  const { body: listed } = await as.get(`/api/table/${table}/indexes`)
+  expect(JSON.stringify(listed)).not.toContain('~')
+  await follow(systemScope(app.deps), { table_id: table })
+  expect(await isValid()).toBe(false)
+
+  await set(table, 7, '7.5')
+  let wasValid: boolean | undefined
+  const scope = watched(async (statement) => {
+    if (holdsWriters(statement)) wasValid = await isValid()
+  })
+  await convert(scope, { conversion_id: job_id })
+  expect(wasValid).toBe(true)
+  expect(await job(job_id)).toMatchObject({ state: 'done' })
+  expect(await cellsOf(table, [7, 8])).toEqual([7.5, 8])
+  expect(await besides(table)).toEqual([])
+})
+
+test('a job that fails takes the index with it', async () => {
+  const table = await tableOf(21_000)
+  const { job_id } = await changeType(table, { type: 'number' })
+  const scope = watched(async (statement) => {
+    if (holdsWriters(statement)) expect((await set(table, 7, 'seven')).status).toBe(200)
+  })
+  await convert(scope, { conversion_id: job_id })
+  expect(await job(job_id)).toMatchObject({ state: 'failed', error: '1 cells that were written meanwhile do not convert' })
+  expect(await cellsOf(table, [7])).toEqual(['seven'])
+  expect(await besides(table)).toEqual([])
+})
+
+test('a job waits for its turn to build on the table', async () => {
+  const table = await tableOf(21_000)
+  const { job_id } = await changeType(table, { type: 'number' })
+  const scope = systemScope(app.deps)
+  const { promise: isRefused, resolve } = Promise.withResolvers<void>()
+  let tries = 0
+  const connect = () => {
+    if (++tries === 2) resolve()
+    return scope.db.connect()
+  }
+  const db = new Proxy(scope.db, { get: (target, key) => (key === 'connect' ? connect : Reflect.get(target, key)) })
+  let running: Promise<void> | undefined
+  await asBuilder(app.db, table, async () => {
+    running = convert({ ...scope, db }, { conversion_id: job_id })
+    await isRefused
+    expect(await job(job_id)).toMatchObject({ state: 'running' })
+  })
+  await running
+  expect(await job(job_id)).toMatchObject({ state: 'done' })
+})
+
+test('its build gives way to a change of the table, and begins again', async () => {
+  const table = await tableOf(21_000)
+  const { job_id } = await changeType(table, { type: 'number' })
+  const old = await app.db.connect()
+  try {
+    // A build waits for snapshots that are older than it.
+    await old.query('begin isolation level repeatable read')
+    await old.query('select count(*) from tables')
+    const running = convert(systemScope(app.deps), { conversion_id: job_id })
+    const builders = () =>
+      app.db.query(sql`select from pg_stat_activity where application_name = ${indexBuilder(table)} and state = 'active'`)
+    await expect.poll(builders, { timeout: 20_000 }).toHaveLength(1)
+    const added = await as.post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
+    expect(added.status, JSON.stringify(added.body)).toBe(200)
+    await old.query('rollback')
+    await running
+  } finally {
+    await old.end()
+  }
+  expect(await job(job_id)).toMatchObject({ state: 'done' })
+  expect(await besides(table)).toEqual([])
+})
