@@ -96,7 +96,7 @@ function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
 /** A deleted user's name stays readable. */
 async function readUsers(db: Database, accountId: number, ids: number[]): Promise<ReadonlyMap<number, UserValue>> {
   if (!ids.length) return new Map()
-  const users = await db.query<UserValue>(
+  const users = await db.lookUp<UserValue>(
     sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
     'users-of-cells',
   )
