@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
+import './refusals.ts'
 
 /** One invalid input: where it stands, and what is wrong with it. */
 export interface Issue {
@@ -158,10 +159,11 @@ function requestTrouble(error: TRPCError): string {
 function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known key' }))
-  if (issue.code === 'invalid_type' && issue.input === undefined && issue.message.endsWith('received undefined'))
-    return [{ path, message: 'is required' }]
-  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid option'))
-    return [{ path, message: `must be one of ${issue.values.join(', ')}` }]
+  if (issue.code === 'invalid_union') {
+    // Of several shapes the one that was meant is the one that was refused for something within.
+    const meant = issue.errors.find((branch) => branch.every((inner) => inner.path.length || inner.code === 'unrecognized_keys'))
+    if (meant?.length) return meant.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
+  }
   return [{ path, message: issue.message }]
 }
 

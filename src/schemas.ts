@@ -7,7 +7,7 @@ export const MAX_ID = 2_147_483_647
 
 /** A positive whole number that names a row. */
 export const Id = z
-  .int({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a whole number') })
+  .int({ error: ({ input }) => (input === undefined || input === null ? 'is required' : 'must be a whole number') })
   .min(1, 'must be 1 or more')
   .max(MAX_ID, 'is too large')
 
@@ -29,7 +29,7 @@ export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS'
 /** How many rows: clamped into 1..max; what is no whole number is refused. */
 export const limit = (byDefault: number, max: number) =>
   z
-    .number()
+    .number('must be a whole number')
     .refine(Number.isInteger, 'must be a whole number')
     .transform((value) => Math.min(Math.max(value, 1), max))
     .nullish()
@@ -38,7 +38,7 @@ export const limit = (byDefault: number, max: number) =>
 
 /** How many rows to leave out: a negative one is 0. */
 export const Offset = z
-  .number()
+  .number('must be a whole number')
   .refine(Number.isInteger, 'must be a whole number')
   .transform((value) => Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER))
   .nullish()

@@ -258,8 +258,8 @@ describe('the files of a task', () => {
     ['a file twice', ({ a, b }) => [a, b, a], 'attachments[2].path: stands there twice'],
     ['a staged file', ({ staged }) => [staged], 'attachments[0].staged_token: is not a known key'],
     ['no path', () => [{}], 'attachments[0].path: is required'],
-    ['no list', () => ({ path: 'x' }), 'attachments: Invalid input: expected array, received object'],
-    ['a text', () => ['x'], 'attachments[0]: Invalid input: expected object, received string'],
+    ['no list', () => ({ path: 'x' }), 'attachments: must be a list'],
+    ['a text', () => ['x'], 'attachments[0]: must be an object'],
     ['too many', ({ a }) => Array(101).fill(a), 'attachments: must have at most 100 files'],
   ])('cannot become %s', async (_, given, message) => {
     const account = await withFiles()
@@ -360,7 +360,7 @@ describe('the four uploads', () => {
     [{ data: '' }, 'name: is required'],
     [{ name: ' ', data: '' }, 'name: must not be empty'],
     [{ name: 'a', data: 'not base64!' }, 'data: must be base64'],
-    [{ name: 'a', data: 5 }, 'data: Invalid input: expected string, received number'],
+    [{ name: 'a', data: 5 }, 'data: must be text'],
     [{ name: 'a', type: 'text', data: '' }, 'type: must be a media type, such as image/png'],
     [{ name: 'a\0', data: '' }, 'name: must not contain NUL'],
     [{ name: 'a', data: '', field_id: 'x' }, 'field_id: is not a known key'],

@@ -67,8 +67,8 @@ describe('many tasks at once', () => {
         'One',
         'BAD_REQUEST tasks[1].title: must not be empty',
         'BAD_REQUEST tasks[2].title: is required',
-        'BAD_REQUEST tasks[3]: Invalid input: expected object, received string',
-        'BAD_REQUEST tasks[4]: Invalid input: expected object, received null',
+        'BAD_REQUEST tasks[3]: must be an object',
+        'BAD_REQUEST tasks[4]: must be an object',
         'BAD_REQUEST tasks[5].due_date: must be a date that exists, as YYYY-MM-DD',
         'BAD_REQUEST tasks[6].due_time: needs due_date',
         'BAD_REQUEST tasks[7].assignee_user_id: is not a member of the space',
@@ -119,8 +119,8 @@ describe('many tasks at once', () => {
 
   it.each<[unknown, string]>([
     [undefined, 'tasks: is required'],
-    [null, 'tasks: Invalid input: expected array, received null'],
-    [{}, 'tasks: Invalid input: expected array, received object'],
+    [null, 'tasks: is required'],
+    [{}, 'tasks: must be a list'],
     [[], 'tasks: must not be empty'],
     [Array(101).fill({ title: 'x' }), 'tasks: must have at most 100 tasks'],
   ])('are no list at all: %#', async (tasks, message) => {
@@ -191,7 +191,7 @@ describe('an external_id', () => {
   it.each<[unknown, string]>([
     ['', 'external_id: must not be empty'],
     ['x'.repeat(201), 'external_id: must have at most 200 characters'],
-    [7, 'external_id: Invalid input: expected string, received number'],
+    [7, 'external_id: must be text'],
     ['a\0', 'external_id: must not contain NUL'],
   ])('cannot be %j', async (external_id, message) => {
     const { id, member, create } = await onRecord()

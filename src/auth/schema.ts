@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changesOf } from '../refusals.ts'
 import { EmailAddress, Id, Name } from '../schemas.ts'
 import { isTimeZone } from '../time.ts'
 
@@ -27,11 +28,7 @@ export type Me = z.infer<typeof Me>
 export const Login = z.strictObject({ email: EmailAddress, password: z.string().min(1, 'must not be empty').max(1_000) })
 export type Login = z.infer<typeof Login>
 
-export const Profile = z.strictObject({
-  name: Name.optional(),
-  timezone: TimeZone.optional(),
-  mail_preference: MailPreference.optional(),
-})
+export const Profile = changesOf(z.strictObject({ name: Name, timezone: TimeZone, mail_preference: MailPreference }))
 export type Profile = z.infer<typeof Profile>
 
 export const PasswordChange = z.strictObject({ current_password: z.string().max(1_000), new_password: Password })
@@ -41,6 +38,6 @@ export const AcceptInvite = z.strictObject({
   token: z.string().min(1).max(200),
   name: Name,
   password: Password,
-  timezone: TimeZone.optional(),
+  timezone: TimeZone.nullish(),
 })
 export type AcceptInvite = z.infer<typeof AcceptInvite>

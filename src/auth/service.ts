@@ -103,7 +103,7 @@ export async function acceptInvite(
     const [invite] = await db.query<{ user_id: number }>(sql`
       delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
     if (!invite) throw badInput('token', 'is not valid any more')
-    const user = await changeUser(db, invite.user_id, { name, timezone, passwordHash, status: 'active' }, now)
+    const user = await changeUser(db, invite.user_id, { name, timezone: timezone ?? undefined, passwordHash, status: 'active' }, now)
     return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
   })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changesOf } from '../refusals.ts'
 import { EmailAddress, Id } from '../schemas.ts'
 import { normalDomain, parseMailbox } from './address.ts'
 
@@ -25,7 +26,7 @@ const integration = {
     .min(1, 'must not be empty')
     .max(253, 'must have at most 253 characters')
     .regex(/^[\w.:[\]-]+$/, 'must be a host name or an address'),
-  port: z.int('must be a whole number').min(1, 'must be 1 or more').max(65_535, 'must be at most 65535'),
+  port: z.int().min(1, 'must be 1 or more').max(65_535, 'must be at most 65535'),
   tls: z.enum(['none', 'starttls', 'tls']).meta({ description: 'tls from the start, starttls required, or none.' }),
   username: z.string().max(320, 'must have at most 320 characters').nullable().meta({ description: 'null: no sign-in.' }),
   from_domains: z.array(Domain).max(50, 'must have at most 50 domains').meta({ description: 'What may stand after the @ of a sender.' }),
@@ -60,7 +61,7 @@ export const NewSmtpIntegration = z.strictObject({
 })
 export type NewSmtpIntegration = z.infer<typeof NewSmtpIntegration>
 
-export const SmtpIntegrationUpdate = z.strictObject({ ...integration, password: Password }).partial()
+export const SmtpIntegrationUpdate = changesOf(z.strictObject({ ...integration, password: Password }))
 export type SmtpIntegrationUpdate = z.infer<typeof SmtpIntegrationUpdate>
 
 export const SpacePath = z.strictObject({ space_id: Id })
@@ -106,7 +107,7 @@ export type Signature = z.infer<typeof Signature>
 
 export const NewSignature = z.strictObject({ name: Label, html: Html, is_default: z.boolean().nullish() })
 export type NewSignature = z.infer<typeof NewSignature>
-export const SignatureUpdate = z.strictObject({ name: Label, html: Html, is_default: z.boolean() }).partial()
+export const SignatureUpdate = changesOf(z.strictObject({ name: Label, html: Html, is_default: z.boolean() }))
 export type SignatureUpdate = z.infer<typeof SignatureUpdate>
 
 // ── sending ─────────────────────────────────────────────────────────────────

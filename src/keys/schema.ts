@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { changesOf } from '../refusals.ts'
 import { Id, Instant, Name } from '../schemas.ts'
 import { formatInstant, parseInstant } from '../time.ts'
 
@@ -36,13 +37,15 @@ const Expiry = z
   .transform((text) => formatInstant(parseInstant(text) as Date))
   .meta({ example: '2027-01-01 00:00:00' })
 
-export const KeyUpdate = z.strictObject({
-  name: Name.optional(),
-  read_only: z.boolean().optional(),
-  space_ids: z.array(Id).min(1, 'must name a space').max(1_000).nullish(),
-  ip_allowlist: z.array(IpRange).max(100, 'must have at most 100 ranges').nullish(),
-  expires_at: Expiry.nullish(),
-})
+export const KeyUpdate = changesOf(
+  z.strictObject({
+    name: Name,
+    read_only: z.boolean(),
+    space_ids: z.array(Id).min(1, 'must name a space').max(1_000).nullish(),
+    ip_allowlist: z.array(IpRange).max(100, 'must have at most 100 ranges').nullish(),
+    expires_at: Expiry.nullish(),
+  }),
+)
 export type KeyUpdate = z.infer<typeof KeyUpdate>
 
 export const NewKey = KeyUpdate.extend({ kind: z.enum(['account', 'personal']), name: Name, read_only: z.boolean().nullish() })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { absentOr } from '../refusals.ts'
 import { Id, Instant, limit, Offset } from '../schemas.ts'
 
 export const Notification = z
@@ -23,7 +24,7 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>
 
 export const NotificationQuery = z.strictObject({
-  filter: z.enum(['all', 'unread']).optional().default('all'),
+  filter: absentOr(z.enum(['all', 'unread'])).default('all'),
   limit: limit(50, 200),
   offset: Offset,
 })

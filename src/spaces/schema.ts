@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changesOf } from '../refusals.ts'
 import { EmailAddress, Id, Name } from '../schemas.ts'
 
 export const Role = z
@@ -11,7 +12,7 @@ export const Space = z
 export type Space = z.infer<typeof Space>
 
 export const NewSpace = z.strictObject({ name: Name })
-export const SpaceUpdate = z.strictObject({ name: Name.optional() })
+export const SpaceUpdate = changesOf(z.strictObject({ name: Name }))
 export const SpacePath = z.strictObject({ space_id: Id })
 
 export const Member = z

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { absentOr, changesOf } from '../refusals.ts'
 import { Id, Name } from '../schemas.ts'
 import { FIELD_TYPES, type FieldDef, isSelect, SLUG } from './fields.ts'
 
@@ -34,7 +35,7 @@ export type TableWithFields = z.infer<typeof TableWithFields>
 
 const OptionTitle = z.string().trim().min(1, 'must not be empty').max(500, 'must have at most 500 characters')
 const Options = z.array(OptionTitle).max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
-const Decimals = z.int('must be a whole number').min(0, 'must be 0 or more').max(MAX_DECIMALS, `must be at most ${MAX_DECIMALS}`)
+const Decimals = z.int().min(0, 'must be 0 or more').max(MAX_DECIMALS, `must be at most ${MAX_DECIMALS}`)
 
 export const NewField = z.strictObject({
   id: z
@@ -53,19 +54,21 @@ export const NewField = z.strictObject({
 })
 export type NewField = z.infer<typeof NewField>
 
-export const FieldUpdate = z.strictObject({
-  name: Name.optional(),
-  required: z.boolean().nullish(),
-  always_hidden: z.boolean().nullish(),
-  admin_only: z.boolean().nullish(),
-  options: z
-    .array(z.union([OptionTitle, z.strictObject({ title: OptionTitle, was: z.string() })]))
-    .max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
-    .nullish()
-    .meta({ description: 'The whole list in its new order. `{title, was}` renames an option; records keep it.' }),
-  decimals: Decimals.nullish(),
-  force: z.boolean().optional().meta({ description: 'Changes cells too: removed options are emptied, numbers rounded.' }),
-})
+export const FieldUpdate = changesOf(
+  z.strictObject({
+    name: Name,
+    required: z.boolean().nullish(),
+    always_hidden: z.boolean().nullish(),
+    admin_only: z.boolean().nullish(),
+    options: z
+      .array(z.union([OptionTitle, z.strictObject({ title: OptionTitle, was: z.string() })]))
+      .max(MAX_OPTIONS, `must have at most ${MAX_OPTIONS} options`)
+      .nullish()
+      .meta({ description: 'The whole list in its new order. `{title, was}` renames an option; records keep it.' }),
+    decimals: Decimals.nullish(),
+    force: z.boolean().meta({ description: 'Changes cells too: removed options are emptied, numbers rounded.' }),
+  }),
+)
 export type FieldUpdate = z.infer<typeof FieldUpdate>
 
 export const TypeChange = z.strictObject({
@@ -114,7 +117,7 @@ export const NewTable = z.strictObject({
 })
 export type NewTable = z.infer<typeof NewTable>
 
-export const TableUpdate = z.strictObject({ name: Name.optional() })
+export const TableUpdate = changesOf(z.strictObject({ name: Name }))
 export type TableUpdate = z.infer<typeof TableUpdate>
 
 export const FieldOrder = z.strictObject({
@@ -123,10 +126,9 @@ export const FieldOrder = z.strictObject({
 
 const LostView = z.object({ id: Id, name: z.string() })
 export const FieldDeletion = z.strictObject({
-  force: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Also deletes views that filter or are structured by the field, and drops sorts by it.' }),
+  force: absentOr(z.boolean()).meta({
+    description: 'Also deletes views that filter or are structured by the field, and drops sorts by it.',
+  }),
 })
 export const FieldDeleted = z.object({
   ok: z.literal(true),

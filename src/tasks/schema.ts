@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { absentOr, changesOf } from '../refusals.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
 import { instantText } from '../time.ts'
 import { dueIssues } from './reminder.ts'
@@ -137,18 +138,15 @@ const ExternalId = z
   .min(1, 'must not be empty')
   .max(MAX_EXTERNAL_ID, `must have at most ${MAX_EXTERNAL_ID} characters`)
   .meta({ description: 'What an integration calls the task; unique in the account, case counts.' })
-const ReminderOffset = z
-  .int('must be a whole number')
-  .min(0, 'must be 0 or more')
-  .max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
+const ReminderOffset = z.int().min(0, 'must be 0 or more').max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
 
 const MAX_ATTACHMENTS = 100
 const UploadedFile = {
   path: z.string().max(1_000, 'must have at most 1000 characters'),
-  name: z.string().optional(),
-  size: z.number().optional(),
-  type: z.string().optional(),
-  host: z.string().optional(),
+  name: absentOr(z.string()),
+  size: absentOr(z.number()),
+  type: absentOr(z.string()),
+  host: absentOr(z.string()),
 }
 const attachments = <Entry extends z.ZodType>(entry: Entry) =>
   z.array(entry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`)
@@ -160,7 +158,7 @@ export type AttachmentEntry = z.infer<typeof AttachmentEntry>
 /** An entry as an upload for a new task answered it. The token counts; what else is given must be as uploaded. */
 export const StagedEntry = z.strictObject({
   ...UploadedFile,
-  path: UploadedFile.path.optional(),
+  path: absentOr(UploadedFile.path),
   staged_token: z.string().max(200, 'must have at most 200 characters'),
 })
 export type StagedEntry = z.infer<typeof StagedEntry>
@@ -230,20 +228,22 @@ export const MadeTask = z
 export type MadeTask = z.infer<typeof MadeTask>
 
 /** A key that is absent keeps its value, null clears it; rules between keys need the row. */
-export const TaskUpdate = z.strictObject({
-  title: Title.optional(),
-  details: Details.nullish(),
-  due_date: CalendarDate.nullish().meta({ description: 'Null clears due_time and the reminder too.' }),
-  due_time: Time.nullish(),
-  reminder_offset_mins: ReminderOffset.nullish(),
-  reminder_time: Time.nullish(),
-  assignee_user_id: Id.optional().meta({ description: 'Wins over assignee_email.' }),
-  assignee_email: EmailAddress.optional(),
-  attachments: attachments(AttachmentEntry)
-    .nullish()
-    .meta({ description: 'The whole list; what it leaves out is removed. From a browser session only.' }),
-  external_id: ExternalId.nullish(),
-})
+export const TaskUpdate = changesOf(
+  z.strictObject({
+    title: Title,
+    details: Details.nullish(),
+    due_date: CalendarDate.nullish().meta({ description: 'Null clears due_time and the reminder too.' }),
+    due_time: Time.nullish(),
+    reminder_offset_mins: ReminderOffset.nullish(),
+    reminder_time: Time.nullish(),
+    assignee_user_id: Id.meta({ description: 'Wins over assignee_email.' }),
+    assignee_email: EmailAddress,
+    attachments: attachments(AttachmentEntry)
+      .nullish()
+      .meta({ description: 'The whole list; what it leaves out is removed. From a browser session only.' }),
+    external_id: ExternalId.nullish(),
+  }),
+)
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 
 const Sync = {
@@ -267,21 +267,17 @@ const Sync = {
     .meta({ description: 'What the page before told in X-Next-Cursor; with updated_since only.' }),
 }
 
-export const RecordTaskQuery = z.strictObject({ status: Status.optional(), limit: limit(50, 200), offset: Offset, ...Sync })
+export const RecordTaskQuery = z.strictObject({ status: absentOr(Status), limit: limit(50, 200), offset: Offset, ...Sync })
 export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
 
 export const TaskQuery = z.strictObject({
-  tab: z
-    .enum(['my', 'delegated', 'all'])
-    .optional()
+  tab: absentOr(z.enum(['my', 'delegated', 'all']))
     .default('my')
     .meta({ description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.' }),
-  search: z
-    .string()
-    .max(500, 'must have at most 500 characters')
-    .optional()
-    .meta({ description: 'All words, in title and details, ignoring case.' }),
-  include_done: z.boolean().optional().meta({ description: 'Default false; with updated_since true, since to become done is a change.' }),
+  search: absentOr(z.string().max(500, 'must have at most 500 characters')).meta({
+    description: 'All words, in title and details, ignoring case.',
+  }),
+  include_done: absentOr(z.boolean()).meta({ description: 'Default false; with updated_since true, since to become done is a change.' }),
   limit: limit(50, 200),
   offset: Offset,
   ...Sync,
@@ -289,7 +285,7 @@ export const TaskQuery = z.strictObject({
 export type TaskQuery = z.infer<typeof TaskQuery>
 
 export const Force = z.strictObject({
-  force: z.boolean().optional().default(false).meta({ description: 'Succeed without doing anything when it is so already.' }),
+  force: absentOr(z.boolean()).default(false).meta({ description: 'Succeed without doing anything when it is so already.' }),
 })
 
 export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { changesOf } from '../refusals.ts'
 import { Id, Name } from '../schemas.ts'
 import { TablePath } from '../tables/schema.ts'
 import { COMPARES } from './compares.ts'
@@ -137,7 +138,7 @@ export const NewView = z.strictObject({
 })
 export type NewView = z.infer<typeof NewView>
 
-export const ViewUpdate = NewView.omit({ type: true }).partial({ name: true })
+export const ViewUpdate = changesOf(NewView.omit({ type: true }))
 export type ViewUpdate = z.infer<typeof ViewUpdate>
 
 export const ViewCheck = View.pick({

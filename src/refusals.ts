@@ -1,0 +1,79 @@
+/**
+ * What a caller reads when a schema refuses an input, in the terms of the wire: schemas add only what is particular to them.
+ * Importing this file makes it so for every schema of the process; otherwise the library's own texts would be answered.
+ */
+import { z } from 'zod'
+
+type Refusal = z.core.$ZodRawIssue
+
+const KINDS: Record<string, string> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+const UNITS: Record<string, string> = { string: ' characters', array: ' entries', set: ' entries' }
+
+z.config({ customError: textOf })
+
+/** The text for what a schema has none of its own for. */
+export function textOf(issue: Refusal): string {
+  if (isMissing(issue)) return 'is required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kindOf(issue)}`
+    case 'invalid_value':
+      return issue.values.length === 1 ? `must be ${String(issue.values[0])}` : `must be one of ${issue.values.join(', ')}`
+    case 'too_big':
+      return UNITS[issue.origin] ? `must have at most ${issue.maximum}${UNITS[issue.origin]}` : 'is too large'
+    case 'too_small':
+      return UNITS[issue.origin] ? `must have at least ${issue.minimum}${UNITS[issue.origin]}` : 'is too small'
+    case 'invalid_union':
+      return unionText(issue.errors)
+    default:
+      return 'is not valid'
+  }
+}
+
+/** Null of a key that a create needs equals absent (contract.md §1); in a list it is a value, and a wrong one. */
+const isMissing = ({ input, path }: Refusal) => input === undefined || (input === null && typeof path?.at(-1) === 'string')
+
+function kindOf({ expected, inst }: Extract<Refusal, { code: 'invalid_type' }>): string {
+  const isWhole = expected === 'number' && (inst?._zod.def as { format?: string } | undefined)?.format === 'safeint'
+  return KINDS[isWhole ? 'int' : expected] ?? `a valid ${expected}`
+}
+
+const unionText = (branches: z.core.$ZodIssue[][]) =>
+  branches
+    .flatMap(([first]) => first?.message ?? [])
+    .map((text, index) => (index ? text.replace(/^must be /, '') : text))
+    .join(' or ') || 'is not valid'
+
+/**
+ * The shape of an update: each key may be absent and then keeps its value. Null clears what can be empty; of the others it is refused
+ * with a text of its own, because there it does not equal absent.
+ */
+export function changesOf<Shape extends z.core.$ZodLooseShape>(whole: z.ZodObject<Shape, z.core.$strict>) {
+  const shape = Object.entries(whole.shape as Record<string, z.ZodType>).map(([key, schema]) => [
+    key,
+    schema.safeParse(null).success ? schema : refusingNull(schema),
+  ])
+  return z.strictObject(Object.fromEntries(shape) as Shape).partial()
+}
+
+/** May be absent, but not null. */
+export const absentOr = <Schema extends z.ZodType>(schema: Schema) => (refusingNull(schema) as Schema).optional()
+
+function refusingNull(schema: z.core.$ZodType): z.core.$ZodType {
+  const { def } = schema._zod as unknown as { def: z.core.$ZodTypeDef & { in?: z.core.$ZodType; innerType?: z.core.$ZodType } }
+  // The part that meets the input first is the one that refuses null. `parent` keeps the description.
+  const changed: object = def.in
+    ? { in: refusingNull(def.in) }
+    : def.innerType
+      ? { innerType: refusingNull(def.innerType) }
+      : { error: (issue: Refusal) => (issue.input === null ? 'must not be null' : def.error?.(issue as never)) }
+  return z.core.clone(schema, { ...def, ...changed }, { parent: true } as never)
+}
