@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type Sql, sql } from '../src/db.ts'
 import { follow } from '../src/indexes/service.ts'
 import { type Scope, systemScope } from '../src/scope.ts'
+import { changeType as change } from '../src/tables/change-type.ts'
 import { convert } from '../src/tables/conversions.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
@@ -15,13 +16,13 @@ const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
 let counter = 0
 
-/** A table with the text field `cell`, whose records hold their ids. */
-async function tableOf(records: number): Promise<number> {
+/** A table with the text field `cell`, whose records hold their ids, or another expression of `i`. */
+async function tableOf(records: number, cell = 'i::text'): Promise<number> {
   const name = `Table ${counter++}`
   const { body } = await as.post(`/api/space/${account.space}/tables/create`, { name, fields: [{ name: 'Cell', type: 'text' }] })
   await app.db.execute(
     raw(
-      `insert into t${body.id}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, ${records}) i`,
+      `insert into t${body.id}.records (created_at, updated_at, cell) select now(), now(), ${cell} from generate_series(1, ${records}) i`,
     ),
   )
   return body.id
@@ -90,6 +91,38 @@ test('what is written meanwhile is found along an index, also while writers wait
   }
   expect(await cellsOf(table, [1, 5, 99_998, 99_999])).toEqual([1, 5.25, 99_998, 0.5])
   expect(await besides(table)).toEqual([])
+})
+
+test('options are made of the values of all records, 500 at most', async () => {
+  const table = await tableOf(45_000, `'part ' || i / 20000`)
+  const { job_id, converts } = await changeType(table, { type: 'select' })
+  expect(converts).toBe(45_000)
+  await convert(systemScope(app.deps), { conversion_id: job_id })
+  expect(await cellsOf(table, [1, 20_000, 40_000])).toEqual([1, 2, 3])
+
+  const colourful = await tableOf(45_000, '(i / 20000 * 1000 + i % 200)::text')
+  expect(await changeType(colourful, { type: 'multi_select' })).toMatchObject({ message: expect.stringContaining('more than 500') })
+})
+
+test('nobody is left to wait for the report: it ends, and no job is started', async () => {
+  const table = await tableOf(45_000)
+  const { version } = (await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`))[0] ?? { version: 0 }
+  const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version, role: 'admin' as const }
+  const listeners = new Set<() => void>()
+  let looks = 0
+  const scope = watched(async ({ sql }) => {
+    if (!sql.includes('as failing from')) return
+    looks++
+    for (const listener of listeners) listener()
+  })
+  const onHangUp = (listener: () => void) => {
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }
+  await expect(change({ ...scope, onHangUp }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(looks).toBe(1)
+  expect(listeners.size).toBe(0)
+  expect(await app.db.query(sql`select from field_conversions where table_id = ${table}`)).toEqual([])
 })
 
 test('an index whose build did not end is made anew; it is nothing of the views, and goes with the job', async () => {

@@ -1,6 +1,6 @@
 /** A field gets another type: what would become of its cells, and the job that does it. */
 import { ident, recordsOf, type Sql, sql } from '../db.ts'
-import { badInput, badInputs, conflict, isUniqueViolation } from '../errors.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, unavailable } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
@@ -22,6 +22,7 @@ const NAMED = 100
 
 /**
  * Says which cells convert, and unless it is a dry run, starts the job that converts them. Until it is done the field stays as it is.
+ * The look at the cells takes up to 30 s a million records, and ends when the caller hangs up: then nothing is started.
  * @throws AppError 400 for types that do not become each other, and what does not go with the new one; 409 when cells do not convert
  * without `drop_failing`, when views would be invalid without `force`, and while another field of the table is converted
  */
@@ -78,35 +79,70 @@ async function optionsOf(
   if (options || !hasOwnOptions(field.type, wanted.type)) return wanted.options
   const { select } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
   const one = wanted.type === 'select' ? sql`select btrim(words)` : sql`select btrim(w) from unnest(string_to_array(words, ',')) w`
-  const titles = await scope.db.query<{ title: string }>(sql`
-    select distinct v.title from (${select(sql`r.${ident(field.id)} is not null`)}) c, lateral (${one}) v (title)
-    where v.title <> '' and octet_length(v.title) <= 500 limit ${MAX_OPTIONS + 1}`)
-  if (titles.length > MAX_OPTIONS) throw badInput('options', `must be given: the records hold more than ${MAX_OPTIONS} different values`)
-  return titles
-    .map(({ title }) => title)
-    .sort()
-    .map((title, index) => ({ id: index + 1, title }))
+  const titles = new Set<string>()
+  for await (const range of ranges(scope, table.id)) {
+    const found = await scope.db.query<{ title: string }>(
+      sql`
+        select distinct v.title from (${select(sql`${range} and r.${ident(field.id)} is not null`)}) c, lateral (${one}) v (title)
+        where v.title <> '' and octet_length(v.title) <= 500 limit ${MAX_OPTIONS + 1}`,
+      undefined,
+      scope,
+    )
+    for (const { title } of found) titles.add(title)
+    if (titles.size > MAX_OPTIONS) throw badInput('options', `must be given: the records hold more than ${MAX_OPTIONS} different values`)
+  }
+  return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
 }
 
-/** Ids that are looked at in one statement. */
-const STEP = 50_000
+/** Ids that are looked at in one statement: a second's work at most, where a cell is slow to convert. */
+const STEP = 20_000
 
-/** One look at all records, in statements that take no longer than others. */
-async function reportOf({ db }: Scope, tableId: number, { select }: Conversion): Promise<Report> {
+/**
+ * All records `r` in ranges, for statements that take no longer than others.
+ * @throws AppError 503 once the caller has hung up
+ */
+async function* ranges(scope: Scope, tableId: number): AsyncGenerator<Sql> {
+  let hasHungUp = false
+  // A statement under way is given up by itself; this is for the time between two.
+  const stop = scope.onHangUp(() => {
+    hasHungUp = true
+  })
+  try {
+    const last = await lastId(scope.db, tableId, scope)
+    for (let from = 0; from < last; from += STEP) {
+      if (hasHungUp) throw unavailable('The caller has hung up')
+      yield sql`r.id > ${from} and r.id <= ${from + STEP}`
+    }
+  } finally {
+    stop()
+  }
+}
+
+/** One look at all records. */
+async function reportOf(scope: Scope, tableId: number, { select }: Conversion): Promise<Report> {
+  const { db } = scope
   const report: Report = { converts: 0, fails: [], failing: 0 }
-  const last = await lastId(db, tableId)
-  for (let from = 0; from < last; from += STEP) {
-    const some = sql`(${select(sql`r.id > ${from} and r.id <= ${from + STEP}`)}) c`
-    const [counted] = await db.query<{ converts: number; failing: number }>(sql`
-      select count(*) filter (where converted is not null) as converts,
-        count(*) filter (where words is not null and converted is null) as failing from ${some}`)
+  for await (const range of ranges(scope, tableId)) {
+    // With `offset 0` a cell is converted once, however often it is looked at.
+    const some = sql`(${select(range)} offset 0) c`
+    const [counted] = await db.query<{ converts: number; failing: number }>(
+      sql`
+        select count(*) filter (where converted is not null) as converts,
+          count(*) filter (where words is not null and converted is null) as failing from ${some}`,
+      undefined,
+      scope,
+    )
     report.converts += counted?.converts ?? 0
     report.failing += counted?.failing ?? 0
     if (!counted?.failing || report.fails.length >= NAMED) continue
     report.fails.push(
-      ...(await db.query<Report['fails'][number]>(sql`
-        select id as record_id, left(words, 500) as value from ${some} where words is not null and converted is null
-        order by id limit ${NAMED - report.fails.length}`)),
+      ...(await db.query<Report['fails'][number]>(
+        sql`
+          select id as record_id, left(words, 500) as value from ${some} where words is not null and converted is null
+          order by id limit ${NAMED - report.fails.length}`,
+        undefined,
+        scope,
+      )),
     )
   }
   return report
