@@ -81,14 +81,16 @@ export async function listOfUser(db: Database, actor: Actor, { limit, offset, ..
   return page(db, ofUser(actor, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
 }
 
-function ofUser(actor: Actor, { tab, search = '', include_done = false }: Pick<TaskQuery, 'tab' | 'search' | 'include_done'>): Sql[] {
+type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
+
+function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQuery, followed = onlyFollowedBy): Sql[] {
   const words = search.split(/\s+/).filter(Boolean)
   // Written out rather than bound: a plan that is made for any value cannot use the indexes on open tasks.
   const shown = join(
     [sql`k.account_id = ${actor.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
     ' and ',
   )
-  return TABS[tab](actor.userId).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
+  return TABS[tab](actor.userId, followed).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
 }
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
@@ -98,12 +100,16 @@ const onlyFollowedBy = (userId: number) => sql`task_subscribers f join tasks k o
   where f.user_id = ${userId} and f.task_id not in (
     select id from tasks where assignee_user_id = ${userId} union all select id from tasks where creator_user_id = ${userId})`
 
+// The same for a walk in the order of changes: it stops where the page is full, so nothing is worth being gathered before.
+const followedOnTheWay = (userId: number) => sql`tasks k where k.assignee_user_id <> ${userId} and k.creator_user_id <> ${userId}
+  and exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = ${userId})`
+
 /** What each tab is put together from: parts that share no task, so that each uses an index of its own. */
 const TABS = {
   my: (userId) => [assignedTo(userId)],
   delegated: (userId) => [delegatedBy(userId)],
-  all: (userId) => [assignedTo(userId), delegatedBy(userId), onlyFollowedBy(userId)],
-} satisfies Record<TaskQuery['tab'], (userId: number) => Sql[]>
+  all: (userId, followed) => [assignedTo(userId), delegatedBy(userId), followed(userId)],
+} satisfies Record<TaskQuery['tab'], (userId: number, followed: (userId: number) => Sql) => Sql[]>
 
 const hasWord = (word: string): Sql =>
   sql`position(lower(${word}::text collate pg_c_utf8) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
@@ -148,8 +154,8 @@ export const watchedOnRecord = (tableId: number, recordId: number, status: Recor
 })
 
 /** Of a deleted task its people are told even where they may no longer read: only that it is gone. */
-export const watchedByUser = (actor: Actor, query: Parameters<typeof ofUser>[1]): Watched => ({
-  parts: ofUser(actor, query),
+export const watchedByUser = (actor: Actor, query: UserQuery): Watched => ({
+  parts: ofUser(actor, query, followedOnTheWay),
   gone: sql`d.account_id = ${actor.accountId} and ${GONE[query.tab](actor.userId)}`,
 })
 
@@ -162,8 +168,15 @@ const GONE = {
 /** A task that changed, or one that is gone, with the instant by which they are in order. */
 export type Change = { at: string; is_gone: boolean; id: number } & Omit<Stored<Task>, 'id'>
 
+/** Changes, and how many there are in all where a walk starts: to count them for each page would read all of them for each. */
+export interface ChangesPage {
+  rows: Change[]
+  total?: number
+}
+
 /**
- * What changed since the instant, that second included, oldest change first.
+ * What changed since the instant, that second included, oldest change first. A page that continues another reads about as many rows
+ * as it has, in the order of an index.
  * @param since `YYYY-MM-DD HH:MM:SS`, UTC
  * @param after where the page before ended
  */
@@ -171,22 +184,31 @@ export async function listChanges(
   db: Database,
   { parts, gone }: Watched,
   { since, after, limit, offset }: { since: string; after: { at: string; id: number } | null; limit: number; offset: number },
-): Promise<Page<Change>> {
-  const changed = parts.map(
-    (part) => sql`select k.id, k.updated_at as at, false as is_gone from ${part} and k.updated_at >= ${since}::timestamp`,
-  )
-  const deleted = sql`select d.id, d.deleted_at, true from deleted_tasks d where ${gone} and d.deleted_at >= ${since}::timestamp`
-  const rest = after ? sql`where (c.at, c.id) > (${after.at}::timestamp, ${after.id}::int)` : empty
-  const found = await db.query<Change & { total: number; id: number | null }>(
-    sql`with changes as materialized (${join([...changed, deleted], ' union all ')})
-      select n.total, c.at, c.is_gone, ${taskColumns(sql`k`)}, c.id
-      from (select count(*)::int as total from changes) n
-      left join lateral (select * from changes c ${rest} order by c.at, c.id limit ${limit} offset ${offset}) c on true
+): Promise<ChangesPage> {
+  const from = (at: Sql, id: Sql) =>
+    after ? sql`(${at}, ${id}) > (${after.at}::timestamp, ${after.id}::int)` : sql`${at} >= ${since}::timestamp`
+  const found = [
+    ...parts.map((part) => sql`select k.id, k.updated_at as at, false as is_gone from ${part} and ${from(sql`k.updated_at`, sql`k.id`)}`),
+    sql`select d.id, d.deleted_at as at, true as is_gone from deleted_tasks d where ${gone} and ${from(sql`d.deleted_at`, sql`d.id`)}`,
+  ]
+  // No part can give the page more than all of it: each stops there by itself.
+  const firsts = found.map((part) => sql`(${part} order by at, id limit ${limit + offset})`)
+  const total = after ? sql`null::int` : sql`(select count(*)::int from (${join(found, ' union all ')}) c)`
+  const rows = await db.query<Change & { total: number | null; id: number | null }>(
+    sql`select n.total, c.at, c.is_gone, ${taskColumns(sql`k`)}, c.id
+      from (select ${total} as total) n
+      left join lateral (
+        select * from (${join(firsts, ' union all ')}) c order by c.at, c.id limit ${limit} offset ${offset}
+      ) c on true
       left join tasks k on k.id = c.id
       order by c.at, c.id`,
     'tasks:changes',
   )
-  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+  const counted = rows[0]?.total ?? null
+  return {
+    rows: rows.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])),
+    ...(counted !== null && { total: counted }),
+  }
 }
 
 export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {

@@ -5,10 +5,10 @@ import type { Scope } from '../scope.ts'
 import { type Change, listChanges, onWire, type Watched, watchedByUser, watchedOnRecord } from './queries.ts'
 import type { DeletedTask, RecordPath, RecordTaskQuery, Task, TaskQuery } from './schema.ts'
 
-/** A page of tasks and of what is left of deleted ones; `next_cursor` is absent at the end. */
+/** A page of tasks and of what is left of deleted ones; `next_cursor` is absent at the end, `total` on a page that continues another. */
 export interface Changes {
   rows: (Task | DeletedTask)[]
-  total: number
+  total?: number
   next_cursor?: string
 }
 
@@ -42,8 +42,8 @@ async function walk(
   const rows = page.rows.slice(0, limit)
   const last = page.rows.length > limit ? rows.at(-1) : undefined
   return {
+    ...page,
     rows: rows.map(shown),
-    total: page.total,
     ...(last && { next_cursor: cursorAt({ key: last.at, id: last.id }, name, settings.secretKey) }),
   }
 }
