@@ -10,7 +10,7 @@ export interface Issue {
   message: string
 }
 
-/** One invalid cell of a file: its row, the header being row 1, and the header of its column (null: the whole row). */
+/** One invalid cell of a file: the line where its row begins, from 1, and the header of its column (null: the whole row). */
 export interface CellIssue {
   row: number
   column: string | null

@@ -264,6 +264,22 @@ describe('an import', () => {
     ])
   })
 
+  it('tells of a row by the line of the file where it begins', async () => {
+    const account = await app.account()
+    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    const message = 'must be a number'
+    const issuesOf = async (file: string) => (await importCsv(account.member, table, file)).body.issues
+    expect(await issuesOf('name,amount\n\n\n\nx,abc')).toEqual([{ row: 5, column: 'amount', message }])
+    expect(await issuesOf('name,amount\r\n"two\r\nlines",1\r\n"three\n\nlines",abc\r\nx,abc\r\n')).toEqual([
+      { row: 4, column: 'amount', message },
+      { row: 7, column: 'amount', message },
+    ])
+    const many = 'x,1\n\n'.repeat(2_500)
+    expect(await issuesOf(`name,amount\n${many}x,abc\n`)).toEqual([{ row: 5_002, column: 'amount', message }])
+    expect(await issuesOf('\n\nname,nope\n')).toEqual([{ row: 3, column: 'nope', message: 'is no field of this table' }])
+    expect(await issuesOf('name,amount\n\n"x')).toEqual([{ row: 3, column: null, message: 'a quote is opened and never closed' }])
+  })
+
   it.each<[string, string, object[]]>([
     [
       'unknown columns',

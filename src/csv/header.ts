@@ -2,6 +2,7 @@
 import type { CellIssue } from '../errors.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { shielded, unshielded } from './format.ts'
+import type { Row } from './reader.ts'
 
 /** The field that a header names: by its id, or by its name in any case; 'several' for a name that more than one field has. */
 function fieldNamed(table: TableDef, text: string): FieldDef | 'several' | undefined {
@@ -30,7 +31,7 @@ export interface Column {
  */
 export function readHeader(
   table: TableDef,
-  cells: readonly string[],
+  { number: row, cells }: Row,
   required: readonly FieldDef[],
 ): { columns: Column[]; issues: CellIssue[] } {
   const issues: CellIssue[] = []
@@ -38,7 +39,7 @@ export function readHeader(
   const columns = cells.map((cell, index): Column => {
     const header = unshielded(cell).trim()
     const refuse = (message: string): Column => {
-      issues.push({ row: 1, column: header.slice(0, 200), message })
+      issues.push({ row, column: header.slice(0, 200), message })
       return { header, field: null }
     }
     if (header === '') return refuse(`column ${index + 1} has no name`)
@@ -49,9 +50,9 @@ export function readHeader(
     seen.add(field)
     return { header, field: field.key || field.calc ? null : field }
   })
-  for (const { id } of required.filter((field) => !seen.has(field))) issues.push({ row: 1, column: id, message: 'is required' })
+  for (const { id } of required.filter((field) => !seen.has(field))) issues.push({ row, column: id, message: 'is required' })
   if (!issues.length && !columns.some(({ field }) => field)) {
-    issues.push({ row: 1, column: null, message: 'names no field that can be written' })
+    issues.push({ row, column: null, message: 'names no field that can be written' })
   }
   return { columns, issues }
 }

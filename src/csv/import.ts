@@ -38,7 +38,8 @@ export function importRecords(
     let staged: Promise<void> = Promise.resolve()
     for await (const rows of readRows(bytes, maxBytes)) {
       if (!file) {
-        const columns = columnsOf(scope, definition, table, rows.shift())
+        // No part is empty.
+        const columns = columnsOf(scope, definition, table, rows.shift() as Row)
         file = { columns, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
       }
       // One chunk is written while the next is judged; two would be held in memory otherwise.
@@ -61,9 +62,9 @@ export function importRecords(
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, header: Row | undefined): Column[] {
+function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, header: Row): Column[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
-  const { columns, issues } = readHeader(definition, header?.cells ?? [], required)
+  const { columns, issues } = readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
   if (columns.some(({ field }) => field && !mayWrite(field, role))) throw forbidden()
   scope.ignored(...columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?'))))

@@ -1,11 +1,11 @@
 /** A stream of bytes as rows of text, a thousand at a time, in constant memory. */
 import { pipeline, Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
-import { CsvError, parse } from 'csv-parse'
+import { CsvError, type Options, parse } from 'csv-parse'
 import { AppError, badCells } from '../errors.ts'
 
 export interface Row {
-  /** The header is row 1. */
+  /** The line of the file where the row begins, from 1. Empty lines count, and so do those within quotes. */
   number: number
   cells: string[]
 }
@@ -21,32 +21,46 @@ const CHARACTERS_AT_ONCE = 4 * MB
  * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB; 413 above `maxBytes`
  */
 export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
-  const parser = parse({
+  // Lines that the rows so far take up. (The parser's own count takes a CRLF within quotes for two.)
+  let lines = 0
+  const options: Options<unknown, string[]> = {
     bom: true,
     // csv-parse 7 takes the first of these that fits. Left to itself it takes the end of the first line for that of all others.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: MAX_ROW_BYTES,
-  })
+    on_record: (cells, { empty_lines }): Row => {
+      const number = lines + empty_lines + 1
+      lines += 1
+      for (const cell of cells) lines += lineEnds(cell)
+      return { number, cells }
+    },
+  }
+  // The types of csv-parse 7 have no parser without columns whose records become something else.
+  const parser = parse(options as Options)
   // Errors of the source come out of the parser, too.
   pipeline(Readable.from(checked(bytes, maxBytes)), parser, () => {})
-  let number = 0
   let held: Row[] = []
   let characters = 0
   try {
-    for await (const cells of parser as AsyncIterable<string[]>) {
-      held.push({ number: ++number, cells })
-      for (const cell of cells) characters += cell.length
+    for await (const row of parser as AsyncIterable<Row>) {
+      held.push(row)
+      for (const cell of row.cells) characters += cell.length
       if (held.length < ROWS_AT_ONCE && characters < CHARACTERS_AT_ONCE) continue
       yield held
       held = []
       characters = 0
     }
   } catch (error) {
-    throw refusal(error)
+    throw refusal(error, lines)
   }
   if (held.length) yield held
+}
+
+/** How many ends of lines are in a cell. Few cells have any. */
+function lineEnds(cell: string): number {
+  return cell.includes('\n') || cell.includes('\r') ? (cell.match(/\r\n|\n|\r/g)?.length ?? 0) : 0
 }
 
 /** The bytes as they come, counted, and looked at for what is no UTF-8: read leniently it would be stored as question marks. */
@@ -82,8 +96,9 @@ const REASONS: Partial<Record<CsvError['code'], string>> = {
   CSV_MAX_RECORD_SIZE: 'is larger than 10 MB',
 }
 
-function refusal(error: unknown): unknown {
+/** @param lines those of the rows before */
+function refusal(error: unknown, lines: number): unknown {
   if (!(error instanceof CsvError)) return error
   const message = REASONS[error.code] ?? 'is no row of CSV'
-  return badCells([{ row: Number(error.records ?? 0) + 1, column: null, message }], error)
+  return badCells([{ row: lines + Number(error.empty_lines ?? 0) + 1, column: null, message }], error)
 }

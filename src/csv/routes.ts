@@ -154,7 +154,8 @@ export const csvOperations: PlainOperation[] = [
       'All rows become records, or none. The first row names fields by id or by name; the id and calculated fields of an export are passed ' +
       'over and named in X-Ignored. Empty cells are no value. Dates and times as in JSON; true, yes, 1, on, x or checked and their ' +
       'opposites for a checkbox; titles for selects; addresses or ids for users; ids, `title (id)` or titles that one record has for ' +
-      'lookups; lists as `a, b, "c, d"`. In `issues`, the header is row 1. An Idempotency-Key does not count here, and X-Ignored says so.',
+      'lookups; lists as `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row begins, the header being row 1. ' +
+      'An Idempotency-Key does not count here, and X-Ignored says so.',
     isPublic: false,
     parameters: [tableId],
     requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readRows } from '../../src/csv/reader.ts'
+import type { AppError } from '../../src/errors.ts'
 
 async function rowsOf(chunks: readonly Uint8Array[]) {
   async function* bytes() {
@@ -10,16 +11,17 @@ async function rowsOf(chunks: readonly Uint8Array[]) {
   return rows
 }
 
-/** The cells of a file that comes whole, in two parts cut at every byte, and byte by byte: they must all be the same. */
-async function cellsOf(text: string): Promise<string[][]> {
+/** The rows of a file that comes whole, in two parts cut at every byte, and byte by byte: they must all be the same. */
+async function rowsHoweverItComes(text: string) {
   const file = Buffer.from(text)
-  const whole = (await rowsOf([file])).map(({ cells }) => cells)
+  const whole = await rowsOf([file])
   const parts = Array.from(file.keys(), (cut) => [file.subarray(0, cut), file.subarray(cut)])
-  for (const chunks of [...parts, Array.from(file, (byte) => Uint8Array.of(byte))]) {
-    expect((await rowsOf(chunks)).map(({ cells }) => cells)).toEqual(whole)
-  }
+  for (const chunks of [...parts, Array.from(file, (byte) => Uint8Array.of(byte))]) expect(await rowsOf(chunks)).toEqual(whole)
   return whole
 }
+
+const cellsOf = async (text: string) => (await rowsHoweverItComes(text)).map(({ cells }) => cells)
+const linesOf = async (text: string) => (await rowsHoweverItComes(text)).map(({ number, cells }) => [number, cells.at(-1)])
 
 const ENDS = ['\r\n', '\n', '\r']
 
@@ -54,5 +56,34 @@ describe('rows end with CRLF, LF or CR', () => {
 
   it.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('and empty lines are none: %s', async (_, end) => {
     expect(await cellsOf(`${end}h\r\n${end}${end}a\n${end}b${end}${end}`)).toEqual([['h'], ['a'], ['b']])
+  })
+})
+
+describe('the number of a row is the line where it begins', () => {
+  it.each(ENDS.map((end) => [JSON.stringify(end), end] as const))('with empty lines, and lines within quotes: %s', async (_, end) => {
+    const lines = ['a,b', '', '', 'x,y', '"1', '', '3",z', '"",""', '', '"""', '"', 'w']
+    expect(await linesOf(lines.join(end))).toEqual([
+      [1, 'b'],
+      [4, 'y'],
+      [5, 'z'],
+      [8, ''],
+      [10, `"${end}`],
+      [12, 'w'],
+    ])
+    expect(await linesOf(`${end}${end}h\r\n${end}"\n\r\n\r"\na${end}${end}`)).toEqual([
+      [3, 'h'],
+      [5, '\n\r\n\r'],
+      [9, 'a'],
+    ])
+  })
+
+  it('also of one that is no row of CSV', async () => {
+    const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
+    expect(await issuesOf('h\n\n"a\r\nb"\n\n\nx\n"open\n\n')).toEqual([
+      { row: 8, column: null, message: 'a quote is opened and never closed' },
+    ])
+    expect(await issuesOf('h\r\r"a\rb"\r\rx"y\r')).toEqual([
+      { row: 6, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' },
+    ])
   })
 })
