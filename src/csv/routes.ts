@@ -155,7 +155,7 @@ export const csvOperations: PlainOperation[] = [
       'over and named in X-Ignored. Empty cells are no value. Dates and times as in JSON; true, yes, 1, on, x or checked and their ' +
       'opposites for a checkbox; titles for selects; addresses or ids for users; ids, `title (id)` or titles that one record has for ' +
       'lookups; lists as `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row begins, the header being row 1. ' +
-      'An Idempotency-Key does not count here, and X-Ignored says so.',
+      'An Idempotency-Key does not make it repeatable, and X-Ignored says so: a file that is sent again makes its records again.',
     isPublic: false,
     parameters: [tableId],
     requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },
