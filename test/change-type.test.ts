@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../src/db.ts'
 import { parseCell } from '../src/records/cells.ts'
+import { query } from '../src/records/query.ts'
+import type { RecordsQuery } from '../src/records/schema.ts'
+import { get } from '../src/records/service.ts'
 import { systemScope } from '../src/scope.ts'
 import { isConvertible } from '../src/tables/conversion.ts'
 import { convert, resumeAll } from '../src/tables/conversions.ts'
@@ -585,6 +588,30 @@ describe('while the job runs', () => {
     }
   })
 
+  test('who reads at the moment of the swap gets what a cell was or is, never nothing', async () => {
+    const other = await tableOf({ type: 'text' }, ['old title'])
+    await app.as(account.admin).post(`/api/table/${other}/fields/create`, { name: 'Next', type: 'text' })
+    await app.as(account.owner).post(`/api/table/${other}/record/1/update`, { data: { next: 'new title' } })
+    const pointing = await tableOf({ type: 'lookup', table: other }, [1])
+    for (const [table, converted, to, expected] of [
+      [await tableOf(SELECT, ['Open']), null, 'text', 'Open'],
+      [await tableOf({ type: 'text' }, ['Open']), null, 'select', 'Open'],
+      [pointing, other, 'select', { id: 1, title: 'new title' }],
+    ] as const) {
+      const { body } = await changeType(converted ?? table, { type: to })
+      expect(body.job_id, JSON.stringify(body)).toBeGreaterThan(0)
+      const { ref, scope } = await readingAtTheSwap(table, converted ?? table, body.job_id)
+      const { rows } = await query(scope, ref, { limit: 10, offset: 0 } as RecordsQuery)
+      expect(rows).toMatchObject([{ id: 1, cell: expected }])
+      expect((await job(body.job_id)).body.state).toBe('done')
+    }
+    const table = await tableOf(SELECT, ['Open'])
+    const { body } = await changeType(table, { type: 'text' })
+    const { ref, scope } = await readingAtTheSwap(table, table, body.job_id)
+    expect((await get(scope, ref, { id: 1, version: 1 })).data).toEqual({ cell: 'Open' })
+    expect((await job(body.job_id)).body.state).toBe('done')
+  })
+
   test('the field cannot be deleted or get other options, and no other field be converted', async () => {
     const table = await tableOf(SELECT, ['Open'])
     await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Other', type: 'text' })
@@ -662,6 +689,23 @@ describe('a job that was interrupted', () => {
     expect(await besides(table)).toEqual([])
   })
 })
+
+/** A scope whose first look at the records comes just after the swap, by a definition from before it. */
+async function readingAtTheSwap(table: number, converted: number, conversion: number) {
+  const scope = systemScope(app.deps)
+  let isSwapped = false
+  const ask: typeof scope.db.query = async (statement, ...rest) => {
+    if (!isSwapped && statement.sql.includes(`"t${converted}".records`)) {
+      isSwapped = true
+      await run(conversion)
+    }
+    return scope.db.query(statement, ...rest)
+  }
+  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const [found] = await scope.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
+  return { ref, scope: { ...scope, db, actor: { ...scope.actor, accountId: account.id } } }
+}
 
 /** A scope whose database fails at the first statement with those words, as if the process had died there. */
 function breakingAt(words: string) {

@@ -14,7 +14,7 @@ import { type Plan, planOf } from './plan.ts'
 import { present, type Row } from './present.ts'
 import { printSelection } from './print.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from './schema.ts'
-import { withDefinition } from './with-definition.ts'
+import { readWithDefinition } from './with-definition.ts'
 
 /** Different days that one answer may be counted from, half a century: each costs a look at the clocks of the zone. */
 const MAX_DAYS = 20_000
@@ -25,7 +25,7 @@ const MAX_DAYS = 20_000
  * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
  */
 export function groups(scope: Scope, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
-  return withDefinition(scope, table, async (definition) => {
+  return readWithDefinition(scope, table, async (definition) => {
     const field = groupedField(definition, input)
     const plan = await planOf(scope, definition, input, () => notFound('View'), [field])
     if (RULES[field.type].groups === 'days')

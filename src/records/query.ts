@@ -12,7 +12,7 @@ import { type Plan, planOf } from './plan.ts'
 import { present, type Row } from './present.ts'
 import { isRestricted, KEY, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
 import type { Counted, QueryAnswer, RecordsCount, RecordsQuery } from './schema.ts'
-import { withDefinition } from './with-definition.ts'
+import { readWithDefinition } from './with-definition.ts'
 
 /**
  * One page of records, through a view or not; with `explain`, how the query was understood. The number of statements does not
@@ -20,7 +20,7 @@ import { withDefinition } from './with-definition.ts'
  * @throws AppError 400 naming what is wrong; 500 `View not found` (api.md, Errors); 404 for a record_id that the table does not have
  */
 export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promise<QueryAnswer> {
-  return withDefinition(scope, table, async (definition): Promise<QueryAnswer> => {
+  return readWithDefinition(scope, table, async (definition): Promise<QueryAnswer> => {
     const { db, actor } = scope
     const fields = chosenFields(definition, input.fields)
     const plan = await planOf(scope, definition, input, viewGone, fields)
@@ -71,7 +71,7 @@ function walkOf({ settings }: Scope, { selection, order, context }: Plan, { curs
  * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
  */
 export function count(scope: Scope, table: TableRef, input: RecordsCount): Promise<Counted> {
-  return withDefinition(scope, table, async (definition) => {
+  return readWithDefinition(scope, table, async (definition) => {
     const { db } = scope
     const { selection, context } = await planOf(scope, definition, input, () => notFound('View'))
     const [counted] = await db.query<{ count: number; total: number }>(printCount(selection, context), undefined, scope)

@@ -11,14 +11,14 @@ import { pathsIn, updateCells } from './file-cells.ts'
 import { titlesOf } from './present.ts'
 import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
-import { STALE, withDefinition } from './with-definition.ts'
+import { readWithDefinition, STALE, withDefinition } from './with-definition.ts'
 
 /**
  * @param shown the row, where it was read with the right to read it
  * @throws AppError 404 when it has just been deleted
  */
 export async function get(scope: Scope, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<DataRecord> {
-  return withDefinition(scope, table, async (definition) => {
+  return readWithDefinition(scope, table, async (definition) => {
     const row = shown && definition.version === table.version ? shown : await readRow(scope.db, definition, record.id)
     if (!row) throw notFound('Record')
     return presentOne(scope, definition, row)

@@ -1,3 +1,4 @@
+import { sql } from '../db.ts'
 import { notFound, sqlState, unavailable } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
@@ -30,4 +31,23 @@ export async function withDefinition<T>(
     if (!definition) throw notFound('Table')
   }
   throw unavailable('The table is being changed, please try again')
+}
+
+/**
+ * The same for work that only reads. A cell of another type is no error to the database, but no value to the definition either: an
+ * option's title would be taken for an id. So where a field may be converted at this moment, the work is done again if it was.
+ */
+export function readWithDefinition<T>(
+  scope: Pick<Scope, 'db'>,
+  table: { id: number; version: number },
+  work: (definition: TableDef) => Promise<T>,
+): Promise<T> {
+  return withDefinition<T>(scope, table, async (definition) => {
+    const result = await work(definition)
+    return definition.isConverting && (await hasChanged(scope, definition)) ? STALE : result
+  })
+}
+
+async function hasChanged({ db }: Pick<Scope, 'db'>, { id, version }: TableDef): Promise<boolean> {
+  return !(await db.lookUp(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length
 }

@@ -69,10 +69,15 @@ const lookedUp = sql`(
     (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))
   from tables l where l.id = f.lookup_table_id and l.deleted_at is null)`
 
+/** Neither begins nor succeeds without a new version of these tables (change.ts). */
+const isConverting = sql`exists (
+  select from field_conversions c where c.state in ('queued', 'running') and c.table_id = any(
+    array_append(array(select o.lookup_table_id from fields o where o.table_id = t.id and o.lookup_table_id is not null), t.id)))`
+
 /** Version and fields come from one snapshot, so that no version is ever kept with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
   const rows = await db.query<Omit<TableDef, 'fields'> & { fields: StoredField[] }>(
-    sql`select t.id, t.space_id, t.account_id, t.name, t.version, coalesce(f.fields, '[]') as fields
+    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting", coalesce(f.fields, '[]') as fields
       from tables t
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,

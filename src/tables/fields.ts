@@ -56,6 +56,8 @@ export interface TableDef {
   name: string
   /** Changes with every change to the name, fields, options or views. */
   version: number
+  /** Whether a field of it, or of a table that its lookups show, may be given another type while this version lasts. */
+  isConverting: boolean
   /** The key first, then the fields of the user in their order, calc fields last. */
   fields: FieldDef[]
 }

@@ -22,6 +22,7 @@ const table: TableDef = {
   account_id: 1,
   name: 'Deals',
   version: 1,
+  isConverting: false,
   fields: [
     KEY_FIELD,
     field('amount', 'number'),
