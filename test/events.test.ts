@@ -2,14 +2,16 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { createClient } from '../src/client.ts'
 import { sql } from '../src/db.ts'
 import { openFeed } from '../src/event-feed.ts'
-import { WITHOUT_EVENTS } from '../src/event-order.ts'
+import { lastPosition, type Position, readEvents } from '../src/event-order.ts'
 import type { StreamItem } from '../src/streams/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { emptyDatabase } from './support/database.ts'
 import { openStream, type TestStream } from './support/streams.ts'
 import { taskSupport } from './support/tasks.ts'
 
@@ -27,6 +29,12 @@ async function listen(caller: Caller, { at = other.url, after }: { at?: string; 
 afterEach(() => {
   for (const stream of opened.splice(0)) stream.cut()
 })
+
+async function openClient(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  return client
+}
 
 const tasksOf = ({ heard }: TestStream) => heard.filter(({ type }) => type === 'task.created').map(({ task_id }) => task_id)
 
@@ -260,14 +268,20 @@ describe('the order', () => {
     }
   })
 
-  it('waits for no transaction that says that it writes no events', async () => {
+  it.each([
+    ['here', () => app.db.connect()],
+    ['in another database', async () => openClient((await emptyDatabase()).connection)],
+  ])('waits for no transaction that writes no events, %s', async (_, connect) => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
-    const slow = await app.db.connect()
+    const slow = await connect()
     try {
-      await slow.query(`begin; set local application_name = '${WITHOUT_EVENTS}'; select pg_current_xact_id()`)
+      await slow.query('begin')
+      await slow.query('create table of_another_kind ()')
+      const began = Date.now()
       await create(member, { title: 'Meanwhile' })
       await stream.until(1)
+      expect(Date.now() - began).toBeLessThan(1_000)
       stream.cut()
       const resumed = await listen(member, { after: stream.lastId() })
       await create(member, { title: 'And again' })
@@ -276,6 +290,78 @@ describe('the order', () => {
       await slow.end()
     }
   })
+
+  it('holds when a transaction writes its event long after it has begun', async () => {
+    const { account, create, member, space, table, record } = await onRecord()
+    const stream = await listen(member)
+    const late = await app.db.connect()
+    try {
+      await late.query('begin')
+      await late.query('select pg_current_xact_id()')
+      const { body: before } = await create(member, { title: 'Before its event' })
+      await stream.until(1)
+      await late.query(
+        `insert into events (type, account_id, space_id, table_id, record_id, task_id, at) values ('task.updated', $1, $2, $3, $4, 1, now())`,
+        [account.id, space, table, record],
+      )
+      const { body: after } = await create(member, { title: 'After its event' })
+      // Its id is older than what this one was sent: that it holds back does not count as lost.
+      const resumed = await listen(member, { at: app.url, after: stream.lastId() })
+      expect([stream.heard.length, resumed.heard.length]).toEqual([1, 0])
+      await late.query('commit')
+      const behind = [
+        ['task.updated', 1],
+        ['task.created', after.id],
+      ]
+      await Promise.all([stream.until(3), resumed.until(2)])
+      const told = ({ heard }: TestStream) => heard.map(({ type, task_id }) => [type, task_id])
+      expect([told(stream), told(resumed)]).toEqual([[['task.created', before.id], ...behind], behind])
+    } finally {
+      await late.end()
+    }
+  })
+
+  it('is the same for whoever reads while many transactions write early, late and not at all', async () => {
+    const { account } = await onRecord()
+    let isWriting = true
+    const writers = Array.from({ length: 6 }, async (_, writer) => {
+      const client = await app.db.connect()
+      try {
+        for (let round = 0; round < 40; round++) {
+          await client.query('begin')
+          if ((writer + round) % 2) await client.query('select pg_current_xact_id()')
+          for (let n = 0; n < (writer + round) % 4; n++) {
+            await client.query('select pg_sleep($1)', [((writer * 7 + round * 3 + n) % 5) / 1_000])
+            await client.query(`insert into events (type, account_id, task_id, at) values ('task.updated', $1, $2, now())`, [
+              account.id,
+              round,
+            ])
+          }
+          await client.query(round % 9 ? 'commit' : 'rollback')
+        }
+      } finally {
+        await client.end()
+      }
+    })
+    const from = await lastPosition(app.db)
+    const readers = [app, other].map(async ({ db }) => {
+      const read: number[] = []
+      for (let last: Position = from, isLast = false; ; ) {
+        const { events } = await readEvents(db, last)
+        read.push(...events.map(({ id }) => id))
+        last = events.at(-1) ?? last
+        if (isLast && !events.length) return read
+        isLast = !isWriting
+      }
+    })
+    await Promise.all(writers).finally(() => {
+      isWriting = false
+    })
+    const kept = await app.db.query<{ id: number }>(sql`
+      select id from events where (xact_id, id) > (${from.xact_id}, ${from.id}) order by xact_id, id`)
+    expect(kept.length).toBeGreaterThan(200)
+    for (const read of await Promise.all(readers)) expect(read).toEqual(kept.map(({ id }) => id))
+  }, 30_000)
 
   it('loses nothing while writers commit at random', async () => {
     const { create, member } = await onRecord()

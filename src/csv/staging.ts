@@ -5,7 +5,6 @@
 import type pg from 'pg'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
 import { conflict } from '../errors.ts'
-import { WITHOUT_EVENTS } from '../event-order.ts'
 import { cellOfColumns, fromColumns, isCurrent } from '../records/rows.ts'
 import type { Scope } from '../scope.ts'
 import { holdFiles } from '../stored-files.ts'
@@ -77,8 +76,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
       const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
       await run(sql`begin`)
       try {
-        await run(sql`select set_config('statement_timeout', ${PUBLISH_TIMEOUT}, true), set_config('work_mem', '64MB', true),
-          set_config('application_name', ${WITHOUT_EVENTS}, true)`)
+        await run(sql`select set_config('statement_timeout', ${PUBLISH_TIMEOUT}, true), set_config('work_mem', '64MB', true)`)
         await holdStaged(run, tableId, fields)
         const inserted = await run(sql`
           insert into ${recordsOf(tableId)} (created_at, created_by, updated_at, updated_by, ${join(names)})
