@@ -1,9 +1,11 @@
 import { request } from 'node:http'
 import { setTimeout as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
 import { recordsOf, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
+import { tableDefinitions } from '../src/tables/definitions.ts'
 import type { NewTable } from '../src/tables/schema.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
@@ -239,6 +241,39 @@ describe('an import', () => {
       { row: 5, column: 'user', message: 'nobody@example.com is no member of this space' },
     ])
     expect(await countOf(table.id)).toBe(1)
+  })
+
+  it('reads none of the many records that a lookup could mean, asks a title once, and follows the index on titles', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    await app.db.execute(sql`
+      insert into ${recordsOf(table.other)} (name, created_at, updated_at)
+      select case when i % 2 = 0 then 'Acme' else 'N' || i end, now(), now() from generate_series(1, 20000) i
+      union all select 'İstanbul', now(), now() union all select 'acme', now(), now() order by 1`)
+    await app.db.execute(sql`create index on ${recordsOf(table.other)} (lower(name) nulls first, id)`)
+    await app.db.execute(sql`analyze ${recordsOf(table.other)}`)
+    const asked: { rows: number; plan: string }[] = []
+    const query: typeof app.db.query = async (statement) => {
+      const plan = await app.db.query<Record<string, string>>(sql`explain ${statement}`)
+      const rows = await app.db.query(statement)
+      asked.push({ rows: rows.length, plan: plan.map((line) => Object.values(line)[0]).join('\n') })
+      return rows as never
+    }
+    const lookup = (await tableDefinitions(app.db, [table.id])).get(table.id)?.fields.find(({ id }) => id === 'lookup') ?? null
+    const namedBy = namedRecords({ query }, [null, lookup])
+    const rows = ['Acme', 'acme', 'İstanbul', 'istanbul', 'N7', `Target (${table.target})`].map((name) => ({ cells: ['x', name] }))
+    const first = (await namedBy(rows)).get(table.other)
+    expect(first?.titles).toEqual(new Map([[table.target, 'Target']]))
+    expect(first?.ids.get('Acme')).toBe('several')
+    expect(['acme', 'İstanbul', 'N7'].map((name) => typeof first?.ids.get(name))).toEqual(['number', 'number', 'number'])
+    expect(first?.ids.get('istanbul')).toBe(null)
+    expect(asked.map((one) => one.rows)).toEqual([1, 4])
+    for (const { plan } of asked) expect(plan).not.toContain('Seq Scan')
+    const second = (await namedBy(rows.slice(0, 5))).get(table.other)
+    expect([...(second?.ids ?? [])]).toEqual([...(first?.ids ?? [])].slice(0, 5))
+    expect(asked).toHaveLength(2)
+    const file = `lookup\nN7\n${'acme\n'.repeat(1_500)}`
+    expect((await importCsv(account.member, table.id, file)).body).toEqual({ created: 1_501 })
   })
 
   it('makes nothing when a cell is wrong, in the last row of thousands or in the first, and tells of a hundred', async () => {

@@ -41,7 +41,8 @@ const printLookup = ({ id, title }: LookupValue): string => (title === null ? St
 /** What records of the tables that lookups point to are called, as far as a file names them. */
 export interface Named {
   titles: ReadonlyMap<number, string | null>
-  ids: ReadonlyMap<string, readonly number[]>
+  /** By title: the record that has it, 'several', or null for none. */
+  ids: ReadonlyMap<string, number | 'several' | null>
 }
 
 /** A value for `records/cells.ts` to judge, or why there is none. */
@@ -119,9 +120,9 @@ function recordOf(given: string, { lookup_table_id: tableId }: FieldDef, named: 
   // Not trimmed: a title may begin with a blank.
   const [, title, id] = TITLE_AND_ID.exec(given) ?? []
   if (id !== undefined && named?.titles.get(Number(id)) === title) return Number(id)
-  const [only, another] = named?.ids.get(text) ?? []
-  if (another !== undefined) return `several records of table ${tableId} have this title: name one by its id`
-  return only ?? `there is no such record in table ${tableId}`
+  const found = named?.ids.get(text)
+  if (found === 'several') return `several records of table ${tableId} have this title: name one by its id`
+  return found ?? `there is no such record in table ${tableId}`
 }
 
 /** What has to be looked up to read these cells: titles, and ids whose title is to be compared. */

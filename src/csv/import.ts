@@ -1,6 +1,5 @@
 /** A file becomes records: all of them, or none. */
 import type { Role } from '../access.ts'
-import { ident, join, recordsOf, sql } from '../db.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden, sqlState } from '../errors.ts'
 import type { UserRef } from '../records/cells.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
@@ -8,11 +7,12 @@ import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
 import { STALE, withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinition } from '../tables/definitions.ts'
-import { type FieldDef, isLookup, ownFields, type TableDef } from '../tables/fields.ts'
+import { type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import type { TableRef } from '../targets.ts'
-import { type Named, namesIn, readCell } from './cells.ts'
+import { type Named, readCell } from './cells.ts'
 import { type Column, readHeader } from './header.ts'
+import { namedRecords } from './lookups.ts'
 import { type Row, readRows } from './reader.ts'
 import { type Staging, withStaging } from './staging.ts'
 
@@ -31,7 +31,7 @@ export function importRecords(
 ): Promise<{ created: number }> {
   return withStaging(scope.db, table.id, async (open) => {
     const definition = await tableDefinition(scope.db, table)
-    let file: { columns: Column[]; staging: Staging } | undefined
+    let file: { columns: Column[]; staging: Staging; namedBy: ReturnType<typeof namedRecords> } | undefined
     let issues: CellIssue[] = []
     let judged = 0
     const members = new Map<UserRef, number>()
@@ -40,10 +40,15 @@ export function importRecords(
       if (!file) {
         // No part is empty.
         const columns = columnsOf(scope, definition, table, rows.shift() as Row)
-        file = { columns, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
+        const namedBy = namedRecords(
+          scope.db,
+          columns.map(({ field }) => field),
+        )
+        file = { columns, namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
       }
       // One chunk is written while the next is judged; two would be held in memory otherwise.
-      const [chunk] = await Promise.all([judge(scope, definition, { role: table.role, members }, file.columns, rows), staged])
+      const named = await file.namedBy(rows)
+      const [chunk] = await Promise.all([judge(scope, definition, { role: table.role, members, named }, file.columns, rows), staged])
       issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
       if (issues.length === MAX_ISSUES) break
       staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
@@ -75,12 +80,11 @@ function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, heade
 async function judge(
   scope: Scope,
   definition: TableDef,
-  rules: { role: Role; members: Map<UserRef, number> },
+  { named, ...rules }: { role: Role; members: Map<UserRef, number>; named: ReadonlyMap<number, Named> },
   columns: readonly Column[],
   rows: readonly Row[],
 ) {
   const issues: CellIssue[] = []
-  const named = await namedRecords(scope, columns, rows)
   const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
   const drafts = draftsOf(columns, rows, named, (issue) => issues.push(issue))
   const judged = await judgeDrafts(scope, definition, { ...rules, isNew: false }, drafts)
@@ -114,38 +118,6 @@ function* draftsOf(
     }
     yield { data, path: [number] }
   }
-}
-
-/** Titles and ids of records that the rows name, one statement for each table that lookups point to. */
-async function namedRecords({ db }: Scope, columns: readonly Column[], rows: readonly Row[]): Promise<Map<number, Named>> {
-  const wanted = new Map<number, { titleField: string; titles: Set<string>; ids: Set<number> }>()
-  for (const [index, { field }] of columns.entries()) {
-    const titleField = field?.lookup?.title_field
-    if (!field || !isLookup(field.type) || !titleField) continue
-    const names = namesIn(
-      field,
-      rows.map(({ cells }) => cells[index] ?? ''),
-    )
-    const tableId = field.lookup_table_id ?? 0
-    const all = wanted.get(tableId) ?? { titleField, titles: new Set(), ids: new Set() }
-    for (const title of names.titles) all.titles.add(title)
-    for (const id of names.ids) all.ids.add(id)
-    wanted.set(tableId, all)
-  }
-  const named = new Map<number, Named>()
-  for (const [tableId, { titleField, titles, ids }] of wanted) {
-    if (!titles.size) continue
-    const title = sql`r.${ident(titleField)}`
-    const found = await db.query<{ id: number; title: string | null }>(sql`
-      select r.id, ${title} as title from ${recordsOf(tableId)} r
-      where ${join([sql`${title} = any(${[...titles]}::text[])`, sql`r.id = any(${[...ids]}::int[])`], ' or ')} order by r.id`)
-    const byTitle = Map.groupBy(found, (record) => record.title ?? '')
-    named.set(tableId, {
-      titles: new Map(found.map((record) => [record.id, record.title])),
-      ids: new Map([...byTitle].map(([text, records]) => [text, records.map(({ id }) => id)])),
-    })
-  }
-  return named
 }
 
 /** A new version of the table matters only if its fields are others: a view may be saved meanwhile. */

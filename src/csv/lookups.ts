@@ -1,0 +1,87 @@
+/** What the records are called that the lookups of a file name. */
+import { type Database, ident, recordsOf, sql } from '../db.ts'
+import { unicode } from '../records/condition.ts'
+import { type FieldDef, isLookup } from '../tables/fields.ts'
+import { type Named, namesIn } from './cells.ts'
+
+/** Titles remembered for each table that lookups point to: at most 500 characters each. */
+const MAX_REMEMBERED = 10_000
+
+/** The table that lookups of a file point to, the columns that do, and what is known of its titles. */
+interface Target {
+  tableId: number
+  titleField: string
+  columns: { index: number; field: FieldDef }[]
+  remembered: Map<string, number | 'several' | null>
+}
+
+/**
+ * Looks up what rows name, chunk by chunk, in constant memory: titles that were asked before are not asked again, and of a title that
+ * many records have, none of them is read.
+ * @param fields of the columns, in their order; null for one that is passed over
+ * @returns for the cells of a chunk, in the order of the columns: what they name, by the id of the table that is pointed to
+ */
+export function namedRecords(
+  db: Pick<Database, 'query'>,
+  fields: readonly (FieldDef | null)[],
+): (rows: readonly { cells: readonly string[] }[]) => Promise<Map<number, Named>> {
+  const targets = targetsOf(fields)
+  return async (rows) => {
+    const named = new Map<number, Named>()
+    for (const target of targets) {
+      const [titles, ids] = [new Set<string>(), new Set<number>()]
+      for (const { index, field } of target.columns) {
+        const names = namesIn(
+          field,
+          rows.map(({ cells }) => cells[index] ?? ''),
+        )
+        for (const title of names.titles) titles.add(title)
+        for (const id of names.ids) ids.add(id)
+      }
+      named.set(target.tableId, { titles: await titlesOf(db, target, [...ids]), ids: await idsOf(db, target, titles) })
+    }
+    return named
+  }
+}
+
+function targetsOf(fields: readonly (FieldDef | null)[]): Target[] {
+  const targets = new Map<number, Target>()
+  for (const [index, field] of fields.entries()) {
+    const titleField = field?.lookup?.title_field
+    if (!field || !isLookup(field.type) || field.lookup_table_id === null || !titleField) continue
+    const tableId = field.lookup_table_id
+    const target: Target = targets.get(tableId) ?? { tableId, titleField, columns: [], remembered: new Map() }
+    target.columns.push({ index, field })
+    targets.set(tableId, target)
+  }
+  return [...targets.values()]
+}
+
+async function titlesOf(db: Pick<Database, 'query'>, { tableId, titleField }: Target, ids: readonly number[]) {
+  if (!ids.length) return new Map<number, string | null>()
+  const found = await db.query<{ id: number; title: string | null }>(sql`
+    select r.id, r.${ident(titleField)} as title from ${recordsOf(tableId)} r where r.id = any(${ids}::int[])`)
+  return new Map(found.map(({ id, title }) => [id, title]))
+}
+
+async function idsOf(db: Pick<Database, 'query'>, { tableId, titleField, remembered }: Target, titles: ReadonlySet<string>) {
+  const ids = new Map<string, number | 'several' | null>()
+  for (const title of titles) ids.set(title, remembered.get(title) ?? null)
+  const unknown = [...titles].filter((title) => !remembered.has(title))
+  if (!unknown.length) return ids
+  const title = sql`r.${ident(titleField)}`
+  // The index that tables have is on lower(title); a join leaves it to the planner whether that or one scan is cheaper.
+  const found = await db.query<{ title: string; id: number; is_several: boolean }>(sql`
+    select named.title, min(r.id) as id, count(*) > 1 as is_several
+    from unnest(${unknown}::text[]) named(title)
+    join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.title`)}) and ${title} = ${unicode(sql`named.title`)}
+    group by named.title`)
+  for (const { title, id, is_several } of found) ids.set(title, is_several ? 'several' : id)
+  for (const title of unknown) remembered.set(title, ids.get(title) ?? null)
+  // A map keeps the order in which its entries came: the oldest go.
+  for (const title of remembered.keys()) {
+    if (remembered.size <= MAX_REMEMBERED) break
+    remembered.delete(title)
+  }
+  return ids
+}
