@@ -122,7 +122,11 @@ describe('a comment', () => {
         await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${file.path}`)
       )[0]?.dropped
     expect(await isDropped()).toBe(false)
-    expect((await as.post(`${record.path}/comment/${body.id}/update`, { content: 'x', attachments: [] })).status).toBe(400)
+    for (const attachments of [[], null, 'x'])
+      expect(await as.post(`${record.path}/comment/${body.id}/update`, { content: 'x', attachments })).toMatchObject({
+        status: 400,
+        body: { message: 'attachments: are fixed when the comment is posted' },
+      })
     await as.post(`${record.path}/comment/${body.id}/delete`)
     expect(await isDropped()).toBe(true)
   })
@@ -253,7 +257,10 @@ describe('who hears of it', () => {
     // Who has left hears no more.
     await app.as(owner).post(`/api/space/${account.space}/member/${admin.id}/remove`)
     await app.as(member).post(`${record.path}/comments/create`, { content: 'More' })
-    expect(await heard(admin)).toHaveLength(2)
+    expect(await heard(admin)).toEqual([])
+    // Nor of it later: added again, they find what they were told before.
+    await app.as(owner).post(`/api/space/${account.space}/members/add`, { email: admin.email, role: 'admin' })
+    expect((await heard(admin)).map(([, , summary]: string[]) => summary)).toEqual(['By key', 'News'])
   })
 })
 

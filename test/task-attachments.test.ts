@@ -397,6 +397,20 @@ describe('the four uploads', () => {
   })
 })
 
+it('attachments of a comment are fixed when it is posted', async () => {
+  const { task, post, member, viewer } = await withFiles()
+  const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
+  const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
+  expect(comment.attachments).toEqual([c])
+  const before = await app.db.query(sql`select * from task_comments where id = ${comment.id}`)
+  for (const attachments of [[c], [], null, 'x']) {
+    const refused = await post(member, `comment/${comment.id}/update`, { content: 'New', attachments })
+    expect([refused.status, refused.body.message]).toEqual([400, 'attachments: are fixed when the comment is posted'])
+  }
+  expect((await post(viewer, `comment/${comment.id}/update`, { content: 'New', attachments: [] })).status).toBe(403)
+  expect(await app.db.query(sql`select * from task_comments where id = ${comment.id}`)).toEqual(before)
+})
+
 it('attachments come from no key, even an empty list', async () => {
   const { task, post, create, keys } = await withFiles()
   for (const key of [keys.account, keys.personal])

@@ -45,7 +45,13 @@ export const NewComment = z.strictObject({
 })
 export type NewComment = z.infer<typeof NewComment>
 
-export const CommentContent = z.strictObject({ content: Content })
+/** As a key of its own, so that who sends files along is told why not. */
+export const FixedAttachments = z
+  .never('are fixed when the comment is posted')
+  .optional()
+  .meta({ description: 'Refused: the files of a comment are fixed when it is posted.' })
+
+export const CommentContent = z.strictObject({ content: Content, attachments: FixedAttachments })
 export type CommentContent = z.infer<typeof CommentContent>
 
 export const CommentQuery = z.strictObject({ limit: limit(20, 100), offset: Offset })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FixedAttachments } from '../comments/schema.ts'
 import { absentOr, changesOf } from '../refusals.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
 import { instantText } from '../time.ts'
@@ -297,6 +298,7 @@ export const CommentContent = z.strictObject({
     .refine((text) => text.trim() !== '', 'must not be empty')
     .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
     .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' }),
+  attachments: FixedAttachments,
 })
 export type CommentContent = z.infer<typeof CommentContent>
 
