@@ -536,6 +536,8 @@ describe('signatures', () => {
     expect([first.status, first.body.name, first.headers.get('etag')]).toEqual([200, 'B', '"2"'])
     const stale = await update('C', '"1"')
     expect([stale.status, stale.body.message, stale.body.current]).toEqual([409, 'The signature has changed since', first.body])
+    const same = await update('B', '"2"')
+    expect([same.body, same.headers.get('etag')]).toEqual([first.body, '"2"'])
     const both = await Promise.all([update('D', '"2"'), update('E', '"2"')])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
   })

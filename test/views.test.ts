@@ -257,9 +257,28 @@ describe('changing a view', () => {
     const stale = await app.as(account.admin).post(path, { order_by: 'due' }, { 'if-match': etag })
     expect(stale.status).toBe(409)
     expect(stale.body.current).toEqual(changed.body)
+    expect(stale.headers.get('etag')).toBe(changed.headers.get('etag'))
     expect((await app.as(account.admin).post(path, { order_by: 'due' }, { 'if-match': changed.headers.get('etag') ?? '' })).status).toBe(
       200,
     )
+  })
+
+  test('what changes nothing leaves the version and the time of the change as they were', async () => {
+    const view = await makeView({ order_by: 'amount', order_dir: 'D', is_table_default: true })
+    const path = `/api/table/${table}/view/${view.id}/update`
+    const etag = (await get(view.id)).headers.get('etag')
+    const { name, config, filters, order_by, order_dir, is_table_default } = view
+    for (const body of [{}, { order_by: 'amount' }, { name, config, filters, order_by, order_dir, is_table_default }]) {
+      const same = await app.as(account.admin).post(path, body)
+      expect([same.status, same.body, same.headers.get('etag')]).toEqual([200, view, etag])
+    }
+    const changed = await app.as(account.admin).post(path, { is_table_default: false })
+    expect(changed.headers.get('etag')).not.toBe(etag)
+  })
+
+  test('the direction goes with the sort that it belongs to', async () => {
+    const view = await makeView({ order_by: 'amount', order_dir: 'D' })
+    expect((await update(view.id, { order_by: null })).body).toMatchObject({ order_by: null, order_dir: null })
   })
 
   test('a view that the table does not have is 404', async () => {

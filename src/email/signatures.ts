@@ -1,4 +1,5 @@
 /** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
+import { isDeepStrictEqual } from 'node:util'
 import type { Target } from '../access.ts'
 import { sql } from '../db.ts'
 import { conflict, forbidden, notFound } from '../errors.ts'
@@ -80,11 +81,13 @@ export async function update(scope: Scope, { signature_id }: SignatureRow, input
     )
     if (!present) throw notFound('Signature')
     if (isStale(scope, present)) throw conflict('The signature has changed since', { current: answer(scope, present) })
+    // What changes nothing makes nobody's If-Match stale.
+    const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
+    if (isDeepStrictEqual({ ...present, ...next }, present)) return answer(scope, present)
     if (input.is_default) await clearDefault(scope)
     const [row] = await db.query<StoredSignature>(sql`
       update email_signatures set
-        name = coalesce(${input.name ?? null}::text, name), html = coalesce(${html}::text, html),
-        is_default = coalesce(${input.is_default ?? null}::boolean, is_default),
+        name = ${next.name}, html = ${next.html}, is_default = ${next.is_default},
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
       returning ${columns}, version`)

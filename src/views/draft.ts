@@ -34,7 +34,9 @@ export function draftOf(
 ): { draft: Draft; dropped: string[] } {
   const issues: Issue[] = []
   const keeps = (key: keyof Draft) => present !== undefined && input[key] === undefined
-  const sent = (key: 'order_by' | 'order_dir') => (keeps(key) ? present?.[key] : input[key])
+  // A direction is of the sort that it came with: it goes with it.
+  const isUnsorted = input.order_by === null && input.order_dir === undefined
+  const sent = (key: 'order_by' | 'order_dir') => (key === 'order_dir' && isUnsorted ? null : keeps(key) ? present?.[key] : input[key])
 
   const read = keeps('config') ? undefined : readConfig(type, input.config, table)
   issues.push(...(read?.issues ?? []))

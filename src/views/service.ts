@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Target } from '../access.ts'
 import { sql, toTheSecond } from '../db.ts'
 import { conflict, isUniqueViolation, notFound } from '../errors.ts'
@@ -26,6 +27,12 @@ export const anyViewTarget: typeof viewTarget = {
     view_id === 0 ? sql`select t.*, 0 as view_id from (${tableTarget.select({ table_id })}) t` : viewTarget.select({ table_id, view_id }),
 }
 
+/** The view of the wire; its version goes into the ETag. */
+function answer({ tagged }: Scope, view: ViewRow): View {
+  tagged(view.version)
+  return viewOf(view)
+}
+
 /** The Default view first, then the saved views by name ignoring case. */
 export async function list({ db }: Scope, table: TableRef): Promise<{ rows: View[]; total: number }> {
   const rows = [defaultView(table), ...(await readViews(db, table.id)).map(viewOf)]
@@ -33,12 +40,11 @@ export async function list({ db }: Scope, table: TableRef): Promise<{ rows: View
 }
 
 /** @throws AppError 404 when it has just been deleted */
-export async function get({ db, tagged }: Scope, table: TableRef, viewId: number): Promise<View> {
+export async function get(scope: Scope, table: TableRef, viewId: number): Promise<View> {
   if (viewId === 0) return defaultView(table)
-  const view = await readView(db, table.id, viewId)
+  const view = await readView(scope.db, table.id, viewId)
   if (!view) throw notFound('View')
-  tagged(view.version)
-  return viewOf(view)
+  return answer(scope, view)
 }
 
 /**
@@ -48,7 +54,7 @@ export async function get({ db, tagged }: Scope, table: TableRef, viewId: number
 export function create(scope: Scope, table: TableRef, input: NewView): Promise<View> {
   return saving(input.name, () =>
     changeTable(scope, table, async (definition) => {
-      const { db, actor, now, tagged } = scope
+      const { db, actor, now } = scope
       const { draft } = storable(scope, input.type, input, undefined, definition)
       const isTableDefault = input.is_table_default ?? false
       if (isTableDefault) await clearTableDefault(scope, table.id)
@@ -67,8 +73,7 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
       })
       const view = (await readView(db, table.id, id)) as ViewRow
       await fitLayoutIndexes(scope, table.id, [], indexedField(view))
-      tagged(view.version)
-      return viewOf(view)
+      return answer(scope, view)
     }),
   )
 }
@@ -80,26 +85,29 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
 export function update(scope: Scope, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
   return saving(input.name, () =>
     changeTable(scope, table, async (definition) => {
-      const { db, now, tagged } = scope
+      const { db, now } = scope
       const present = await readView(db, table.id, viewId)
       if (!present) throw notFound('View')
-      if (isStale(scope, present)) throw conflict('The view has been changed since', { current: viewOf(present) })
+      if (isStale(scope, present)) throw conflict('The view has been changed since', { current: answer(scope, present) })
       const { draft } = storable(scope, present.type, input, present, definition)
-      if (input.is_table_default && !present.is_table_default) await clearTableDefault(scope, table.id)
+      const isTableDefault = input.is_table_default === undefined ? present.is_table_default : (input.is_table_default ?? false)
+      // What changes nothing makes nobody's If-Match stale.
+      const next = { ...present, ...draft, name: input.name ?? present.name, is_table_default: isTableDefault }
+      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return answer(scope, present)
+      if (isTableDefault && !present.is_table_default) await clearTableDefault(scope, table.id)
       await db.prisma.view.update({
         where: { id: viewId },
         data: {
           ...columnsOf(draft),
-          ...(input.name !== undefined && { name: input.name }),
-          ...(input.is_table_default !== undefined && { isTableDefault: input.is_table_default ?? false }),
+          name: next.name,
+          isTableDefault,
           updatedAt: toTheSecond(now),
           version: { increment: 1 },
         },
       })
       const view = (await readView(db, table.id, viewId)) as ViewRow
       if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(scope, table.id, indexesOf([present]), indexedField(view))
-      tagged(view.version)
-      return viewOf(view)
+      return answer(scope, view)
     }),
   )
 }
