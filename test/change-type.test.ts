@@ -500,7 +500,7 @@ describe('views', () => {
     await view('Shown', { config: { columns: ['cell'] } })
     const refused = await changeType(table, { type: 'multi_select' })
     expect(refused.status).toBe(409)
-    expect(refused.body.message).toBe('Views need this field: Filtered, Sorted')
+    expect(refused.body.message).toBe('Views need this field: Filtered, Sorted; send force: true to change them')
     const { body } = await changeType(table, { type: 'multi_select', force: true })
     await run(body.job_id)
     const views = (await app.as(account.admin).get(`/api/table/${table}/views/list`)).body
@@ -532,7 +532,10 @@ describe('views', () => {
       filters: [{ column: 'cell', compare: '>', value: 1 }],
     })
     await run(body.job_id)
-    expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'Views need this field: Late' })
+    expect((await job(body.job_id)).body).toMatchObject({
+      state: 'failed',
+      error: 'Views need this field: Late; send force: true to change them',
+    })
     expect(await cells(table)).toEqual([1])
     expect(await besides(table)).toEqual([])
   })

@@ -60,6 +60,6 @@ export async function recordsDeleted(scope: Scope, tableId: number, recordIds: r
 
 /** 409, naming the views. */
 export const neededByViews = (views: readonly NamedView[]) =>
-  conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}`, {
+  conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}; send force: true to change them`, {
     issues: views.map(({ id, name }) => ({ path: ['views', id], message: name })),
   })

@@ -105,7 +105,7 @@ async function nextOptions(scope: Scope, table: TableDef, field: FieldDef, chang
 
 /** @throws AppError 400 for a list that cannot be */
 function wantedOptions(field: FieldDef, { options: wanted }: FieldUpdate): OptionChange {
-  if (!isSelect(field.type)) throw badInput('options', `a ${field.type} field has no options`)
+  if (!isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
   const change = changeOptions(field.options ?? [], wanted ?? [])
   if (change.problem) throw badInput('options', change.problem)
   if (change.options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
@@ -114,7 +114,7 @@ function wantedOptions(field: FieldDef, { options: wanted }: FieldUpdate): Optio
 
 async function nextDecimals(scope: Scope, table: TableDef, field: FieldDef, { decimals, force }: FieldUpdate): Promise<number | null> {
   if (decimals === undefined) return field.decimals
-  if (field.type !== 'number') throw badInput('decimals', `a ${field.type} field has no decimals`)
+  if (field.type !== 'number') throw badInput('decimals', `${field.type} fields have no decimals`)
   if (decimals !== null && (field.decimals === null || decimals < field.decimals))
     await changeCells(scope, table.id, rounded(field, decimals), force)
   return decimals

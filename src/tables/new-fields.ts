@@ -28,11 +28,11 @@ function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
   const issues: Issue[] = []
   const refuse = (key: string, message: string) => issues.push({ path: [key], message })
   if (id && isReserved(id)) refuse('id', 'is a reserved word')
-  if (options && !isSelect(type)) refuse('options', `a ${type} field has no options`)
+  if (options && !isSelect(type)) refuse('options', `${type} fields have no options`)
   if (options && isSelect(type) && repeatedTitle(options)) refuse('options', `"${repeatedTitle(options)}" stands there twice`)
-  if (decimals != null && type !== 'number') refuse('decimals', `a ${type} field has no decimals`)
-  if (table != null && !isLookup(type)) refuse('table', `a ${type} field points to no table`)
-  if (table == null && isLookup(type)) refuse('table', `is required for a ${type} field`)
+  if (decimals != null && type !== 'number') refuse('decimals', `${type} fields have no decimals`)
+  if (table != null && !isLookup(type)) refuse('table', `${type} fields point to no table`)
+  if (table == null && isLookup(type)) refuse('table', `is required for ${type} fields`)
   return issues
 }
 

@@ -153,7 +153,7 @@ export const fieldsRouter = router({
         description: 'With its values. Views that need it are named in a 409; `force` deletes or changes them, and the answer lists both.',
         tags: ['Tables'],
         example: { input: { force: true }, output: { ok: true, deleted_views: [{ id: 4, name: 'Board' }], unsorted_views: [] } },
-        errors: { 409: 'Views need this field: Board' },
+        errors: { 409: 'Views need this field: Board; send force: true to change them' },
       }),
     )
     .input(FieldDeletion.extend(FieldPath.shape))
