@@ -7,6 +7,24 @@ import { BODY_LIMIT } from './trpc.ts'
 
 export const API_VERSION = '1'
 
+/** The sections of /docs, in the order in which people look for them. */
+export const TAGS = [
+  'Sign-in',
+  'Keys',
+  'Spaces',
+  'Tables',
+  'Records',
+  'Views',
+  'Tasks',
+  'Subscriptions',
+  'Comments',
+  'Files',
+  'Notifications',
+  'Email',
+  'Events',
+  'Operations',
+]
+
 /** A plain route (bytes, streams), written down where it is mounted. */
 export interface PlainOperation {
   method: 'get' | 'post'
@@ -106,6 +124,7 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
     defs: { Error: ErrorAnswer },
   }) as unknown as { paths: Record<string, Record<string, Operation>>; tags?: object[]; components: Record<string, object> }
 
+  document.tags = TAGS.map((name) => ({ name }))
   document.components.headers = HEADERS
   document.components.responses = Object.fromEntries(Object.keys(MESSAGES).map((status) => [`Error${status}`, errorAnswer(Number(status))]))
 
@@ -152,7 +171,8 @@ function complete(operation: Operation, procedure: RestProcedure): void {
         name: 'Idempotency-Key',
         in: 'header',
         required: false,
-        description: 'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true`.',
+        description:
+          'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true` and without ETag, since the row may have changed since.',
         schema: { type: 'string', maxLength: 255 },
       },
     ]

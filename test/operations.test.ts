@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
+import { TAGS } from '../src/openapi.ts'
 import { apiDocument, appRouter } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, idsFor, idsOf, operations } from './support/operations.ts'
@@ -7,7 +8,11 @@ import { callerFor, callRest, callRpc, idsFor, idsOf, operations } from './suppo
 const app = await testApp()
 const account = await app.account()
 const known = await idsOf(app, account)
-const document = apiDocument() as { paths: Record<string, Record<string, DocumentedOperation>>; components: { schemas: object } }
+const document = apiDocument() as {
+  paths: Record<string, Record<string, DocumentedOperation>>
+  tags: { name: string }[]
+  components: { schemas: object }
+}
 
 interface DocumentedOperation {
   summary: string
@@ -17,6 +22,12 @@ interface DocumentedOperation {
   requestBody?: { content: { 'application/json': { example: unknown } } }
   responses: Record<string, { description?: string; $ref?: string; content?: Record<string, { example?: unknown }> }>
 }
+
+it('has a section of the document for every tag, and no other', () => {
+  const used = Object.values(document.paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags))
+  expect([...new Set(used)].sort()).toEqual([...TAGS].sort())
+  expect(document.tags.map(({ name }) => name)).toEqual(TAGS)
+})
 
 it('has a REST path for every procedure', () => {
   // The one subscription has a plain route: GET /api/events.
