@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Access, admit, callers } from '../access.ts'
+import { badInput } from '../errors.ts'
 import type { StoredEvent } from '../event-order.ts'
 import type { PlainOperation } from '../openapi.ts'
 import type { Deps } from '../scope.ts'
@@ -19,6 +20,7 @@ export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
   app.get('/api/events', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
     const { context, headers } = request
     const { actor } = await admit(askingOf(context), EVENTS_ACCESS, false, {})
+    for (const name of Object.keys(request.query as object)) throw badInput(name, 'is not a known key')
     const { credentials, ip } = context
     const { raw } = reply
     let hasLeft = false
@@ -124,6 +126,6 @@ export const streamOperations: PlainOperation[] = [
         },
       },
     },
-    errors: [401, 429, 500, 503],
+    errors: [400, 401, 429, 500, 503],
   },
 ]
