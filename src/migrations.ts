@@ -22,7 +22,7 @@ const ATTEMPTS = 15
 /** The database cannot be brought to the state that this release needs; the message is one line. */
 export class MigrationError extends Error {}
 
-export interface Migration {
+interface Migration {
   name: string
   sql: string
   /** SHA-256 of the file, in hex, as Prisma computes it. */
