@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { compareWithSchema } from '../scripts/catalogue.ts'
 import { diffSchemas } from '../scripts/schema-engine.ts'
@@ -96,8 +96,20 @@ test('a table that is in use is waited for without holding up others', async () 
     await reader.query('BEGIN')
     await reader.query('SELECT * FROM busy')
     const deploying = deploy(database.connection, { migrationsDir })
-    // Longer than one attempt waits for its lock.
-    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    // Until a second attempt waits: the first has let others pass.
+    const attempts = new Set<string>()
+    await using(database, (watcher) =>
+      vi.waitFor(
+        async () => {
+          const { rows } = await watcher.query<{ began: string }>(
+            `SELECT xact_start::text AS began FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          )
+          for (const { began } of rows) attempts.add(began)
+          expect(attempts.size).toBeGreaterThan(1)
+        },
+        { timeout: 15_000 },
+      ),
+    )
     await reader.query('COMMIT')
     expect(await deploying).toEqual(['2_second'])
   })

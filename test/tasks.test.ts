@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { recordsOf, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
 import { recordsDeleted } from '../src/tables/dependents.ts'
@@ -196,18 +196,26 @@ describe('creating a task on a record', () => {
 
   it('leaves no task behind when the record is deleted at the same moment', async () => {
     const { create, table, record, member } = await onRecord()
+    const { promise: deleted, resolve: hasDeleted } = Promise.withResolvers<void>()
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const deletion = app.db.transaction(async () => {
       await app.db.execute(sql`delete from ${recordsOf(table)} where id = ${record}`)
       await recordsDeleted(systemScope(app.deps), table, [record])
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      hasDeleted()
+      await released
     })
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const answer = await create(member, { title: 'Call' })
+    await Promise.race([deleted, deletion])
+    const creation = create(member, { title: 'Call' })
+    await vi.waitFor(async () => expect(await app.db.query(WAITING_FOR_LOCK)).toHaveLength(1), { timeout: 4_000 })
+    release()
+    const answer = await creation
     await deletion
     expect([answer.status, answer.body.message]).toEqual([404, 'Record not found'])
     expect(await app.db.query(sql`select 1 from tasks where table_id = ${table}`)).toEqual([])
   })
 })
+
+const WAITING_FOR_LOCK = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
 
 const shared = await onRecord()
 
