@@ -321,7 +321,7 @@ describe('an import', () => {
       'Name,Nope,\nx,y,z',
       [
         { row: 1, column: 'Nope', message: 'is no field of this table' },
-        { row: 1, column: '', message: 'column 3 has no name' },
+        { row: 1, column: null, message: 'column 3 has no name' },
       ],
     ],
     [
@@ -368,6 +368,7 @@ describe('an import', () => {
       expect(await refused('Name\nx', headers)).toBe('415 The body must be text/csv in UTF-8, not compressed')
     expect(await refused(`Name\n${'x'.repeat(11 * 1_048_576)}`)).toBe('400 row 2: is larger than 10 MB')
     expect(await refused(`Name\n${'x\n'.repeat(7 * 1_048_576)}`)).toBe('413 The file is larger than 12 MB')
+    expect(await refused(',Name\nx,y')).toBe('400 row 1: column 1 has no name')
     const long = `Name\n${'x'.repeat(501)}`
     expect(await refused(long)).toBe('400 row 2, Name: must have at most 500 characters')
     const wide = Array.from({ length: 301 }, (_, index) => `c${index}`).join(',')

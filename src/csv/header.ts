@@ -38,11 +38,11 @@ export function readHeader(
   const seen = new Set<FieldDef>()
   const columns = cells.map((cell, index): Column => {
     const header = unshielded(cell).trim()
-    const refuse = (message: string): Column => {
-      issues.push({ row, column: header.slice(0, 200), message })
+    const refuse = (message: string, column: string | null = header.slice(0, 200)): Column => {
+      issues.push({ row, column, message })
       return { header, field: null }
     }
-    if (header === '') return refuse(`column ${index + 1} has no name`)
+    if (header === '') return refuse(`column ${index + 1} has no name`, null)
     const field = fieldNamed(table, header)
     if (!field) return refuse('is no field of this table')
     if (field === 'several') return refuse('is the name of several fields: use the id of one')
