@@ -1,6 +1,6 @@
 /** A table as a CSV file and back, of any size, for `npm run admin`. Progress goes to standard error. */
 import { createReadStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
 import { sql } from '../src/db.ts'
@@ -12,7 +12,7 @@ import { ScriptError } from './runtime.ts'
 /**
  * Writes the file, whole or not at all.
  * @returns how many records are in it, and its size
- * @throws ScriptError when the file exists already
+ * @throws ScriptError when the file exists already, or cannot be written
  */
 export async function exportTable(
   deps: Deps,
@@ -26,8 +26,8 @@ export async function exportTable(
   const progress = new Progress()
   const { text } = await exportRecords(scope, await tableRef(scope, tableId), viewId, (rows) => progress.rowsAre(rows))
   const unfinished = `${file}.partial`
+  const target = await create(unfinished)
   try {
-    const target = await open(unfinished, 'w')
     try {
       for await (const part of text) {
         const { bytesWritten } = await target.write(part)
@@ -43,6 +43,19 @@ export async function exportTable(
     progress.end()
   }
   return { exported: progress.rows, bytes: progress.bytes }
+}
+
+/** Opens a file that was not there before, so that nothing is overwritten. */
+async function create(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'wx')
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') {
+      throw new ScriptError(`${file} exists already: another export writes it, or one was broken off; remove it or name another file`)
+    }
+    throw new ScriptError(`${file.replace(/\.partial$/, '')} cannot be written: ${code === 'ENOENT' ? 'there is no such folder' : message}`)
+  }
 }
 
 /**

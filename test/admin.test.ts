@@ -90,6 +90,14 @@ test('a table goes out as CSV and comes back, beside the service, and a refused 
   expect(await refusal(['export', '--table', '999999', join(own.dataDir, 'none.csv')])).toBe('There is no table 999999')
   expect(await refusal(['export', '--table', String(table), again])).toBe(`${again} exists already: name another file`)
   expect(await refusal(['import', '--table', String(table), join(own.dataDir, 'none.csv')])).toContain('There is no file')
+  const nowhere = join(own.dataDir, 'nowhere', 'x.csv')
+  expect(await refusal(['export', '--table', String(table), nowhere])).toBe(`${nowhere} cannot be written: there is no such folder`)
+  writeFileSync(`${file}.new.partial`, 'kept')
+  expect(await refusal(['export', '--table', String(table), `${file}.new`])).toBe(
+    `${file}.new.partial exists already: another export writes it, or one was broken off; remove it or name another file`,
+  )
+  expect(readFileSync(`${file}.new.partial`, 'utf8')).toBe('kept')
+  expect(existsSync(`${file}.new`)).toBe(false)
 })
 
 test('a new password ends the sessions that there were', async () => {
