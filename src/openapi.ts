@@ -86,6 +86,8 @@ const HEADERS: Record<string, object> = {
   'X-RateLimit-Scope': header('Whose window it is: account or user.', 'string'),
   'X-Total-Count': header('How many rows there are in all.', 'integer'),
   'X-Next-Cursor': header('Continues the list; absent at its end.', 'string'),
+  ETag: header('The version of the row, for If-Match.', 'string'),
+  'X-Ignored': header('The inputs that a rule made the server ignore, by commas; absent when there are none.', 'string'),
   'WWW-Authenticate': header('Always Bearer.', 'string'),
   'Retry-After': header('Seconds to wait.', 'integer'),
 }
@@ -158,25 +160,35 @@ function complete(operation: Operation, procedure: RestProcedure): void {
     body.schema = bareList(name, body.schema)
     headers.push('X-Total-Count', 'X-Next-Cursor')
   }
+  if (meta.etag) headers.push('ETag')
+  if (meta.mayIgnore) headers.push('X-Ignored')
   body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
   const status = String(meta.status ?? 200)
   operation.responses = {
     [status]: { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } },
     ...errorsOf(procedure, Boolean(operation.requestBody)),
   }
-  if (meta.isRepeatable) {
-    operation.parameters = [
-      ...(operation.parameters ?? []),
-      {
-        name: 'Idempotency-Key',
-        in: 'header',
-        required: false,
-        description:
-          'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true` and without ETag, since the row may have changed since.',
-        schema: { type: 'string', maxLength: 255 },
-      },
-    ]
-  }
+  const own = [...(meta.isRepeatable ? [IDEMPOTENCY_KEY] : []), ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : [])]
+  if (own.length) operation.parameters = [...(operation.parameters ?? []), ...own]
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true` and without ETag, since the row may have changed since.',
+  schema: { type: 'string', maxLength: 255 },
+}
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The ETag of the row as it was read, or several by commas: when the row is another by now, 409 with the present one in `current`.',
+  schema: { type: 'string' },
+  example: '"3"',
 }
 
 /** The schema of `rows`, which REST answers bare; of a union, beside what may be answered in their place. */

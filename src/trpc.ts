@@ -66,6 +66,10 @@ export interface Meta extends Record<string, unknown> {
   bodyLimit?: number
   /** Whether an Idempotency-Key counts. */
   isRepeatable?: boolean
+  /** Whether the answer tells the row's version in an ETag, and whether an If-Match with it counts. */
+  etag?: 'answered' | 'answered and heeded'
+  /** Whether inputs that a rule makes it ignore are named in X-Ignored. */
+  mayIgnore?: boolean
 }
 
 const t = initTRPC
@@ -98,6 +102,8 @@ export function rest(
     isList?: boolean
     bodyLimit?: number
     isRepeatable?: boolean
+    etag?: NonNullable<Meta['etag']>
+    mayIgnore?: boolean
     sessionOnlyKey?: 'attachments'
   },
 ): Meta {
@@ -169,6 +175,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     refuseBrokenText(raw)
 
     const scope = scopeOf(request, actor)
+    if (meta?.etag !== 'answered and heeded') scope.expectedVersions = undefined
     const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
     const key = request.idempotencyKeys[batchIndex]
     if (key === undefined || !meta?.isRepeatable) return proceed()

@@ -20,7 +20,8 @@ interface DocumentedOperation {
   tags: string[]
   security: object[]
   requestBody?: { content: { 'application/json': { example: unknown } } }
-  responses: Record<string, { description?: string; $ref?: string; content?: Record<string, { example?: unknown }> }>
+  parameters?: { name: string }[]
+  responses: Record<string, { description?: string; $ref?: string; headers?: object; content?: Record<string, { example?: unknown }> }>
 }
 
 it('has a section of the document for every tag, and no other', () => {
@@ -51,6 +52,16 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     for (const code of ['400', '429', '500', '503']) expect(documented?.responses).toHaveProperty(code)
     if (!operation.isPublic) for (const code of ['401', '403']) expect(documented?.responses).toHaveProperty(code)
     if (operation.pathIds.length) expect(documented?.responses).toHaveProperty('404')
+  })
+
+  it('tells and heeds the version of a row exactly where the document says so', async () => {
+    const tells = Object.hasOwn(documented?.responses[String(status)]?.headers ?? {}, 'ETag')
+    const heeds = (documented?.parameters ?? []).some(({ name }) => name === 'If-Match')
+    expect([tells, heeds]).toEqual([operation.meta.etag !== undefined, operation.meta.etag === 'answered and heeded'])
+    if (heeds) expect(documented?.responses).toHaveProperty('409')
+    if (operation.type === 'mutation' || operation.isPublic) return
+    const answer = await callRest(app.as(callerFor(operation, account)), operation, idsFor(operation, known))
+    if (answer.status === 200) expect(answer.headers.has('etag')).toBe(tells)
   })
 
   it('has examples that its own schemas accept', () => {

@@ -151,6 +151,7 @@ export const signaturesRouter = router({
       rest('POST', '/api/email/signatures/create', 'Make a signature', {
         description: 'A new default takes the place of the old one.',
         tags: ['Email'],
+        etag: 'answered',
         example: { input: { name: 'Short', html: '<p>Max Born<br />Sales</p>', is_default: true }, output: examples.signature },
         isRepeatable: true,
       }),
@@ -165,6 +166,7 @@ export const signaturesRouter = router({
         description: "A key that is absent keeps its value. Another user's signature is 404.",
         tags: ['Email'],
         example: { input: { name: 'Short' }, output: examples.signature },
+        etag: 'answered and heeded',
         errors: { 409: 'The signature has changed since' },
       }),
     )

@@ -45,6 +45,7 @@ export const recordsRouter = router({
       rest('GET', '/api/table/{table_id}/record/{record_id}/get', 'Get a record', {
         description: 'With every field but key and calc fields in `data`. Answers an ETag.',
         tags: ['Records'],
+        etag: 'answered',
         example: { output: record },
       }),
     )
@@ -57,6 +58,7 @@ export const recordsRouter = router({
       rest('POST', '/api/table/{table_id}/records/create', 'Make a record', {
         description: 'Fields that are not given stay empty. Every cell that is refused is in `issues`.',
         tags: ['Records'],
+        etag: 'answered',
         example: { input: given, output: record },
         isRepeatable: true,
       }),
@@ -71,6 +73,7 @@ export const recordsRouter = router({
         description:
           'Fields that are not given stay as they are, null empties one. With If-Match only the version that is named is changed.',
         tags: ['Records'],
+        etag: 'answered and heeded',
         example: {
           input: { data: { stage: 'Won', amount: null } },
           output: { ...record, data: { ...record.data, stage: 'Won', amount: null } },
@@ -134,6 +137,7 @@ export const recordsRouter = router({
           'how the query was understood: each token, the conditions with their brackets, the order, the indexes, and for `record_id` ' +
           'the first condition that keeps that record out.',
         tags: ['Records'],
+        mayIgnore: true,
         example: {
           input: { view_id: 3, search: 'acme', limit: 50 },
           output: { rows: [row] },
@@ -151,6 +155,7 @@ export const recordsRouter = router({
       rest('POST', '/api/table/{table_id}/records/count', 'Count records', {
         description: 'How many records match, and how many the table has.',
         tags: ['Records'],
+        mayIgnore: true,
         example: {
           input: { filters: [{ column: 'stage', compare: '=', value: 'Won' }] },
           output: { count: 7, total: 25, total_approx: false, restricted: true },
@@ -169,6 +174,7 @@ export const recordsRouter = router({
           'kanban, or the days, weeks or months of a calendar. Every option of a select and both values of a checkbox are listed, with ' +
           'or without records; other values only when records have them.',
         tags: ['Records'],
+        mayIgnore: true,
         example: {
           input: { view_id: 3, by: 'stage' },
           output: {

@@ -49,6 +49,8 @@ export const tasksRouter = router({
         description:
           'By whoever can read the table. The assignee, by default the acting user, is a member of the space, is subscribed and is told.',
         tags: ['Tasks'],
+        etag: 'answered',
+        mayIgnore: true,
         example: { input: examples.newTask, output: examples.task },
         errors: { 409: 'The external_id is taken' },
         isRepeatable: true,
@@ -106,6 +108,7 @@ export const tasksRouter = router({
       rest('GET', `${task}/get`, 'Get a task', {
         description: 'With its subscribers, its latest 20 comments, and the names of its table and record.',
         tags: ['Tasks'],
+        etag: 'answered',
         example: { output: examples.detail },
       }),
     )
@@ -119,6 +122,8 @@ export const tasksRouter = router({
         description:
           'By its creator and assignee. A key that is absent keeps its value, null clears it. A new assignee is subscribed and told.',
         tags: ['Tasks'],
+        etag: 'answered and heeded',
+        mayIgnore: true,
         example: { input: { due_date: '2026-03-31', assignee_user_id: 8 }, output: examples.task },
         errors: { 409: 'The task has changed since, or the external_id is taken' },
         sessionOnlyKey: 'attachments',
@@ -224,6 +229,8 @@ export const tasksRouter = router({
         description:
           'On no record; seen by its creator, assignee and subscribers. The assignee is the caller or somebody who shares a space with them.',
         tags: ['Tasks'],
+        etag: 'answered',
+        mayIgnore: true,
         example: { input: examples.newTask, output: { ...examples.task, space_id: null, table_id: null, record_id: null } },
         errors: { 409: 'The external_id is taken' },
         isRepeatable: true,

@@ -44,6 +44,7 @@ export const viewsRouter = router({
       rest('GET', '/api/table/{table_id}/view/{view_id}/get', 'Get a view', {
         description: '0 is the Default view, which every table has.',
         tags: ['Views'],
+        etag: 'answered',
         example: { output: view },
       }),
     )
@@ -56,6 +57,8 @@ export const viewsRouter = router({
       rest('POST', '/api/table/{table_id}/views/create', 'Save a view', {
         description: 'By an admin of the space. Filters, sort and layout are checked against the fields of the table.',
         tags: ['Views'],
+        etag: 'answered',
+        mayIgnore: true,
         example: { input, output: view },
         errors: NAME_TAKEN,
         isRepeatable: true,
@@ -70,6 +73,7 @@ export const viewsRouter = router({
       rest('POST', '/api/table/{table_id}/views/check', 'Check a view without saving it', {
         description: 'Takes what create takes, and answers what it would store, leave out and index; or the same errors.',
         tags: ['Views'],
+        mayIgnore: true,
         example: { input, output: { ...input, filters: view.filters, is_table_default: false, dropped: [], index: null } },
         errors: NAME_TAKEN,
       }),
@@ -83,6 +87,8 @@ export const viewsRouter = router({
       rest('POST', '/api/table/{table_id}/view/{view_id}/update', 'Change a view', {
         description: 'A key that is absent keeps its value, null clears it. The type stays as it is.',
         tags: ['Views'],
+        etag: 'answered and heeded',
+        mayIgnore: true,
         example: { input: { name: 'Won deals, largest first', order_dir: 'D' }, output: { ...view, name: 'Won deals, largest first' } },
         errors: NAME_TAKEN,
       }),
