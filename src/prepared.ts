@@ -4,24 +4,38 @@ import pg from 'pg'
 
 /** Connections never drop a prepared statement by themselves, so only this many texts, the latest, are prepared … */
 const MAX_PREPARED = 200
+/** Of one text, the latest labels. */
+const MAX_LABELS = 3
 /** … and only once they have come this often: a walk over 2,000 tables prepares nothing. */
 const PREPARED_FROM_USE = 3
 
+interface Use {
+  label: string
+  name: string
+  count: number
+}
+
 /** Which texts are worth preparing, by how often they came lately. */
 export class PreparedNames {
-  readonly #uses = new Map<string, { name: string; count: number }>()
+  /** By text: rarely has one more than one label. */
+  readonly #uses = new Map<string, Use[]>()
 
   /**
    * The name to prepare the statement under; undefined while it is rare.
    * @param label tells apart what has the same text but another meaning, such as columns of a table before and after a change
    */
   nameOf(label: string, text: string): string | undefined {
-    const key = `${label} ${text}`
-    const use = this.#uses.get(key) ?? { name: createHash('sha1').update(key).digest('base64url'), count: 0 }
+    const uses = this.#uses.get(text) ?? []
+    let use = uses.find((one) => one.label === label)
+    if (!use) {
+      use = { label, name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
+      uses.push(use)
+      if (uses.length > MAX_LABELS) uses.shift()
+    }
     use.count++
     // The map keeps the order of insertion: what was used last stands last, and goes last.
-    this.#uses.delete(key)
-    this.#uses.set(key, use)
+    this.#uses.delete(text)
+    this.#uses.set(text, uses)
     const [oldest] = this.#uses.size > MAX_PREPARED ? this.#uses.keys() : []
     if (oldest !== undefined) this.#uses.delete(oldest)
     return use.count >= PREPARED_FROM_USE ? use.name : undefined

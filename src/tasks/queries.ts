@@ -69,7 +69,8 @@ export async function listOnRecord(
   recordId: number,
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<Page<Task>> {
-  return page(db, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
+  // The tasks of one record are few: all requests can share a connection for them.
+  return page(db.lookUp, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
 }
 
 const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
@@ -78,7 +79,7 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
 
 /** Tasks of a user, on records or not, except where they can no longer read. */
 export async function listOfUser(db: Database, actor: Actor, { limit, offset, ...query }: TaskQuery): Promise<Page<Task>> {
-  return page(db, ofUser(actor, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
+  return page(db.query, ofUser(actor, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
 }
 
 type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
@@ -116,21 +117,22 @@ const hasWord = (word: string): Sql =>
 
 /**
  * One page, and how many there are in all.
+ * @param ask on which connection
  * @param parts each a from and a where for tasks `k`; no task is in two of them
  * @param order of rows `k`
  */
-async function page(db: Database, parts: readonly Sql[], order: Sql, limit: number, offset: number): Promise<Page<Task>> {
+async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, limit: number, offset: number): Promise<Page<Task>> {
   const found = sql`(${join(
     parts.map((part) => sql`select ${taskColumns(sql`k`)} from ${part}`),
     ' union all ',
   )}) k`
-  const rows = await db.query<Stored<Task> & { total: number }>(
+  const rows = await ask<Stored<Task> & { total: number }>(
     sql`select k.*, count(*) over ()::int as total from ${found} order by ${order} limit ${limit} offset ${offset}`,
     'tasks:list',
   )
   if (rows.length) return { total: rows[0]?.total ?? 0, rows: rows.map((row) => onWire(row)) }
   // Beyond the end there is no row that could tell the total.
-  const [beyond] = await db.query<{ total: number }>(sql`select count(*)::int as total from ${found}`)
+  const [beyond] = await ask<{ total: number }>(sql`select count(*)::int as total from ${found}`, 'tasks:beyond')
   return { total: beyond?.total ?? 0, rows: [] }
 }
 
