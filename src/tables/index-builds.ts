@@ -27,8 +27,16 @@ export async function asBuilder<T>(db: Database, tableId: number, fn: (client: p
   }
 }
 
+/**
+ * By the usual hundred samples of a text, a word that stands in one of two thousand records may pass for one of a hundred: it would be
+ * looked for in all records by id, for 250 ms of a million, and not by the index, in 25 (docs/benchmarks.md, Records).
+ */
+const TEXT_STATISTICS = 1_000
+
 export async function buildIndex(client: pg.Client, tableId: number, { name, on }: { name: string; on: string }): Promise<void> {
   await client.query(`create index concurrently ${ident(name).sql} on ${recordsOf(tableId).sql} ${on}`)
+  if (on.startsWith('using gin'))
+    await client.query(`alter index ${ident(`t${tableId}`).sql}.${ident(name).sql} alter column 1 set statistics ${TEXT_STATISTICS}`)
 }
 
 /** For a conversion whose columns beside are filled, so that there is next to nothing in the index. What an earlier run left unfinished goes. */
