@@ -39,7 +39,7 @@ export const CHANNEL = 'gridpost_events'
 /** What commits within this time is told of once: each NOTIFY takes a lock that all databases of the server share. */
 const COALESCE_MS = 5
 /** At least so long lies between two of them while much is committed. */
-const REST_MS = 50
+const REST_MS = 100
 const RETRY_MS = 1_000
 
 export interface Announcer {
