@@ -6,6 +6,7 @@ import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { authenticate, type Credentials } from './access.ts'
 import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
+import { boundClosing } from './closing.ts'
 import { mountDocs } from './docs.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { answerOf } from './errors.ts'
@@ -54,6 +55,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     },
   })
 
+  boundClosing(app)
   const cookies = await openCookies(app)
   app.decorateRequest('context')
   // Hooks of every request call back: a promise each would cost more than what they do.

@@ -102,6 +102,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     const last = await lastPosition(db)
     // Another may have opened meanwhile, and goes on from where it began.
     if (!streams.size) position = last
+    if (isClosed) return
     beating ??= setInterval(beat, beatMs).unref()
   }
 

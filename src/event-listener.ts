@@ -11,6 +11,7 @@ const PROBE_MS = 15_000
 export interface Listener {
   /** Connects, once; resolves when that has succeeded or failed for the first time. */
   start(): Promise<void>
+  /** Ends the connection, also one that is only being made. */
   close(): Promise<void>
 }
 
@@ -18,19 +19,26 @@ export interface Listener {
 export function openListener(db: Database, log: FastifyBaseLogger, wake: () => void): Listener {
   let client: pg.Client | undefined
   let started: Promise<void> | undefined
+  let connecting: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
 
-  async function connect(): Promise<void> {
+  function connect(): Promise<void> {
+    connecting = open()
+    return connecting
+  }
+
+  async function open(): Promise<void> {
     let fresh: pg.Client | undefined
     try {
       fresh = await db.connect()
+      if (isClosed) return void (await fresh.end())
       fresh.on('notification', wake)
       fresh.on('error', () => {})
       fresh.once('end', lost)
       await fresh.query(`listen ${CHANNEL}`)
       client = fresh
-      if (isClosed) return void (await fresh.end())
+      if (isClosed) return
       wake()
       again(probe, PROBE_MS)
     } catch (error) {
@@ -66,13 +74,16 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
   }
 
   return {
-    start() {
+    async start() {
+      if (isClosed) return
       started ??= connect()
-      return started
+      await started
     },
     async close() {
       isClosed = true
       clearTimeout(timer)
+      // A connection on its way would outlive the database of the process.
+      await connecting
       await client?.end()
     },
   }

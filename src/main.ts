@@ -15,8 +15,6 @@ import type { Deps } from './scope.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 import { startWork } from './work.ts'
 
-/** Requests under way get this long; what streams for ever is cut off then. */
-const REQUESTS_END_WITHIN_MS = 10_000
 const STOP_WITHIN_MS = 60_000
 /** npm passes on the signal that the terminal has sent to all: only a later one means "now!". */
 const SECOND_SIGNAL_AFTER_MS = 1_000
@@ -43,7 +41,7 @@ async function start(): Promise<Service> {
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
   const stop = async () => {
-    if (app) await closeApp(app)
+    await app?.close()
     await opened?.close()
     await catcher?.close()
   }
@@ -122,15 +120,6 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings
 async function openCatcher(dataDir: string): Promise<Catcher> {
   const port = readRunning(dataDir)?.catcher.port ?? 0
   return startCatcher({ port }).catch(() => startCatcher())
-}
-
-async function closeApp(app: FastifyInstance): Promise<void> {
-  // A connection whose last answer has just been sent is kept alive by default, and would hold up the end.
-  const sweep = setInterval(() => app.server.closeIdleConnections(), 50)
-  const cutOff = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_WITHIN_MS)
-  await app.close()
-  clearInterval(sweep)
-  clearTimeout(cutOff)
 }
 
 function say(line: string): void {
