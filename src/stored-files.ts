@@ -85,7 +85,7 @@ export async function lockStaged(
     select name, path, size, type, host, encode(staged_token_hash, 'hex') as token_hash from stored_files
     where staged_token_hash = any(${tokenHashes}::bytea[]) and account_id = ${accountId} and staged_session_id = ${sessionId}::int
       and created_at > ${formatInstant(since)}::timestamp
-    for update`)
+    order by path for update`)
   return new Map(files.map(({ token_hash, ...file }) => [token_hash, file]))
 }
 
@@ -119,6 +119,16 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
   return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0
 }
 
+const ofPaths = (paths: readonly string[]): Sql => sql`path = any(${paths}::text[])`
+
+/** Selects files, locked in one order for everybody: two who name the same files in opposite orders would wait for each other. */
+const locked = (which: Sql): Sql => sql`select path from stored_files where ${which} order by path for update`
+
+/** Locks files for a transaction that holds some of them and drops others: each by itself would be an order of its own. */
+export async function lockFiles(db: Database, paths: readonly string[]): Promise<void> {
+  if (paths.length) await db.query(locked(ofPaths(paths)))
+}
+
 /**
  * Says that the files are held from now on, in the transaction that writes what holds them. Its row locks keep the job that
  * removes dropped files from taking one of them away at this moment.
@@ -126,29 +136,31 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
  */
 export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[]): Promise<void> {
   if (!paths.length) return
-  const held = await db.execute(sql`update stored_files set dropped_at = null where path = any(${paths}::text[])`)
+  const held = await db.execute(sql`
+    with named as (${locked(ofPaths(paths))})
+    update stored_files f set dropped_at = null from named where f.path = named.path`)
   if (held < new Set(paths).size) throw badInput('attachments', 'a file has just been removed')
 }
 
 /** Says that something no longer holds the files. The job looks whether anything else does. */
 export async function dropFiles(db: Database, paths: readonly string[], now: Date): Promise<void> {
-  if (!paths.length) return
-  await db.prisma.storedFile.updateMany({ where: { path: { in: [...paths] }, droppedAt: null }, data: { droppedAt: toTheSecond(now) } })
+  if (paths.length) await drop(db, ofPaths(paths), now)
 }
 
 /** Drops what came with records that are deleted. @param recordIds null is every record of the table */
 export async function dropFilesOfRecords(db: Database, tableId: number, recordIds: readonly number[] | null, now: Date): Promise<void> {
-  await db.prisma.storedFile.updateMany({
-    where: { tableId, droppedAt: null, ...(recordIds && { recordId: { in: [...recordIds] } }) },
-    data: { droppedAt: toTheSecond(now) },
-  })
+  await drop(db, sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`, now)
 }
 
 /** Drops all files of tasks that have been deleted, those of their comments too. @param tasks selects their ids */
 export async function dropFilesOfTasks(db: Database, tasks: Sql, now: Date): Promise<void> {
-  await db.execute(
-    sql`update stored_files set dropped_at = ${formatInstant(now)}::timestamp where dropped_at is null and task_id in (${tasks})`,
-  )
+  await drop(db, sql`task_id in (${tasks})`, now)
+}
+
+async function drop(db: Database, which: Sql, now: Date): Promise<void> {
+  await db.execute(sql`
+    with named as (${locked(sql`dropped_at is null and ${which}`)})
+    update stored_files f set dropped_at = ${formatInstant(now)}::timestamp from named where f.path = named.path`)
 }
 
 /** Removes the rows of files that nothing holds; the bytes are the caller's to remove once that is committed. */

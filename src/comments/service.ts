@@ -111,6 +111,8 @@ const tellMentioned = (notice: Notice, actor: Actor, now: Date): Sql => sql`
 export async function update(scope: Scope, table: TableRef, comment: CommentRow, { content }: CommentContent): Promise<RecordComment> {
   const { db, actor, now, transaction } = scope
   return transaction(async () => {
+    // Before the comment, as the deletion of the record does: else the two could wait for each other.
+    await db.query(liveRecord(table, comment.record_id))
     const [current] = await db.query<{ content: string }>(
       sql`select content from record_comments where id = ${comment.comment_id} for update`,
     )

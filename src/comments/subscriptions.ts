@@ -64,10 +64,11 @@ export async function status({ db, actor }: Scope, table: TableRef, recordId: nu
   return { table: found.table, record: found.record }
 }
 
-/** The statement that adds subscribers; who is one already stays one. @param people selects user_id, account_id, table_id, record_id */
+/** The statement that adds subscribers, in one order for everybody; who is one already stays one. @param people selects user_id, account_id, table_id, record_id */
 export const following = (people: Sql, now: Date): Sql => sql`
   insert into subscriptions (user_id, account_id, table_id, record_id, created_at)
   select distinct f.user_id, f.account_id, f.table_id, f.record_id, ${formatInstant(now)}::timestamp from (${people}) f
+  order by 1, 3, 4
   on conflict do nothing`
 
 /**

@@ -2,7 +2,7 @@
 import { recordsOf, sql } from '../db.ts'
 import { badInput, forbidden, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import { dropFiles, type FileEntry, holdFiles } from '../stored-files.ts'
+import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../stored-files.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { RecordRef, TableRef } from '../targets.ts'
 import { MAX_VALUES } from './cells.ts'
@@ -18,7 +18,10 @@ export async function updateCells(scope: Scope, table: TableDef, recordId: numbe
   if (!files.length) return write()
   return transaction(async () => {
     const before = await lockRow(scope, table, recordId)
-    await holdFiles(db, pathsIn(table, cells))
+    const taken = pathsIn(table, cells)
+    const left = before ? filesOf(before, files).map(({ path }) => path) : []
+    await lockFiles(db, [...taken, ...left])
+    await holdFiles(db, taken)
     const row = await write()
     if (before && row) await dropFiles(db, missingIn(filesOf(row, files), filesOf(before, files)), scope.now)
     return row

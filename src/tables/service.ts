@@ -67,7 +67,7 @@ export async function requireLookedUpTables(
   if (!ids.length) return
   // The share lock keeps a table that is pointed to from being deleted at this moment.
   const found = await db.query<{ id: number }>(sql`
-    select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null for share`)
+    select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null order by id for share`)
   const there = new Set(found.map(({ id }) => id))
   const issues = fields.flatMap(({ type, lookup_table_id }, index) =>
     isLookup(type) && !there.has(lookup_table_id ?? 0) ? [{ path: path(index), message: 'must be a table of the same space' }] : [],

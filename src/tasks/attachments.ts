@@ -3,7 +3,7 @@ import { badInputs, type Issue } from '../errors.ts'
 import { settleFiles } from '../files/sweep.ts'
 import type { Scope } from '../scope.ts'
 import { tokenHash } from '../secrets.ts'
-import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockStaged } from '../stored-files.ts'
+import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged } from '../stored-files.ts'
 import type { AttachmentEntry, StagedEntry } from './schema.ts'
 
 /** So long a staged file waits for its task. */
@@ -23,11 +23,24 @@ export async function taskEntries({ db, actor }: Scope, taskId: number, given: r
  * The staged files that a new task takes up, locked until the transaction ends.
  * @throws AppError 400 for a token that is spent, expired or another session's, and as `taskEntries`
  */
-export async function stagedEntries({ db, actor, now }: Scope, given: readonly StagedEntry[]): Promise<FileEntry[]> {
-  const since = new Date(now.getTime() - STAGED_HOURS * 3_600_000)
-  const hashes = given.map(({ staged_token }) => tokenHash(staged_token))
-  const files = await lockStaged(db, actor, hashes, since)
+export async function stagedEntries(scope: Scope, given: readonly StagedEntry[]): Promise<FileEntry[]> {
+  const files = await lockEntries(scope, given)
   return matched(given, 'staged_token', (entry) => files.get(tokenHash(entry.staged_token).toString('hex')), NOT_REDEEMABLE)
+}
+
+/**
+ * Locks the staged files of entries until the transaction ends, and answers them by the hash of their token. Whoever makes many tasks locks
+ * the files of all of them first, since two who name the same files in opposite orders would wait for each other.
+ */
+export async function lockEntries({ db, actor, now }: Scope, given: readonly StagedEntry[]): Promise<Map<string, FileEntry>> {
+  if (!given.length) return new Map()
+  const since = new Date(now.getTime() - STAGED_HOURS * 3_600_000)
+  return lockStaged(
+    db,
+    actor,
+    given.map(({ staged_token }) => tokenHash(staged_token)),
+    since,
+  )
 }
 
 const NOT_REDEEMABLE = 'is no file that this session has staged, or was used before'
@@ -53,6 +66,7 @@ export async function replace(
   const entries = await taskEntries(scope, id, given ?? [])
   const [before, after] = [pathsOf(attachments), pathsOf(entries)]
   if (before.join('\n') === after.join('\n')) return attachments
+  await lockFiles(scope.db, [...before, ...after])
   await holdFiles(scope.db, after)
   const dropped = before.filter((path) => !after.includes(path))
   await dropFiles(scope.db, dropped, scope.now)

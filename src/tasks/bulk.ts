@@ -2,8 +2,9 @@
 import { NO_ATTACHMENTS } from '../access.ts'
 import { AppError, badShape, forbidden, within } from '../errors.ts'
 import type { Scope } from '../scope.ts'
+import { lockEntries } from './attachments.ts'
 import { living, type Place } from './creation.ts'
-import { lockExternalIds } from './external-ids.ts'
+import { lockExternalIds, lockTasks } from './external-ids.ts'
 import { type MadeTask, type NewTask, parseTask } from './schema.ts'
 import { create } from './upsert.ts'
 
@@ -19,9 +20,13 @@ export async function createMany(scope: Scope, place: Place | null, items: reado
   return scope.transaction(async () => {
     // All that another call could hold, before the first task is locked: else two could wait for each other.
     if (place) await scope.db.query(living(place))
-    await lockExternalIds(
+    const inputs = checked.flatMap((input) => (input instanceof AppError ? [] : [input]))
+    const named = (wanted: readonly NewTask[]) => wanted.flatMap(({ external_id }) => external_id ?? [])
+    await lockExternalIds(scope, named(inputs))
+    await lockTasks(scope, named(inputs.filter(({ upsert }) => upsert)))
+    await lockEntries(
       scope,
-      checked.flatMap((input) => (input instanceof AppError ? [] : (input.external_id ?? []))),
+      inputs.flatMap(({ attachments }) => attachments ?? []),
     )
     const made: MadeTask[] = []
     for (const [index, input] of checked.entries()) made.push(await outcome(each, place, input, ['tasks', index]))

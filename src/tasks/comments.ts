@@ -70,6 +70,8 @@ export async function update(
   { content }: CommentContent,
 ): Promise<TaskComment> {
   return transaction(async () => {
+    // Before the comment, as the deletion of the task does: else the two could wait for each other.
+    await db.query(sql`select id from tasks where id = ${comment.task_id} for key share`)
     const [current] = await db.query<{ content: string }>(
       sql`select content from task_comments where id = ${comment.comment_id} and task_id = ${comment.task_id} for update`,
     )

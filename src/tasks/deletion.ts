@@ -31,7 +31,9 @@ export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
 async function removeOfRecords({ db, now }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
   const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
   const told = recordIds === null ? sql`select null` : emitting([deletionEvents(sql`gone`)], now)
-  await db.execute(sql`with ${deleting(ofRecords, now)} ${told}`)
+  // Locked in the order of their ids, as by those who change many.
+  const inOrder = sql`id in (select id from tasks where ${ofRecords} order by id for update)`
+  await db.execute(sql`with ${deleting(inOrder, now)} ${told}`)
   // A statement of its own sees the files that were taken up while the deletion waited for the task.
   await dropFilesOfTasks(db, sql`select id from deleted_tasks where ${ofRecords}`, now)
 }

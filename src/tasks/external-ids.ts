@@ -19,5 +19,12 @@ export async function lockExternalIds({ db, actor }: Scope, ids: readonly string
     from (select distinct hashtext(${actor.accountId}::int || ':' || id) as hash from unnest(${ids}::text[]) as given (id) order by 1) k`)
 }
 
+/** Locks the tasks that have the ids, in the order in which the deletion of many locks them. */
+export async function lockTasks({ db, actor }: Scope, ids: readonly string[]): Promise<void> {
+  if (!ids.length) return
+  await db.query(sql`
+    select id from tasks where account_id = ${actor.accountId} and external_id = any(${ids}::text[]) order by id for update`)
+}
+
 /** 409 for an external_id that another task of the account has: which one, and where, is nobody's business here. */
 export const taken = () => conflict('external_id: is taken', { issues: [{ path: ['external_id'], message: 'is taken' }] })

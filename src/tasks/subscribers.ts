@@ -36,10 +36,11 @@ export async function unsubscribe({ db, actor }: Scope, task: TaskRow, { force }
   return { ok: true, subscribed: false }
 }
 
-/** The statement that adds subscribers; who is one already stays one. @param people selects task_id, user_id */
+/** The statement that adds subscribers, in one order for everybody; who is one already stays one. @param people selects task_id, user_id */
 export const following = (people: Sql, now: Date): Sql => sql`
   insert into task_subscribers (task_id, user_id, created_at)
   select distinct f.task_id, f.user_id, ${formatInstant(now)}::timestamp from (${people}) f
+  order by 1, 2
   on conflict do nothing`
 
 /**
