@@ -231,6 +231,21 @@ export function dayRange(date: string, timeZone: string): InstantRange {
   return { from, to: date === LAST_DATE ? new Date(from.getTime() + DAY) : startOfDay(addDays(date, 1), timeZone) }
 }
 
+/** The calendar date in the zone at that instant, with the instants of that day. */
+export function dayAt(instant: Date, timeZone: string): { date: string } & InstantRange {
+  const second = Math.floor(instant.getTime() / SECOND)
+  let day = days.get(timeZone)
+  if (day?.second !== second) {
+    const date = localDate(instant, timeZone)
+    day = { second, date, ...dayRange(date, timeZone) }
+    days.set(timeZone, day)
+  }
+  return day
+}
+
+/** Kept for the second: clocks change at whole seconds only, and many ask in one. There are as many as zones in use. */
+const days = new Map<string, { second: number; date: string } & InstantRange>()
+
 /** The last day that has a date of four digits. */
 export const LAST_DATE = '9999-12-31'
 

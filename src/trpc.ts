@@ -9,6 +9,7 @@ import {
   type Access,
   type Actor,
   type Admission,
+  type Alongside,
   type Asking,
   admit,
   authenticate,
@@ -213,16 +214,18 @@ async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => 
   }
 }
 
-interface Options {
+interface Options<Row extends object = object> {
   effect?: 'read' | 'write'
   idsIn?: 'path' | 'body'
   isSilent?: boolean
   isOwnerOnly?: boolean
+  /** `ctx.row` has what it selects, too. */
+  alongside?: Alongside<Row>
 }
 
 /** Needs no id: something of the caller's own, or of its account. */
-export const accountProcedure = (allowed: Callers, options: Options = {}) =>
-  withAccess({ callers: allowed, target: null, right: 'read', ...options }, () => ({}))
+export const accountProcedure = <Row extends object = object>(allowed: Callers, options: Options<Row> = {}) =>
+  withAccess<Row, object>({ callers: allowed, target: null, right: 'read', ...options }, () => ({}))
 
 /** On something that a feature knows how to find. `ctx.row` is what its target selects. */
 export const targetProcedure = <Row extends object, Refs extends object = object>(

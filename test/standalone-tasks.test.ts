@@ -170,6 +170,17 @@ describe('the caller’s tasks', () => {
     expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
   })
 
+  it('on records are counted for the owner, who is a member of nothing', async () => {
+    const account = await onRecord()
+    const { owner, member, table } = account
+    await account.create(owner, { title: 'On a record', due_date: '2026-03-30' })
+    const badge = async () => (await app.as(owner).post('/api/tasks/badgeCount')).body.count
+    expect([await badge(), (await app.as(owner).post('/api/notifications/unreadCount')).body.tasksDue]).toEqual([1, 1])
+    expect((await app.as(member).post('/api/tasks/badgeCount')).body.count).toBe(0)
+    await app.as(owner).post(`/api/table/${table}/delete`)
+    expect(await badge()).toBe(0)
+  })
+
   it.each([
     [{ tab: 'theirs' }, 'tab'],
     [{ search: 5 }, 'search'],

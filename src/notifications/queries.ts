@@ -1,8 +1,11 @@
-import type { Actor } from '../access.ts'
+import { type Actor, type Alongside, PRINCIPAL } from '../access.ts'
 import { type Database, empty, type Sql, sql } from '../db.ts'
 import { isMember } from '../spaces/membership.ts'
-import { dayRange, formatInstant, localDate } from '../time.ts'
+import { formatInstant } from '../time.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
+
+/** An actor, or the principal of the statement. */
+type Person = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
 
 /** The user's notifications of what they may read, newest first. */
 export async function listNotifications(
@@ -50,8 +53,9 @@ export const CONCERNS = sql`(n.space_id is not null or not exists (
  * instead of for each task.
  * @param task alias of a row with space_id and table_id
  */
-export const inReach = (task: Sql, { accountId, userId, isOwner }: Actor): Sql => {
-  const theirs = isOwner ? empty : sql`and s.id in (select m.space_id from space_members m where m.user_id = ${userId})`
+export const inReach = (task: Sql, { accountId, userId, isOwner }: Person): Sql => {
+  const joined = sql`s.id in (select m.space_id from space_members m where m.user_id = ${userId})`
+  const theirs = isOwner === true ? empty : isOwner === false ? sql`and ${joined}` : sql`and (${isOwner} or ${joined})`
   return sql`(${task}.space_id is null or ${task}.table_id in (
     select t.id from tables t join spaces s on s.id = t.space_id
     where t.deleted_at is null and s.deleted_at is null and s.account_id = ${accountId} ${theirs}))`
@@ -65,24 +69,23 @@ export const canSee = (user: Sql, place: Sql): Sql => sql`(${place}.space_id is 
   select 1 from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
   where t.id = ${place}.table_id and t.deleted_at is null and ${isMember(user, sql`s.id`)}))`
 
+/** The open tasks of a user that are due in some time zone by now, or may be. */
+export interface DueRow {
+  /** Those that are past due in every zone. */
+  past_due: number
+  /** The others. */
+  near_due: [dueDate: string, dueTime: string | null][] | null
+}
+
 /**
- * What a badge shows: the user's open tasks that are due today or overdue, and how many are past due. A task without
- * a time is compared with the local calendar date, one with a time is an instant (contract.md §4, badgeCount).
+ * Read with who asks. What is due their zone decides, so that is left to `countDue`: a local date is at most the day before or after
+ * that of UTC, and a local day ends before the third day after that of UTC begins.
  */
-export async function countDueTasks(db: Database, actor: Actor, now: Date): Promise<{ count: number; overdue: number }> {
-  const today = localDate(now, actor.timeZone)
-  const endOfToday = formatInstant(dayRange(today, actor.timeZone).to)
-  // Up to here an index finds what may be due; dates of timed tasks are those of UTC.
-  const latest = [today, endOfToday.slice(0, 10)].sort().at(-1)
-  const [counts] = await db.lookUp<{ count: number; overdue: number }>(
-    sql`select count(*)::int as count,
-        count(*) filter (where case when k.due_time is null then k.due_date < ${today}::date
-          else k.due_date + k.due_time < ${formatInstant(now)}::timestamp end)::int as overdue
-      from tasks k
-      where k.assignee_user_id = ${actor.userId} and k.status = 'open' and k.due_date <= ${latest}::date and ${inReach(sql`k`, actor)}
-        and case when k.due_time is null then k.due_date <= ${today}::date
-          else k.due_date + k.due_time < ${endOfToday}::timestamp end`,
-    'tasks:due',
-  )
-  return counts ?? { count: 0, overdue: 0 }
+export const dueOfPrincipal: Alongside<DueRow> = (now) => {
+  const today = sql`${formatInstant(now).slice(0, 10)}::date`
+  return sql`
+    select count(*) filter (where k.due_date < ${today} - 1)::int as past_due,
+      json_agg(json_build_array(k.due_date, k.due_time)) filter (where k.due_date >= ${today} - 1) as near_due
+    from tasks k
+    where k.assignee_user_id = p.p_user_id and k.status = 'open' and k.due_date <= ${today} + 2 and ${inReach(sql`k`, PRINCIPAL)}`
 }

@@ -1,6 +1,7 @@
 import { callers } from '../access.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
 import { accountProcedure, rest, router, targetProcedure } from '../trpc.ts'
+import { dueOfPrincipal } from './queries.ts'
 import { Notification, NotificationPath, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 import * as notifications from './service.ts'
 
@@ -38,7 +39,7 @@ export const notificationsRouter = router({
     .output(listOf(Notification))
     .query(({ ctx, input }) => notifications.list(ctx.scope, input)),
 
-  unreadCount: accountProcedure(callers.users)
+  unreadCount: accountProcedure(callers.users, { alongside: dueOfPrincipal })
     .meta(
       rest('POST', '/api/notifications/unreadCount', 'Count what is new', {
         description: 'Unread notifications, and the open tasks of the caller that are due today or overdue.',
@@ -48,7 +49,7 @@ export const notificationsRouter = router({
     )
     .input(NoInput)
     .output(UnreadCount)
-    .query(({ ctx }) => notifications.unreadCount(ctx.scope)),
+    .query(({ ctx }) => notifications.unreadCount(ctx.scope, ctx.row)),
 
   markRead: targetProcedure(notifications.notificationTarget, 'read', callers.users)
     .meta(

@@ -2,7 +2,8 @@ import type { Target } from '../access.ts'
 import { sql } from '../db.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
-import { CONCERNS, canSee, countDueTasks, countUnread, listNotifications, mayRead } from './queries.ts'
+import { countDue } from './due.ts'
+import { CONCERNS, canSee, countUnread, type DueRow, listNotifications, mayRead } from './queries.ts'
 import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 
 /** The caller's own notification named in the path; another's, and one of what they may no longer read, is not found. */
@@ -19,9 +20,9 @@ export async function list({ db, actor }: Scope, query: NotificationQuery): Prom
   return listNotifications(db, actor, query)
 }
 
-export async function unreadCount({ db, actor, now }: Scope): Promise<UnreadCount> {
-  const [unread, due] = await Promise.all([countUnread(db, actor), countDueTasks(db, actor, now)])
-  return { unread, tasksDue: due.count }
+/** What is new for the caller. @param due read together with who asks */
+export async function unreadCount({ db, actor, now }: Scope, due: DueRow): Promise<UnreadCount> {
+  return { unread: await countUnread(db, actor), tasksDue: countDue(due, actor, now).count }
 }
 
 /** Marks one; marking it again keeps the first instant. Who has read it has seen it. */

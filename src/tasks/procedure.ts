@@ -1,5 +1,5 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
-import { type Actor, type Callers, callers, type Role, type Target } from '../access.ts'
+import { type Actor, type Alongside, type Callers, callers, type Role, type Target } from '../access.ts'
 import { type Authorship, isStillEditable } from '../comments/authorship.ts'
 import { type Sql, sql } from '../db.ts'
 import { forbidden } from '../errors.ts'
@@ -102,9 +102,9 @@ const standaloneTarget: Target = {
   },
 }
 
-/** Off a record. An operator can close it to every key (api.md, Authentication 8). */
-export const standaloneProcedure = () =>
-  targetProcedure(standaloneTarget, 'read', callers.any).use(({ ctx, next }) => {
+/** Off a record. An operator can close it to every key (api.md, Authentication 8). @param options with `alongside`, what the row is */
+export const standaloneProcedure = <Row extends object = object>(options: { alongside?: Alongside<Row> } = {}) =>
+  targetProcedure<Row>(standaloneTarget, 'read', callers.any, options).use(({ ctx, next }) => {
     const { actor, settings } = ctx.scope
     if (actor.keyId !== null && !settings.personalKeysOnStandaloneTasks) throw forbidden('API endpoint not available to API keys')
     return next()

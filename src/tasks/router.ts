@@ -1,6 +1,7 @@
 import { callers } from '../access.ts'
 import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
+import { dueOfPrincipal } from '../notifications/queries.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
 import { accountProcedure, BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../trpc.ts'
 import * as bulk from './bulk.ts'
@@ -256,7 +257,7 @@ export const tasksRouter = router({
     .output(listOf(MadeTask))
     .mutation(async ({ ctx, input }) => ({ rows: await bulk.createMany(ctx.scope, null, input.tasks) })),
 
-  badgeCount: standaloneProcedure()
+  badgeCount: standaloneProcedure({ alongside: dueOfPrincipal })
     .meta(
       rest('POST', '/api/tasks/badgeCount', 'Count what is due', {
         description: 'Open tasks assigned to the caller that are due today, by their time zone, or overdue; and how many are past due.',
@@ -266,7 +267,7 @@ export const tasksRouter = router({
     )
     .input(NoInput)
     .output(BadgeCount)
-    .query(({ ctx }) => tasks.badgeCount(ctx.scope)),
+    .query(({ ctx }) => tasks.badgeCount(ctx.scope, ctx.row)),
 
   upload: taskProcedure('edit', callers.session)
     .meta(

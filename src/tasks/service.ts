@@ -1,5 +1,6 @@
 import { notFound } from '../errors.ts'
-import { countDueTasks } from '../notifications/queries.ts'
+import { countDue } from '../notifications/due.ts'
+import type { DueRow } from '../notifications/queries.ts'
 import { withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import { titleField } from '../tables/fields.ts'
@@ -47,8 +48,9 @@ export async function listMine(scope: Scope, { updated_since, ...query }: TaskQu
   return listOfUser(scope.db, scope.actor, query)
 }
 
-export async function badgeCount({ db, actor, now }: Scope): Promise<BadgeCount> {
-  return countDueTasks(db, actor, now)
+/** What is due for the caller. @param due read together with who asks */
+export function badgeCount({ actor, now }: Scope, due: DueRow): BadgeCount {
+  return countDue(due, actor, now)
 }
 
 /** When the task reminds whom, or why not. @throws AppError 404 when it has just been deleted */

@@ -1,0 +1,25 @@
+/** What a badge shows. Pure. */
+import type { Actor } from '../access.ts'
+import { dayAt, formatInstant } from '../time.ts'
+import type { DueRow } from './queries.ts'
+
+/**
+ * The open tasks that are due today or overdue, and how many are past due. A task without a time is compared with the local calendar
+ * date, one with a time is an instant (contract.md §4, badgeCount).
+ */
+export function countDue(
+  { past_due, near_due }: DueRow,
+  { timeZone }: Pick<Actor, 'timeZone'>,
+  now: Date,
+): { count: number; overdue: number } {
+  const today = dayAt(now, timeZone)
+  const [instant, end] = [formatInstant(now), formatInstant(today.to)]
+  let [count, overdue] = [past_due, past_due]
+  for (const [dueDate, dueTime] of near_due ?? []) {
+    const at = `${dueDate} ${dueTime}`
+    if (dueTime === null ? dueDate > today.date : at >= end) continue
+    count++
+    if (dueTime === null ? dueDate < today.date : at < instant) overdue++
+  }
+  return { count, overdue }
+}
