@@ -59,6 +59,20 @@ describe('signing in', () => {
     expect((await profile({ origin: app.url, 'sec-fetch-site': 'same-origin' })).body.name).toBe('Eve')
   })
 
+  it('keeps the version of a user whom a change leaves as they were', async () => {
+    const { owner } = await app.account()
+    const versionOf = async () => (await app.db.prisma.user.findUniqueOrThrow({ where: { id: owner.id } })).version
+    const profile = (body: object) => app.as(owner).post('/api/auth/profile', body)
+    const { body: me } = await profile({ name: 'Olga', timezone: 'Asia/Tokyo' })
+    const before = await versionOf()
+    for (const same of [{}, { name: 'Olga' }, { name: 'Olga', timezone: 'Asia/Tokyo', mail_preference: me.mail_preference }]) {
+      const { status, body } = await profile(same)
+      expect([status, body, await versionOf()]).toEqual([200, me, before])
+    }
+    expect((await profile({ name: 'Olga', timezone: 'UTC' })).body).toEqual({ ...me, timezone: 'UTC' })
+    expect(await versionOf()).toBe(before + 1)
+  })
+
   it('changes the profile, and keeps what is not named', async () => {
     const { owner } = await app.account()
     const changed = await app.as(owner).rpc.auth.profile.mutate({ timezone: 'Asia/Kathmandu' })

@@ -583,6 +583,27 @@ describe('SMTP integrations', () => {
     expect(updated.body).toMatchObject({ has_password: false, username: null, disable_pixel: true, label: 'Desk' })
   })
 
+  test('keep version and time of the change when a change leaves them as they were', async () => {
+    const { admin, space } = await app.account()
+    const as = app.as(admin)
+    const senders = { from_identities: [{ name: 'Desk', email: 'desk@example.com' }] }
+    const { body: created } = await as.post(`/api/space/${space}/smtp/create`, { ...settings, ...senders })
+    const update = (body: object) => as.post(`/api/smtp/${created.id}/update`, body)
+    await app.db.execute(sql`update smtp_integrations set updated_at = '2026-01-01 00:00:00' where id = ${created.id}`)
+    const { password: _, ...same } = { ...settings, ...senders }
+    for (const body of [{}, same, { table_ids: null, disable_pixel: false }]) {
+      expect(await update(body)).toMatchObject({ status: 200, body: { ...created, updated_at: '2026-01-01 00:00:00' } })
+    }
+    const versionOf = async () => (await app.db.prisma.smtpIntegration.findUniqueOrThrow({ where: { id: created.id } })).version
+    expect(await versionOf()).toBe(1)
+    // A password that is given may be another one.
+    expect((await update({ password: 'p' })).body.updated_at).not.toBe('2026-01-01 00:00:00')
+    await update({ password: null })
+    expect(await versionOf()).toBe(3)
+    await update({ password: null })
+    expect(await versionOf()).toBe(3)
+  })
+
   test('are closed to keys, members, strangers', async () => {
     const { admin, member, outsider, keys, space } = await app.account()
     const { body } = await app.as(admin).post(`/api/space/${space}/smtp/create`, settings)

@@ -204,6 +204,27 @@ describe('a record', () => {
     expect(race.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
   })
 
+  it('keeps its version and the time of the change when a change leaves it as it was', async () => {
+    const account = await app.account()
+    const table = await everyType(app, account)
+    const as = app.as(account.member)
+    const data = { text: 'One', number: 1.5, checkbox: true, date: '2026-03-30', multi_select: [], multi_user: [account.viewer.id] }
+    const { body } = await as.post(`${table.path}/records/create`, { data })
+    const path = `${table.path}/record/${body.id}/update`
+    const first = await as.post(path, { data: { text: 'One', long_text: 'Two' } })
+    expect(first.headers.get('etag')).toBe('"2"')
+    await app.db.execute(sql`update ${recordsOf(table.id)} set updated_at = '2026-01-01 00:00:00' where id = ${body.id}`)
+    for (const same of [{ text: 'One' }, { ...data, long_text: 'Two', url: null, lookup: null, file: [] }]) {
+      const answer = await as.post(path, { data: same }, { 'if-match': '"2"' })
+      expect([answer.status, answer.headers.get('etag'), answer.body]).toEqual([
+        200,
+        '"2"',
+        { ...first.body, updated_at: '2026-01-01 00:00:00' },
+      ])
+    }
+    expect((await as.post(path, { data: { text: 'one' } }, { 'if-match': '"2"' })).headers.get('etag')).toBe('"3"')
+  })
+
   it('has an admin-only field that members read and admins write', async () => {
     const account = await app.account()
     const { rpc } = app.as(account.owner)

@@ -101,23 +101,23 @@ export interface UserChange {
   mailPreference?: MailPreference | undefined
 }
 
-/** Changes a user, who must exist. */
+/** Changes a user, who must exist. What changes nothing keeps the version. */
 export async function changeUser(
   db: Database,
   userId: number,
   { name, timezone, passwordHash, status, mailPreference }: UserChange,
   now: Date,
 ) {
-  return db.prisma.user.update({
-    where: { id: userId },
-    data: {
-      ...(name !== undefined && { name }),
-      ...(timezone !== undefined && { timezone }),
-      ...(passwordHash !== undefined && { passwordHash }),
-      ...(status !== undefined && { status }),
-      ...(mailPreference !== undefined && { mailPreference }),
-      updatedAt: toTheSecond(now),
-      version: { increment: 1 },
-    },
+  const plain = {
+    ...(name !== undefined && { name }),
+    ...(timezone !== undefined && { timezone }),
+    ...(status !== undefined && { status }),
+    ...(mailPreference !== undefined && { mailPreference }),
+  }
+  const [changed] = await db.prisma.user.updateManyAndReturn({
+    // A password that is given is another one: each has a salt of its own.
+    where: { id: userId, ...(passwordHash === undefined && { NOT: { id: userId, ...plain } }) },
+    data: { ...plain, ...(passwordHash !== undefined && { passwordHash }), updatedAt: toTheSecond(now), version: { increment: 1 } },
   })
+  return changed ?? (await db.prisma.user.findUniqueOrThrow({ where: { id: userId } }))
 }

@@ -1,7 +1,8 @@
 /** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Role, Target } from '../access.ts'
-import { type Database, type Sql, sql } from '../db.ts'
+import { type Database, type Sql, sql, toTheSecond } from '../db.ts'
 import { badInput, badInputs, conflict } from '../errors.ts'
 import { defineQueue } from '../jobs.ts'
 import type { Scope } from '../scope.ts'
@@ -64,7 +65,7 @@ export async function create(scope: Scope, space: { id: number; account_id: numb
 }
 
 /**
- * A key that is absent keeps its value, null clears it.
+ * A key that is absent keeps its value, null clears it. What changes nothing keeps the time of the last change.
  * @throws AppError 400 as for `create`; 409 when another change came first
  */
 export async function update(
@@ -75,30 +76,34 @@ export async function update(
   const { db, now } = scope
   if (input.host !== undefined) await checkHost(scope, input.host)
   await checkTables(scope, space_id, input.table_ids)
-  const { password, table_ids, from_identities, ...plain } = input
+  const { password, ...named } = input
   return scope.transaction(async (tx) => {
-    if (plain.from_domains || from_identities) await checkNewSenders(scope, integration_id, input)
-    const { count } = await tx.smtpIntegration.updateMany({
+    const [present] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id} for update`)
+    if (!present) throw conflict('The SMTP integration was deleted meanwhile')
+    const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
+    // What a change leaves of domains and senders has to fit, whichever of the two it names.
+    if (named.from_domains || named.from_identities) checkSenders(next.from_domains, next.from_identities)
+    // A password that is given may be another one.
+    if (typeof password !== 'string' && isDeepStrictEqual(next, present)) return present
+    await tx.smtpIntegration.update({
       where: { id: integration_id },
       data: {
-        ...defined({
-          label: plain.label,
-          host: plain.host,
-          port: plain.port,
-          tls: plain.tls,
-          username: plain.username,
-          fromDomains: plain.from_domains,
-          disablePixel: plain.disable_pixel,
-          replyAsEnvelope: plain.reply_as_envelope,
-          fromIdentities: from_identities,
-          ...(table_ids !== undefined && { allTables: table_ids === null, tableIds: table_ids ?? [] }),
-          ...(password === null && { passwordEncrypted: null }),
-        }),
+        label: next.label,
+        host: next.host,
+        port: next.port,
+        tls: next.tls,
+        username: next.username,
+        fromDomains: next.from_domains,
+        disablePixel: next.disable_pixel,
+        replyAsEnvelope: next.reply_as_envelope,
+        fromIdentities: next.from_identities,
+        allTables: next.table_ids === null,
+        tableIds: next.table_ids ?? [],
+        ...(password === null && { passwordEncrypted: null }),
         version: { increment: 1 },
-        updatedAt: now,
+        updatedAt: toTheSecond(now),
       },
     })
-    if (!count) throw conflict('The SMTP integration was deleted meanwhile')
     if (typeof password === 'string') await db.execute(setPassword(scope, integration_id, password))
     const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
     return row as SmtpIntegration
@@ -106,14 +111,6 @@ export async function update(
 }
 
 type Senders = Pick<SmtpIntegration, 'from_domains' | 'from_identities'>
-
-/** What a change leaves of domains and senders has to fit, whichever of the two it names. */
-async function checkNewSenders({ db }: Scope, integrationId: number, input: SmtpIntegrationUpdate): Promise<void> {
-  const [present] = await db.query<Senders>(
-    sql`select from_domains, from_identities from smtp_integrations where id = ${integrationId} for update`,
-  )
-  checkSenders(input.from_domains ?? present?.from_domains ?? [], input.from_identities ?? present?.from_identities ?? [])
-}
 
 /** A composer is offered no sender that `send` would refuse. @throws AppError 400 */
 function checkSenders(domains: Senders['from_domains'], identities: Senders['from_identities']): void {
@@ -208,7 +205,7 @@ async function checkTables({ db }: Scope, spaceId: number, tableIds: number[] | 
   if (index >= 0) throw badInput(['table_ids', index], 'is no table of this space')
 }
 
-/** Without the keys that are undefined, which Prisma's types tell from absent ones. */
+/** Without the keys that are undefined. */
 function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }

@@ -110,7 +110,7 @@ export const cellOfColumns = (field: FieldDef): Sql =>
   isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
 
 /**
- * Changes the cells of a record, which gets the next version.
+ * Changes the cells of a record, which gets the next version, unless all of them are so already.
  * @param expected the only versions that are changed; undefined is any
  * @returns undefined when the record is gone or of none of them, or the table no longer of this one
  */
@@ -122,14 +122,18 @@ export async function updateRow(
   { now, userId, expected }: Change & { expected: readonly number[] | undefined },
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
-  const set = own.map((field) => sql`${ident(field.id)} = ${bound(cells.get(field.id) ?? null)}::${typeOf(field)}`)
+  const columns = own.map(({ id }) => ident(id))
+  const given = own.map((field) => sql`${bound(cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
+  // What changes nothing makes nobody's If-Match stale.
+  const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
   const [row] = await db.query<StoredRow>(sql`
     update ${recordsOf(table.id)} r set ${join([
-      ...set,
-      sql`version = r.version + 1`,
-      sql`updated_at = ${formatInstant(now)}::timestamp`,
-      sql`updated_by = ${userId}::int`,
+      ...columns.map((column) => sql`${column} = n.${column}`),
+      sql`version = r.version + (${differs})::int`,
+      sql`updated_at = case when ${differs} then ${formatInstant(now)}::timestamp else r.updated_at end`,
+      sql`updated_by = case when ${differs} then ${userId}::int else r.updated_by end`,
     ])}
+    from (select ${join(given)}) n
     where r.id = ${recordId} and (${expected ?? null}::int[] is null or r.version = any(${expected ?? null}::int[])) and ${isCurrent(table)}
     returning ${shown(table)}`)
   return row

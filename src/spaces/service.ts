@@ -31,7 +31,7 @@ export async function create({ actor, now, transaction }: Scope, { name }: { nam
 }
 
 export async function update({ db, now }: Scope, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
-  await db.prisma.space.update({ where: { id: space.id }, data: { name, updatedAt: toTheSecond(now) } })
+  await db.prisma.space.updateMany({ where: { id: space.id, NOT: { name } }, data: { name, updatedAt: toTheSecond(now) } })
   return { ...space, name }
 }
 

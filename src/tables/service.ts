@@ -103,7 +103,7 @@ export async function insertFields(
 
 /** @throws AppError 409 for a name that is taken */
 export async function update(scope: Scope, table: TableRef, { name }: TableUpdate): Promise<TableWithFields> {
-  if (name === undefined) return get(scope, table)
+  if (name === undefined || name === table.name) return get(scope, table)
   return naming(() =>
     changeTable(scope, table, async (definition) => {
       await scope.db.prisma.table.update({ where: { id: table.id }, data: { name } })
