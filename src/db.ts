@@ -9,6 +9,8 @@ import { type Caller, Scans } from './scans.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
+/** What empties a column of JSON; a bare null is not taken. */
+export const { DbNull } = Prisma
 export type Sql = Prisma.Sql
 export type Tx = Prisma.TransactionClient
 

@@ -141,6 +141,19 @@ describe('the indexes of a table', () => {
     expect((await real(table)).map(({ name }) => name)).toEqual(['idx_layout_due'])
   })
 
+  test('serve views with nested conditions and several sort keys', async () => {
+    const table = await largeTable(25_000)
+    const any = { any: [filter('email', 'starts_with', 'person'), filter('stage', '=', 'Won')] }
+    const view_id = await makeView(table, {
+      filter: { all: [filter('amount', '=', 7), any] },
+      order: [{ field: 'due', dir: 'D' }, { field: 'company' }],
+    })
+    await follow(scope(), { table_id: table })
+    const index = (await listed(table)).find(({ fields }) => `${fields}` === 'amount,due,id')
+    expect(index).toMatchObject({ state: 'ready', reason: expect.stringMatching(/^view "View \d+"$/) })
+    expect(await explained(table, { view_id })).toContain(index?.name)
+  })
+
   test('serve what records/query really sends', async () => {
     const table = await largeTable(30_000)
     await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })

@@ -6,11 +6,10 @@
 import { createHash } from 'node:crypto'
 import { ident } from '../db.ts'
 import { type FieldDef, isText, type TableDef, titleField } from '../tables/fields.ts'
-import { precedence, type Tree } from '../views/filter.ts'
+import type { Tree } from '../views/filter.ts'
 import { indexedField, layoutIndex } from '../views/layout-indexes.ts'
-import { type Checked, fieldsOf, resolveTree } from '../views/resolve.ts'
-import type { ViewRow } from '../views/saved.ts'
-import { resolveSort } from '../views/sort.ts'
+import { type Checked, fieldsOf } from '../views/resolve.ts'
+import { queryOf, type ViewRow } from '../views/saved.ts'
 
 /** B-trees of a table beside its primary key. Those of calendars are always made, and count first (api.md, View). */
 export const MAX_BTREES = 6
@@ -97,8 +96,8 @@ function ofCalendar(view: ViewRow): Candidate[] {
 }
 
 function ofView(table: TableDef, view: ViewRow): Candidate[] {
-  const where = resolveTree(precedence(view.filters, ['filters']), table)
-  const shape = shapeOf(where, resolveSort(view.order_by, view.order_dir, table)?.field ?? null)
+  const { where, order } = queryOf(view, table)
+  const shape = shapeOf(where, order[0]?.field ?? null)
   const category = 'categoryField' in view.config ? view.config.categoryField : undefined
   return [
     ...(category === undefined ? [] : btree(table, { equal: [category], sort: null }, `kanban "${view.name}"`)),

@@ -38,12 +38,12 @@ export async function planOf(
   const words = wordsOf(input.search ?? '')
   if (saved && !input.append_filters) {
     scope.ignored(...IGNORED.filter((name) => input[name] !== undefined))
-    return planned(scope, { table, where: saved.where, words }, orderOf(saved), saved, fields)
+    return planned(scope, { table, where: saved.where, words }, saved.order, saved, fields)
   }
   const own = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
   const where = saved ? { all: [saved.where, own] } : own
-  return planned(scope, { table, where, words }, order.length ? order : orderOf(saved), saved, fields)
+  return planned(scope, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
 }
 
 function planned(
@@ -61,8 +61,6 @@ function planned(
   }
   return { selection, order, context }
 }
-
-const orderOf = (saved: SavedQuery | undefined): readonly Sort[] => (saved?.sort ? [saved.sort] : [])
 
 async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError): Promise<SavedQuery | undefined> {
   if (viewId === undefined || viewId === 0) return undefined

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit, Offset } from '../schemas.ts'
-import { Filters, Group, Order, OrderBy, OrderDir, Where } from '../views/schema.ts'
+import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './present.ts'
 
 /** Records that one request may make or delete. */
@@ -128,7 +128,7 @@ export const Explanation = z
       .array(z.object({ token: z.string(), from: Instant, to: Instant }))
       .meta({ description: 'Each date token: from that instant up to, not including, the other; both are the same for one instant.' }),
     predicate: z.string().meta({ description: 'The conditions with their brackets.' }),
-    order: z.array(z.object({ field: z.string(), dir: z.enum(['A', 'D']) })).meta({ description: 'With what decides ties.' }),
+    order: z.array(SortKey).meta({ description: 'With what decides ties.' }),
     indexes: z.array(z.string()).meta({ description: 'Indexes of the table that the database takes for this query.' }),
     record: z
       .object({

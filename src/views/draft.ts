@@ -2,23 +2,29 @@
 import { AppError, badInputs, type Issue } from '../errors.ts'
 import type { TableDef } from '../tables/fields.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
-import { type Filter, parseFilters, precedence } from './filter.ts'
+import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filter.ts'
 import { resolveTree } from './resolve.ts'
-import { directionOf, resolveSort } from './sort.ts'
+import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey, saidTwice } from './sort.ts'
 
 /** The part of a view that depends on the fields of its table. */
 export interface Draft {
   config: ViewConfig
   filters: Filter[]
+  filter: FilterGroup | null
   order_by: string | null
   order_dir: 'A' | 'D' | null
+  order: SortKey[] | null
 }
+type Narrowing = Pick<Draft, 'filters' | 'filter'>
+type Order = Pick<Draft, 'order_by' | 'order_dir' | 'order'>
 
 export interface DraftInput {
   config?: unknown
   filters?: unknown
+  filter?: unknown
   order_by?: unknown
   order_dir?: unknown
+  order?: unknown
 }
 
 /**
@@ -33,31 +39,58 @@ export function draftOf(
   table: TableDef,
 ): { draft: Draft; dropped: string[] } {
   const issues: Issue[] = []
-  const keeps = (key: keyof Draft) => present !== undefined && input[key] === undefined
-  // A direction is of the sort that it came with: it goes with it.
-  const isUnsorted = input.order_by === null && input.order_dir === undefined
-  const sent = (key: 'order_by' | 'order_dir') => (key === 'order_dir' && isUnsorted ? null : keeps(key) ? present?.[key] : input[key])
-
-  const read = keeps('config') ? undefined : readConfig(type, input.config, table)
+  const read = present && input.config === undefined ? undefined : readConfig(type, input.config, table)
   issues.push(...(read?.issues ?? []))
-  const filters = keeps('filters') ? present?.filters : gather(issues, () => checkedFilters(input.filters, table))
-  gather(issues, () => resolveSort(sent('order_by'), sent('order_dir'), table))
-  if (issues.length) throw badInputs(issues)
+  const narrowing = narrowingOf(input, present ?? { filters: [], filter: null }, table, issues)
+  const order = orderOf(input, present ?? keptOrder([]), table, issues)
+  if (issues.length || !order) throw badInputs(issues)
   return {
-    draft: {
-      config: read?.config ?? (present as Draft).config,
-      filters: filters ?? [],
-      order_by: (sent('order_by') as string | null | undefined) ?? null,
-      order_dir: directionOf(sent('order_dir')) ?? null,
-    },
+    draft: { config: read?.config ?? (present as Draft).config, ...narrowing, ...order },
     dropped: read?.dropped ?? [],
   }
+}
+
+/** A list of filters, or a group: whichever is sent takes the place of the other. */
+function narrowingOf(input: DraftInput, present: Narrowing, table: TableDef, issues: Issue[]): Narrowing {
+  const { filters: sent, filter: group } = input
+  if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(saidTwice('filters', 'filter'))
+  const filters = sent === undefined ? undefined : gather(issues, () => checkedFilters(sent, table))
+  const filter = gather(issues, () => checkedGroup(group, table)) ?? null
+  if (filter) return { filters: [], filter }
+  if (filters) return { filters, filter: null }
+  return { filters: present.filters, filter: group === null ? null : present.filter }
 }
 
 function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   const filters = parseFilters(sent)
   resolveTree(precedence(filters, ['filters']), table)
   return filters
+}
+
+function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
+  const group = parseGroup(sent)
+  if (!group) return null
+  resolveTree(group, table)
+  return mapLeaves(group, ({ path: _, ...condition }) => condition)
+}
+
+/** One key, or several: likewise. Undefined when something is wrong. */
+function orderOf(input: DraftInput, present: Order, table: TableDef, issues: Issue[]): Order | undefined {
+  if (isGiven(input.order))
+    return gather(issues, () =>
+      keptOrder(resolveOrder(input, table).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' }))),
+    )
+  // Of several keys the first is the one that an older client sees, and turns round.
+  const kept = input.order === null && present.order ? keptOrder([]) : present
+  if (input.order_by === undefined && input.order_dir === undefined)
+    return { order_by: kept.order_by, order_dir: kept.order_dir, order: kept.order }
+  const order_by = input.order_by === undefined ? kept.order_by : input.order_by
+  // A direction is of the sort that it came with: it goes with it.
+  const order_dir = input.order_dir !== undefined ? input.order_dir : input.order_by === null ? null : kept.order_dir
+  return gather(issues, () => {
+    const sort = resolveSort(order_by, order_dir, table)
+    return { order_by: sort?.field.id ?? null, order_dir: directionOf(order_dir) ?? null, order: null }
+  })
 }
 
 /** Runs a check, and notes what it refuses, so that a caller hears of everything at once. */

@@ -1,73 +1,87 @@
 /** What views need of fields: asked before a field is deleted, and acted upon when it is. */
-import { sql } from '../db.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Database, sql } from '../db.ts'
 import { AppError } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { Dependent, FieldNeeds } from '../tables/dependents.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { valueKind } from './compares.ts'
 import { structuralFields, withoutField } from './config.ts'
-import { draftOf } from './draft.ts'
-import type { Filter } from './filter.ts'
+import { type Draft, draftOf } from './draft.ts'
+import { type Filter, leavesOf, mapLeaves } from './filter.ts'
 import { fitLayoutIndexes, indexedField } from './layout-indexes.ts'
 import { readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
+import { keptOrder } from './sort.ts'
 
 export const viewDependent: Dependent = { needsOf, dropField, invalidWith, retypeField, renameOptions }
 
 const needs = (view: ViewRow, fieldId: string) =>
-  view.filters.some(({ column }) => column === fieldId) || structuralFields(view.type, view.config).includes(fieldId)
+  [...view.filters, ...(view.filter ? leavesOf(view.filter) : [])].some(({ column }) => column === fieldId) ||
+  structuralFields(view.type, view.config).includes(fieldId)
+
+const isSortedBy = (view: ViewRow, fieldId: string) =>
+  view.order ? view.order.some(({ field }) => field === fieldId) : view.order_by === fieldId
 
 async function needsOf({ db }: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
   const views = await readViews(db, table.id)
   const named = ({ id, name }: ViewRow) => ({ id, name })
   return {
     needing: views.filter((view) => needs(view, field.id)).map(named),
-    sorting: views.filter((view) => view.order_by === field.id && !needs(view, field.id)).map(named),
+    sorting: views.filter((view) => isSortedBy(view, field.id) && !needs(view, field.id)).map(named),
   }
 }
 
 /** Views that cannot do without the field go; in the others it is dropped from the sort and from what is displayed. */
 async function dropField(scope: Scope, table: TableDef, field: FieldDef): Promise<void> {
-  const { db } = scope
-  const views = await readViews(db, table.id)
+  const views = await readViews(scope.db, table.id)
   await removeViews(
     scope,
     table.id,
     views.filter((view) => needs(view, field.id)),
   )
-  for (const view of views.filter((each) => !needs(each, field.id))) {
-    const isSortedByIt = view.order_by === field.id
-    const config = JSON.stringify(withoutField(view.config, field.id))
-    if (!isSortedByIt && config === JSON.stringify(view.config)) continue
-    await db.execute(sql`
-      update views set config = ${config}::jsonb, version = version + 1,
-        order_by = case when ${isSortedByIt} then null else order_by end, order_dir = case when ${isSortedByIt} then null else order_dir end
-      where table_id = ${table.id} and id = ${view.id}`)
-  }
+  for (const view of views.filter((each) => !needs(each, field.id)))
+    await rewrite(scope.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id) })
+}
+
+/** What the view is sorted by without that field: of several keys the others stay. */
+function unsorted({ order, ...view }: ViewRow, fieldId: string) {
+  if (order) return keptOrder(order.filter(({ field }) => field !== fieldId))
+  return view.order_by === fieldId ? keptOrder([]) : {}
+}
+
+/** Writes a view that follows a change of its table; nothing when nothing of it is another. `updated_at` is for what people change. */
+async function rewrite(db: Database, view: ViewRow, change: Partial<Draft>): Promise<void> {
+  const next = { ...view, ...change }
+  if (isDeepStrictEqual(next, view)) return
+  const [config, filters, filter, order] = [next.config, next.filters, next.filter, next.order].map((part) => part && JSON.stringify(part))
+  await db.execute(sql`
+    update views set config = ${config}::jsonb, filters = ${filters}::jsonb, filter = ${filter}::jsonb, order_by = ${next.order_by},
+      order_dir = ${next.order_dir}, order_keys = ${order}::jsonb, version = version + 1
+    where table_id = ${view.table_id} and id = ${view.id}`)
 }
 
 async function invalidWith({ db }: Scope, table: TableDef, changed: FieldDef): Promise<FieldNeeds> {
   const next = withField(table, changed)
   const views = await readViews(db, table.id)
   const named = ({ id, name }: ViewRow) => ({ id, name })
-  const lost = views.filter((view) => needs(view, changed.id) && !isSavable(view, next, { order_by: null }))
-  const unsorted = views.filter((view) => view.order_by === changed.id && !lost.includes(view) && !isSavable(view, next, {}))
-  return { needing: lost.map(named), sorting: unsorted.map(named) }
+  const lost = views.filter((view) => needs(view, changed.id) && !isSavable({ ...view, ...keptOrder([]) }, next))
+  const sorted = views.filter((view) => isSortedBy(view, changed.id) && !lost.includes(view) && !isSavable(view, next))
+  return { needing: lost.map(named), sorting: sorted.map(named) }
 }
 
 /** The field's column is a new one, and its calendar index went with the old one. */
 async function retypeField(scope: Scope, table: TableDef, changed: FieldDef): Promise<void> {
   const { needing, sorting } = await invalidWith(scope, table, changed)
+  const isAmong = (named: FieldNeeds['needing'], { id }: ViewRow) => named.some((view) => view.id === id)
   const views = await readViews(scope.db, table.id)
   await removeViews(
     scope,
     table.id,
-    views.filter(({ id }) => needing.some((view) => view.id === id)),
+    views.filter((view) => isAmong(needing, view)),
   )
-  const unsorted = sorting.map(({ id }) => id)
-  await scope.db.execute(sql`
-    update views set order_by = null, order_dir = null, version = version + 1 where table_id = ${table.id} and id = any(${unsorted}::int[])`)
-  const rest = views.filter(({ id }) => !needing.some((view) => view.id === id))
+  for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(scope.db, view, unsorted(view, changed.id))
+  const rest = views.filter((view) => !isAmong(needing, view))
   if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(scope, table.id, [], changed.id)
 }
 
@@ -77,10 +91,10 @@ const withField = (table: TableDef, changed: FieldDef): TableDef => ({
   fields: table.fields.map((field) => (field.id === changed.id ? changed : field)),
 })
 
-/** Whether the view could be saved as it stands. @param change what of it would be another */
-function isSavable(view: ViewRow, table: TableDef, change: { order_by?: null }): boolean {
+/** Whether the view could be saved as it stands. */
+function isSavable({ type, config, filters, filter, order, order_by, order_dir }: ViewRow, table: TableDef): boolean {
   try {
-    draftOf(view.type, { ...view, ...change }, undefined, table)
+    draftOf(type, { config, filters, filter, ...(order ? { order } : { order_by, order_dir }) }, undefined, table)
     return true
   } catch (error) {
     if (error instanceof AppError) return false
@@ -90,16 +104,11 @@ function isSavable(view: ViewRow, table: TableDef, change: { order_by?: null }):
 
 /** Filters name options by their titles, so they follow a new title: a view goes on to hold the same records. */
 async function renameOptions({ db }: Scope, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
-  const renamed = (filter: Filter): Filter => {
-    const namesOption = filter.column === field.id && valueKind(field.type, filter.compare) === 'option'
-    const title = namesOption ? titles.get(filter.value as string) : undefined
-    return title === undefined ? filter : { ...filter, value: title }
+  const renamed = <Condition extends Omit<Filter, 'connector'>>(condition: Condition): Condition => {
+    const namesOption = condition.column === field.id && valueKind(field.type, condition.compare) === 'option'
+    const title = namesOption ? titles.get(condition.value as string) : undefined
+    return title === undefined ? condition : { ...condition, value: title }
   }
-  for (const view of await readViews(db, table.id)) {
-    const filters = view.filters.map(renamed)
-    if (filters.every((filter, index) => filter === view.filters[index])) continue
-    await db.execute(sql`
-      update views set filters = ${JSON.stringify(filters)}::jsonb, version = version + 1
-      where table_id = ${table.id} and id = ${view.id}`)
-  }
+  for (const view of await readViews(db, table.id))
+    await rewrite(db, view, { filters: view.filters.map(renamed), filter: view.filter && mapLeaves(view.filter, renamed) })
 }

@@ -15,7 +15,11 @@ export interface Filter {
 }
 
 /** A tree of `all` (and) and `any` (or) groups over leaves. An empty `all` holds for everything. */
-export type Tree<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] } | Leaf
+export type Tree<Leaf> = Branch<Leaf> | Leaf
+export type Branch<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] }
+
+/** A nested group in the normal form of every answer: of its conditions, only what they say. */
+export type FilterGroup = Branch<Omit<Filter, 'connector'>>
 
 /** One condition, and where in the request it stands. */
 export interface Condition {
@@ -48,9 +52,7 @@ export function parseConditions({ filters, where, filter }: WireConditions): Tre
   if (isGiven(filters)) parts.push(precedence(readFilters(filters, ['filters'], issues), ['filters']))
   if (isGiven(where)) parts.push({ all: readWhere(where, ['where'], issues) })
   if (isGiven(filter)) parts.push(readGroup(filter, ['filter'], 1, issues))
-  if (!issues.length && leavesOf({ all: parts }).length > MAX_FILTERS) issues.push({ path: [], message: TOO_MANY })
-  if (issues.length) throw badInputs(issues)
-  return { all: parts }
+  return accepted({ all: parts }, issues)
 }
 
 /**
@@ -62,6 +64,21 @@ export function parseFilters(filters: unknown): Filter[] {
   const read = isGiven(filters) ? readFilters(filters, ['filters'], issues) : []
   if (issues.length) throw badInputs(issues)
   return read
+}
+
+/**
+ * Reads the `filter` of a view; null for none.
+ * @throws AppError 400 as for the `filter` of a query
+ */
+export function parseGroup(filter: unknown): Branch<Condition> | null {
+  const issues: Issue[] = []
+  return isGiven(filter) ? accepted(readGroup(filter, ['filter'], 1, issues), issues) : null
+}
+
+function accepted<Read extends Tree<Condition>>(tree: Read, issues: Issue[]): Read {
+  if (!issues.length && leavesOf(tree).length > MAX_FILTERS) issues.push({ path: [], message: TOO_MANY })
+  if (issues.length) throw badInputs(issues)
+  return tree
 }
 
 /** The tree that a list of filters means. AND binds tighter than OR, as in SQL. */
@@ -81,7 +98,17 @@ export function leavesOf<Leaf extends object>(tree: Tree<Leaf>): Leaf[] {
   return [tree]
 }
 
-const isGiven = (input: unknown) => input !== undefined && input !== null
+/** The same tree with other leaves. */
+export function mapLeaves<From extends object, To extends object>(tree: Branch<From>, change: (leaf: From) => Tree<To>): Branch<To>
+export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To>
+export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To> {
+  if ('all' in tree) return { all: tree.all.map((part) => mapLeaves(part, change)) }
+  if ('any' in tree) return { any: tree.any.map((part) => mapLeaves(part, change)) }
+  return change(tree)
+}
+
+/** Null of a key equals absent wherever there is nothing to clear (contract.md §1). */
+export const isGiven = (input: unknown) => input !== undefined && input !== null
 const isObject = (input: unknown): input is Record<string, unknown> => typeof input === 'object' && input !== null && !Array.isArray(input)
 const TOO_MANY = `must have at most ${MAX_FILTERS} filters`
 
@@ -145,22 +172,25 @@ function readWhere(input: unknown, path: Path, issues: Issue[]): Condition[] {
   })
 }
 
-function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<Condition> {
-  const nothing: Tree<Condition> = { all: [] }
-  if (depth > MAX_DEPTH) return refuse(issues, path, `must not be nested deeper than ${MAX_DEPTH}`, nothing)
-  if (!isObject(input) || (!('all' in input) && !('any' in input))) {
-    // At the top there is a group; inside it there are conditions too.
-    if (depth === 1) return refuse(issues, path, 'must be {all: […]} or {any: […]}', nothing)
-    return readCondition(input, path, [], issues) ?? nothing
-  }
+function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Branch<Condition> {
+  if (!isGroup(input)) return refuse(issues, path, 'must be {all: […]} or {any: […]}', nothing())
   const [key = '', ...others] = Object.keys(input)
-  if (others.length) return refuse(issues, path, 'must have one key, all or any', nothing)
+  if (others.length) return refuse(issues, path, 'must have one key, all or any', nothing())
   const items = input[key]
-  if (!Array.isArray(items)) return refuse(issues, [...path, key], 'must be an array', nothing)
-  if (items.length > MAX_FILTERS) return refuse(issues, [...path, key], TOO_MANY, nothing)
-  const parts = items.map((item: unknown, index) => readGroup(item, [...path, key, index], depth + 1, issues))
+  if (!Array.isArray(items)) return refuse(issues, [...path, key], 'must be an array', nothing())
+  if (items.length > MAX_FILTERS) return refuse(issues, [...path, key], TOO_MANY, nothing())
+  const parts = items.map((item: unknown, index) => readPart(item, [...path, key, index], depth + 1, issues))
   return key === 'all' ? { all: parts } : { any: parts }
 }
+
+/** Inside of a group there are conditions, too. */
+function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<Condition> {
+  if (depth > MAX_DEPTH) return refuse(issues, path, `must not be nested deeper than ${MAX_DEPTH}`, nothing())
+  return isGroup(input) ? readGroup(input, path, depth, issues) : (readCondition(input, path, [], issues) ?? nothing())
+}
+
+const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && ('all' in input || 'any' in input)
+const nothing = (): Branch<Condition> => ({ all: [] })
 
 /** Notes what is wrong, and goes on with what stands in for the input. */
 function refuse<T>(issues: Issue[], path: Path, message: string, instead: T): T {

@@ -7,7 +7,7 @@ import { MAX_ID } from '../schemas.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { isCalendarDate, isTimeOfDay, parseInstant, timeOfDay } from '../time.ts'
 import { type Compare, RULES, VALUE_KINDS, type ValueKind, valueKind } from './compares.ts'
-import type { Condition, Path, Tree } from './filter.ts'
+import { type Condition, mapLeaves, type Path, type Tree } from './filter.ts'
 import { parseToken, type Token } from './tokens.ts'
 
 /** The value of a condition, read as what its field wants. */
@@ -44,18 +44,14 @@ export interface Checked {
 export function resolveTree(tree: Tree<Condition>, table: TableDef): Tree<Checked> {
   const issues: Issue[] = []
   const fields = fieldsOf(table)
-  const checked = walk(tree, fields, issues)
+  const checked = mapLeaves<Condition, Checked>(tree, (condition) => {
+    const found = check(condition, fields)
+    if ('field' in found) return found
+    issues.push(found)
+    return { all: [] }
+  })
   if (issues.length) throw badInputs(issues)
   return checked
-}
-
-function walk(tree: Tree<Condition>, fields: ReadonlyMap<string, FieldDef>, issues: Issue[]): Tree<Checked> {
-  if ('all' in tree) return { all: tree.all.map((part) => walk(part, fields, issues)) }
-  if ('any' in tree) return { any: tree.any.map((part) => walk(part, fields, issues)) }
-  const checked = check(tree, fields)
-  if ('field' in checked) return checked
-  issues.push(checked)
-  return { all: [] }
 }
 
 function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<string, FieldDef>): Checked | Issue {

@@ -23,6 +23,19 @@ const view: View = {
   is_table_default: false,
 }
 const input = { name: view.name, type: view.type, config: view.config, filters: view.filters, order_by: 'amount', order_dir: 'D' as const }
+const changes = {
+  name: 'Won or large',
+  filter: {
+    any: [
+      { column: 'stage', compare: '=' as const, value: 'Won' },
+      { column: 'amount', compare: '>' as const, value: 1000 },
+    ],
+  },
+  order: [
+    { field: 'stage', dir: 'A' as const },
+    { field: 'amount', dir: 'D' as const },
+  ],
+}
 const NAME_TAKEN = { 409: "The table already has a view named 'Won deals'" }
 
 export const viewsRouter = router({
@@ -55,7 +68,9 @@ export const viewsRouter = router({
   create: tableProcedure('admin', callers.session)
     .meta(
       rest('POST', '/api/table/{table_id}/views/create', 'Save a view', {
-        description: 'By an admin of the space. Filters, sort and layout are checked against the fields of the table.',
+        description:
+          'By an admin of the space. Filters, sort and layout are checked against the fields of the table. ' +
+          '`filter` may stand in place of `filters`, and `order` in place of order_by and order_dir: the view then has them, too.',
         tags: ['Views'],
         etag: 'answered',
         mayIgnore: true,
@@ -85,11 +100,13 @@ export const viewsRouter = router({
   update: targetProcedure(views.viewTarget, 'admin', callers.session)
     .meta(
       rest('POST', '/api/table/{table_id}/view/{view_id}/update', 'Change a view', {
-        description: 'A key that is absent keeps its value, null clears it. The type stays as it is.',
+        description:
+          'A key that is absent keeps its value, null clears it. The type stays as it is. `filters` takes the place of a saved `filter`, ' +
+          'and order_by of a saved `order`; and the other way round.',
         tags: ['Views'],
         etag: 'answered and heeded',
         mayIgnore: true,
-        example: { input: { name: 'Won deals, largest first', order_dir: 'D' }, output: { ...view, name: 'Won deals, largest first' } },
+        example: { input: changes, output: { ...view, ...changes, filters: [], order_by: 'stage', order_dir: 'A' } },
         errors: NAME_TAKEN,
       }),
     )

@@ -3,10 +3,10 @@ import { type Database, sql } from '../db.ts'
 import type { TableDef } from '../tables/fields.ts'
 import type { WeekStart } from '../time.ts'
 import type { ViewConfig, ViewType } from './config.ts'
-import { type Filter, precedence, type Tree } from './filter.ts'
+import { type Filter, type FilterGroup, mapLeaves, precedence, type Tree } from './filter.ts'
 import { type Checked, resolveTree } from './resolve.ts'
 import type { View } from './schema.ts'
-import { resolveSort, type Sort } from './sort.ts'
+import { resolveOrder, type Sort, type SortKey } from './sort.ts'
 
 export interface ViewRow {
   id: number
@@ -16,8 +16,12 @@ export interface ViewRow {
   type: ViewType
   config: ViewConfig
   filters: Filter[]
+  /** A nested group in place of `filters`, which then is empty. */
+  filter: FilterGroup | null
   order_by: string | null
   order_dir: 'A' | 'D' | null
+  /** Where it was given, what the view is sorted by; its first key is `order_by` and `order_dir`, too. */
+  order: SortKey[] | null
   is_table_default: boolean
   created_by: number
   created_at: string
@@ -25,8 +29,8 @@ export interface ViewRow {
   version: number
 }
 
-const columns = sql`id, account_id, table_id, name, type, config, filters, order_by, order_dir, is_table_default, created_by,
-  created_at, updated_at, version`
+const columns = sql`id, account_id, table_id, name, type, config, filters, filter, order_by, order_dir,
+  order_keys as "order", is_table_default, created_by, created_at, updated_at, version`
 
 /** The saved views of a table, by name ignoring case, then id. */
 export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
@@ -43,7 +47,12 @@ export async function readView(db: Database, tableId: number, viewId: number): P
 }
 
 /** A saved view as the wire has it. */
-export const viewOf = ({ version: _, ...row }: ViewRow): View => ({ ...row, config: { ...row.config }, is_default: false })
+export const viewOf = ({ version: _, ...row }: ViewRow): View => ({ ...shown(row), config: { ...row.config }, is_default: false })
+
+/** A view without the two keys that only those have which were saved with them. */
+export function shown<Saved extends Pick<ViewRow, 'filter' | 'order'>>({ filter, order, ...rest }: Saved) {
+  return { ...rest, ...(filter && { filter }), ...(order && { order }) }
+}
 
 /** The view that every table has: everything, in the order of ids. */
 export const defaultView = (table: { id: number; account_id: number }): View => ({
@@ -66,7 +75,7 @@ export const defaultView = (table: { id: number; account_id: number }): View => 
 /** A view as a part of a query. It holds whatever the time and whoever asks. */
 export interface SavedQuery {
   where: Tree<Checked>
-  sort: Sort | null
+  order: readonly Sort[]
   weekStart: WeekStart
 }
 
@@ -82,12 +91,20 @@ export async function savedQuery(db: Database, table: TableDef, viewId: number):
   if (kept) return kept
   const view = await readView(db, table.id, viewId)
   if (!view) return undefined
-  const query: SavedQuery = {
-    where: resolveTree(precedence(view.filters, ['view', 'filters']), table),
-    sort: resolveSort(view.order_by, view.order_dir, table),
-    weekStart: 'weekStart' in view.config ? view.config.weekStart : 'monday',
-  }
+  const query = queryOf(view, table)
   const ofTable = compiled.get(table) ?? new Map<number, SavedQuery>()
   compiled.set(table, ofTable.set(viewId, query))
   return query
+}
+
+/** @throws AppError 400 as `savedQuery` */
+export function queryOf({ filters, filter, order, order_by, order_dir, config }: ViewRow, table: TableDef): SavedQuery {
+  const tree = filter
+    ? mapLeaves(filter, (condition) => ({ ...condition, path: ['view', 'filter'] }))
+    : precedence(filters, ['view', 'filters'])
+  return {
+    where: resolveTree(tree, table),
+    order: resolveOrder(order ? { order } : { order_by, order_dir }, table),
+    weekStart: 'weekStart' in config ? config.weekStart : 'monday',
+  }
 }

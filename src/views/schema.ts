@@ -22,6 +22,16 @@ export const Filter = z
   .meta({ id: 'Filter', description: 'One condition of a view, in its normal form.' })
 export type Filter = z.infer<typeof Filter>
 
+const Comparison = Filter.omit({ connector: true }).meta({ id: 'Comparison', description: 'One condition of a group, in its normal form.' })
+type Part = FilterGroup | z.infer<typeof Comparison>
+export type FilterGroup = { all: Part[] } | { any: Part[] }
+const parts = z.array(z.lazy((): z.ZodType<Part> => z.union([Comparison, FilterGroup])))
+export const FilterGroup: z.ZodType<FilterGroup> = z
+  .union([z.object({ all: parts }), z.object({ any: parts })])
+  .meta({ id: 'FilterGroup', description: 'All or any of its conditions and groups; an empty `all` holds always, an empty `any` never.' })
+
+export const SortKey = z.object({ field: z.string(), dir: z.enum(['A', 'D']) })
+
 /** A condition as it may be sent; `views/filter.ts` accepts more spellings. */
 export interface FilterInput {
   column?: string
@@ -116,8 +126,10 @@ export const View = z
     type: z.enum(VIEW_TYPES),
     config: z.record(z.string(), z.unknown()).nullable().meta({ description: 'By type; null for the Default view only.' }),
     filters: z.array(Filter),
+    filter: FilterGroup.optional().meta({ description: 'Where a group was saved in place of `filters`, which then is empty.' }),
     order_by: z.string().nullable(),
     order_dir: z.enum(['A', 'D']).nullable().meta({ description: "'D' means descending." }),
+    order: z.array(SortKey).optional().meta({ description: 'Where it was saved; `order_by` and `order_dir` are its first key.' }),
     created_by: z.int().meta({ description: '0 for the Default view.' }),
     created_at: z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS; empty for the Default view.', example: '2026-03-31 09:30:00' }),
     updated_at: z.string().meta({ description: 'The same.', example: '2026-03-31 09:30:00' }),
@@ -132,8 +144,10 @@ export const NewView = z.strictObject({
   type: z.enum(VIEW_TYPES),
   config: Config,
   filters: Filters,
+  filter: Group.meta({ description: 'Nested groups of conditions, in place of `filters`: send one of them.' }),
   order_by: OrderBy,
   order_dir: OrderDir,
+  order: Order,
   is_table_default: z.boolean().nullish(),
 })
 export type NewView = z.infer<typeof NewView>
@@ -146,8 +160,10 @@ export const ViewCheck = View.pick({
   type: true,
   config: true,
   filters: true,
+  filter: true,
   order_by: true,
   order_dir: true,
+  order: true,
   is_table_default: true,
 })
   .extend({

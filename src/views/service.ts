@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Target } from '../access.ts'
-import { sql, toTheSecond } from '../db.ts'
+import { DbNull, sql, toTheSecond } from '../db.ts'
 import { conflict, isUniqueViolation, notFound } from '../errors.ts'
 import { isStale, type Scope } from '../scope.ts'
 import { changeTable } from '../tables/change.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { type TableRef, type TableRow, tableTarget } from '../targets.ts'
-import { draftOf } from './draft.ts'
+import { type Draft, draftOf } from './draft.ts'
 import { fitLayoutIndexes, indexedField, layoutIndex } from './layout-indexes.ts'
-import { defaultView, readView, readViews, type ViewRow, viewOf } from './saved.ts'
+import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 
 /** A saved view named in the path. The Default view (0) is none: it cannot be changed. */
@@ -142,7 +142,7 @@ export async function check({ db }: Scope, table: TableRef, input: NewView): Pro
   return {
     name: input.name,
     type: input.type,
-    ...draft,
+    ...shown(draft),
     config: { ...draft.config },
     is_table_default: input.is_table_default ?? false,
     dropped,
@@ -165,12 +165,14 @@ async function clearTableDefault({ db, now }: Scope, tableId: number): Promise<v
   })
 }
 
-const columnsOf = ({ config, filters, order_by, order_dir }: Pick<ViewRow, 'config' | 'filters' | 'order_by' | 'order_dir'>) => ({
+const columnsOf = ({ config, filters, filter, order_by, order_dir, order }: Draft) => ({
   config: { ...config },
   // As parsed from JSON, so Prisma can write it back.
   filters: filters as object[],
+  filter: filter ? { ...(filter as object) } : DbNull,
   orderBy: order_by,
   orderDir: order_dir,
+  orderKeys: order ? (order as object[]) : DbNull,
 })
 
 const indexesOf = (views: readonly ViewRow[]): string[] => views.flatMap((view) => indexedField(view) ?? [])

@@ -2,12 +2,18 @@
 import { badInputs, type Issue } from '../errors.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { RULES } from './compares.ts'
-import type { Path } from './filter.ts'
+import { isGiven, type Path } from './filter.ts'
 import { fieldsOf, shortened } from './resolve.ts'
 
 export interface Sort {
   field: FieldDef
   isDescending: boolean
+}
+
+/** A key of an order, in the normal form of every answer. */
+export interface SortKey {
+  field: string
+  dir: 'A' | 'D'
 }
 
 /** Keys that one order may have. */
@@ -30,12 +36,17 @@ export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: T
     return sort ? [sort] : []
   }
   const issues: Issue[] = []
-  for (const [key, sent] of Object.entries({ order_by, order_dir }))
-    if (isGiven(sent)) issues.push({ path: [key], message: 'says in another way what order says: send one of them' })
+  for (const [key, sent] of Object.entries({ order_by, order_dir })) if (isGiven(sent)) issues.push(saidTwice(key, 'order'))
   const sorts = readOrder(order, table, issues)
   if (issues.length) throw badInputs(issues)
   return sorts
 }
+
+/** What is wrong with a key beside another that is another form of it. */
+export const saidTwice = (key: string, other: string): Issue => ({
+  path: [key],
+  message: `says in another way what ${other} says: send one of them`,
+})
 
 function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
   const refuse = (path: Path, message: string): [] => {
@@ -73,6 +84,12 @@ export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef
   return field && typeof field !== 'string' ? { field, isDescending: direction === 'D' } : null
 }
 
+/** An order by several keys as a view keeps it; an older client reads its first key. */
+export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by: string | null; order_dir: 'A' | 'D' | null } {
+  const [first] = keys
+  return { order: first ? keys : null, order_by: first?.field ?? null, order_dir: first?.dir ?? null }
+}
+
 /** The field that is named, or what is wrong with the name. */
 function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
@@ -89,4 +106,3 @@ export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
 }
 
 const NO_DIRECTION = "must be 'A' or 'D'"
-const isGiven = (input: unknown) => input !== undefined && input !== null

@@ -135,8 +135,10 @@ const view = (id: number, more: Partial<ViewRow>): ViewRow => ({
   type: 'grid',
   config: { columns: [] },
   filters: [],
+  filter: null,
   order_by: null,
   order_dir: null,
+  order: null,
   is_table_default: false,
   created_by: 1,
   created_at: '',
@@ -167,6 +169,26 @@ describe('the plan', () => {
     ])
     expect(plan.every(({ isOverBudget }) => !isOverBudget)).toBe(true)
     expect(planIndexes(table, [...views].reverse(), [{ equal: [], sort: 'done' }])).toEqual(plan)
+  })
+
+  test('follows a group by what all its records meet, and an order by its first key', () => {
+    const condition = (column: string, value: unknown) => ({ column, compare: '=' as const, value })
+    const [any, won] = [{ any: [condition('city', 'x'), condition('amount', 1)] }, condition('stage', 'Option 1')]
+    const views = [
+      view(1, {
+        filter: { all: [won, any] },
+        order_by: 'due',
+        order_dir: 'D',
+        order: [
+          { field: 'due', dir: 'D' },
+          { field: 'city', dir: 'A' },
+        ],
+      }),
+      view(2, { filter: any, order_by: 'id', order_dir: 'A', order: [{ field: 'id', dir: 'A' }] }),
+      view(3, { filter: { any: [{ all: [won] }] } }),
+    ]
+    const wanted = planIndexes(table, views, []).filter(({ reason }) => reason.startsWith('view'))
+    expect(wanted.map(({ fields, reason }) => `${fields}: ${reason}`)).toEqual(['stage,due,id: view "View 1"', 'stage,id: view "View 3"'])
   })
 
   test('names indexes by what they are, within the 63 bytes of a name', () => {
