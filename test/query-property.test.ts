@@ -266,31 +266,47 @@ async function tryGroups(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
   expect(groups.body, JSON.stringify({ zone: world.zone, by: type, unit, body })).toEqual(groupsOf(expected, id, type, unit, world))
 }
 
-/** What a walk asks for: the same as a saved view and ad hoc. Saved before the clock is set, at which the session would have ended. */
-async function savedQuery(gen: Gen, tried: Tried, name: string) {
-  const { account, path } = tried
-  const { filters } = conditions(gen, tried).body
-  const { body: ordered, sorts } = order(gen, tried, 1)
-  const [sort] = sorts
-  const order_by = sort && { order_by: sort.column, order_dir: sort.isDescending ? 'D' : 'A' }
-  const view = await app.as(account.owner).post(`${path}/views/create`, { name, type: 'grid', filters, ...order_by })
+/** A saved view, and the same ad hoc. Saved before the clock is set, at which the session would have ended. */
+async function savedQuery(gen: Gen, tried: Tried, name: string, keys: number) {
+  const { account, path, types, world } = tried
+  const { filters, filter } = conditions(gen, tried).body
+  const { body: ordered, sorts } = order(gen, tried, keys)
+  const adHoc = { ...(filter ? { filter } : { filters }), ...ordered }
+  const view = await app.as(account.owner).post(`${path}/views/create`, { name, type: 'grid', ...adHoc })
   expect(view.status, JSON.stringify(view.body)).toBe(200)
-  return { filters, sorts, query: gen(fc.boolean) ? { view_id: view.body.id } : { filters, ...ordered } }
+  const tree = filter ?? (filters.length ? grouped(filters) : { all: [] })
+  return { sorts, adHoc, view: { view_id: view.body.id }, holds: (row: Row) => matches(row, tree, types, world) }
+}
+type Saved = Awaited<ReturnType<typeof savedQuery>>
+
+async function trySaved(gen: Gen, tried: Tried, rows: Row[], { sorts, adHoc, view, holds }: Saved): Promise<void> {
+  const { account, path, world } = tried
+  const said = JSON.stringify({ zone: world.zone, now: world.now, adHoc })
+  const ask = async (body: object) => (await post(account, `${path}/records/query`, { ...body, limit: 1000 })).body
+  const expected = rows.filter(holds).sort((a, b) => compareRows(a, b, sorts, world))
+  expect(await ask(view), said).toEqual(expected)
+  expect(await ask(adHoc), said).toEqual(expected)
+  expect((await post(account, `${path}/records/count`, view)).body, said).toMatchObject({ count: expected.length, total: rows.length })
+
+  const own = conditions(gen, tried)
+  const appended = await ask({ ...view, ...own.body, append_filters: true })
+  expect(appended, JSON.stringify({ said, own: own.body })).toEqual(expected.filter(own.holds))
 }
 
 /** A walk by cursor while records come and go: each page is what follows the last row that was seen. */
-async function tryWalk(gen: Gen, tried: Tried, { filters, sorts, query }: Awaited<ReturnType<typeof savedQuery>>): Promise<void> {
-  const { account, path, types, world } = tried
+async function tryWalk(gen: Gen, tried: Tried, { sorts, adHoc, view, holds }: Saved): Promise<void> {
+  const { account, path, world } = tried
+  const query = gen(fc.boolean) ? view : adHoc
   const limit = gen(fc.integer, { min: 1, max: 6 })
 
   let last: Row | undefined
   for (let cursor: string | null = ''; cursor !== null; ) {
     const following = (await everyRow(tried))
-      .filter((row) => matches(row, grouped(filters), types, world) || filters.length === 0)
+      .filter(holds)
       .filter((row) => last === undefined || compareRows(row, last, sorts, world) > 0)
       .sort((a, b) => compareRows(a, b, sorts, world))
     const page: Answer = await post(account, `${path}/records/query`, { ...query, limit, cursor })
-    const said = JSON.stringify({ zone: world.zone, now: world.now, filters, sorts, last })
+    const said = JSON.stringify({ zone: world.zone, now: world.now, adHoc, last })
     expect(page.body, said).toEqual(following.slice(0, limit))
     cursor = page.headers.get('x-next-cursor')
     expect(cursor !== null, said).toBe(following.length > limit)
@@ -376,7 +392,9 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
             data: { ...tried.record(gen), ...lookups(gen) },
           })),
         })
-        const walked = await savedQuery(gen, tried, 'Walked')
+        const walked = await savedQuery(gen, tried, 'Walked', 1)
+        const views: Saved[] = []
+        for (const name of ['One', 'Two', 'Three']) views.push(await savedQuery(gen, tried, name, 3))
         await app.db.prisma.$executeRawUnsafe(`delete from t${targetTable}.records where id = ${goneTarget}`)
         await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: zone } })
         app.setClock(now)
@@ -384,6 +402,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
           const rows = await everyRow(tried)
           for (let query = 0; query < QUERIES; query++) await tryQuery(gen, tried, rows)
           for (let query = 0; query < QUERIES / 4; query++) await tryGroups(gen, tried, rows)
+          for (const saved of views) await trySaved(gen, tried, rows, saved)
           await tryWalk(gen, tried, walked)
         } finally {
           app.setClock(null)
