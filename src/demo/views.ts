@@ -77,6 +77,22 @@ export const contactViews: NewView[] = [
     order_by: 'value',
     order_dir: 'D',
   },
+  {
+    name: 'To look after',
+    type: 'grid',
+    filter: {
+      all: [
+        ...isOpen,
+        {
+          any: [
+            { column: 'next_contact', compare: '<', value: 'today' },
+            { column: 'next_contact', compare: 'is_empty' },
+          ],
+        },
+      ],
+    },
+    order: [{ field: 'stage' }, { field: 'value', dir: 'D' }],
+  },
   { name: 'Pipeline', type: 'kanban', config: { categoryField: 'stage', secondaryField: 'company' }, order_by: 'value', order_dir: 'D' },
   { name: 'Next contacts', type: 'calendar', config: { startField: 'next_contact', colorField: 'stage', weekStart: 'monday' } },
   { name: 'Documents', type: 'gallery', config: { imageField: 'documents', secondaryField: 'company' } },
