@@ -12,6 +12,8 @@ export const { sql, join, raw, empty } = Prisma
 /** What empties a column of JSON; a bare null is not taken. */
 export const { DbNull } = Prisma
 export type Sql = Prisma.Sql
+/** What can be run: fragments as `sql` composes them, or a text that is kept, with its values. */
+export type Statement = Pick<Sql, 'text' | 'values'>
 export type Tx = Prisma.TransactionClient
 
 /** A name as a quoted identifier. Names come from the field list or the code, never straight from a caller. */
@@ -32,14 +34,14 @@ export interface Database {
    * @param caller whoever waits for it, if it may take long: it is given up when they hang up, and runs with
    *   few others of its kind (scans.ts)
    */
-  query<Row>(statement: Sql, label?: string, caller?: Caller): Promise<Row[]>
+  query<Row>(statement: Statement, label?: string, caller?: Caller): Promise<Row[]>
   /**
    * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
    * would hold up all the others (lane.ts).
    */
-  lookUp<Row>(statement: Sql, label: string): Promise<Row[]>
+  lookUp<Row>(statement: Statement, label: string): Promise<Row[]>
   /** Like `query`, answering how many rows were changed. */
-  execute(statement: Sql): Promise<number>
+  execute(statement: Statement): Promise<number>
   /** All or nothing. What runs inside, `query` included, uses its one connection; a transaction inside joins it. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
   /** Whether a transaction is under way here. */
@@ -99,7 +101,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const scans = new Scans()
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function run({ text, values }: Sql, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
+  async function run({ text, values }: Statement, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
     const result = await ask(text, values, label, manner)
     if (watched && text.includes(watched.marker)) {
       const transaction = underway.getStore()
@@ -149,8 +151,8 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   }
 
   return {
-    query: async <Row>(statement: Sql, label?: string, caller?: Caller) => (await run(statement, label, { caller })).rows as Row[],
-    lookUp: async <Row>(statement: Sql, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
+    query: async <Row>(statement: Statement, label?: string, caller?: Caller) => (await run(statement, label, { caller })).rows as Row[],
+    lookUp: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = underway.getStore()?.tx

@@ -698,7 +698,7 @@ async function readingAtTheSwap(table: number, converted: number, conversion: nu
   const scope = systemScope(app.deps)
   let isSwapped = false
   const ask: typeof scope.db.query = async (statement, ...rest) => {
-    if (!isSwapped && statement.sql.includes(`"t${converted}".records`)) {
+    if (!isSwapped && statement.text.includes(`"t${converted}".records`)) {
       isSwapped = true
       await run(conversion)
     }
@@ -714,7 +714,7 @@ async function readingAtTheSwap(table: number, converted: number, conversion: nu
 function breakingAt(words: string) {
   const scope = systemScope(app.deps)
   const execute: typeof scope.db.execute = (statement) => {
-    if (statement.sql.includes(words)) throw new Error('the plug was pulled')
+    if (statement.text.includes(words)) throw new Error('the plug was pulled')
     return scope.db.execute(statement)
   }
   const db = new Proxy(scope.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })

@@ -17,6 +17,11 @@ interface Change {
 
 export const changeBy = ({ now, actor }: Scope): Change => ({ now, userId: actor.userId || null })
 
+/** What is read of a row `r`. */
+const shown = keptFor(
+  (table): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => shownCell(table, field))]),
+)
+
 /** The record as it is stored; undefined when it is gone. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   const [row] = await db.query<StoredRow>(
@@ -26,57 +31,64 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
   return row
 }
 
-const shownTexts = new WeakMap<TableDef, Sql>()
-
 /** The whole of a row `r` as one JSON value, as `readRow` would give it: for a statement that has columns of its own. */
-export function shownAsJson(table: TableDef): Sql {
-  const kept = shownTexts.get(table)
-  if (kept) return kept
+export const shownAsJson = keptFor((table): Sql => {
   const instants = ['created_at', 'updated_at', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? id : []))]
   // JSON would write instants with a T.
   const rewritten = instants.map((id) => sql`s.${ident(id)}::text as ${ident(id)}`)
   const others = ['id', 'version', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? [] : id))].map(
     (id) => sql`s.${ident(id)}`,
   )
-  const printed = sql`(select row_to_json(w) from (select ${join([...others, ...rewritten])} from (select ${shown(table)}) s) w)`
-  shownTexts.set(table, printed)
-  return printed
-}
+  return sql`(select row_to_json(w) from (select ${join([...others, ...rewritten])} from (select ${shown(table)}) s) w)`
+})
 
 /**
  * Writes records, in their order, in one statement.
  * @returns none when the table is no longer of this version
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
-  const { strings, following } = insertion(table)
-  const statement = sql(strings, formatInstant(now), userId, ...columnsOf(ownFields(table), records), ...following)
-  const rows = await db.query<StoredRow>(statement, `insert:${table.id}:${table.version}`)
+  const own = ownFields(table)
+  const [one] = records.length === 1 ? records : []
+  const { text, following } = one ? insertionOfOne(table) : insertionOfMany(table)
+  const cells = one ? own.map((field) => printedCell(field, one.get(field.id) ?? null)) : columnsOf(own, records)
+  const rows = await db.query<StoredRow>(
+    { text, values: [formatInstant(now), userId, ...cells, ...following] },
+    `insert:${table.id}:${table.version}`,
+  )
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
 
+/** What only the definition decides of an insert, printed once. */
 interface Insertion {
-  /** The text between the values. */
-  strings: TemplateStringsArray
-  /** The values after the cells. */
+  text: string
+  /** The values after those of the cells. */
   following: unknown[]
 }
 
-const insertions = new WeakMap<TableDef, Insertion>()
-
-/** What only the definition decides of an insert, printed once. */
-function insertion(table: TableDef): Insertion {
-  const kept = insertions.get(table)
-  if (kept) return kept
+/** Of one record, whose cells are bound as they are: taking arrays apart would cost the database as much as all the rest. */
+const insertionOfOne = keptFor((table): Insertion => {
   const own = ownFields(table)
-  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
+  return insertion(table, own, own.length, { cells: own.map((field) => sql`${null}::${typeOf(field)}`), from: empty, order: empty })
+})
+
+const insertionOfMany = keptFor((table): Insertion => {
+  const own = ownFields(table)
   const noCells = columnsOf(own, [])
-  const { strings, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
+  const from = sql`, ${fromColumns(own, noCells)}`
+  return insertion(table, own, noCells.length, { cells: own.map(cellOfColumns), from, order: sql`order by x."#"` })
+})
+
+function insertion(
+  table: TableDef,
+  own: readonly FieldDef[],
+  bound: number,
+  { cells, from, order }: { cells: Sql[]; from: Sql; order: Sql },
+): Insertion {
+  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
+  const { text, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
     insert into ${recordsOf(table.id)} as r (${join(names)})
-    select ${join([sql`by.at, by.id, by.at, by.id`, ...own.map(cellOfColumns)])} from by, ${fromColumns(own, noCells)}
-    where ${isCurrent(table)} order by x."#" returning ${shown(table)}`
-  const made = { strings: strings as unknown as TemplateStringsArray, following: values.slice(2 + noCells.length) }
-  insertions.set(table, made)
-  return made
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${shown(table)}`
+  return { text, following: values.slice(2 + bound) }
 }
 
 /**
@@ -85,17 +97,14 @@ function insertion(table: TableDef): Insertion {
  */
 export function columnsOf(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
   if (!own.length) return [records.map((_, index) => index)]
-  return own.map(({ id, type }) => {
-    const print = type === 'file' ? JSON.stringify : isMultiple(type) ? arrayText : undefined
-    return records.map((record) => {
-      const cell = record.get(id) ?? null
-      return print && cell !== null ? print(cell) : cell
-    })
-  })
+  return own.map((field) => records.map((record) => printedCell(field, record.get(field.id) ?? null)))
 }
 
-/** Of unequal lists there is no array of arrays: each goes as text. */
-const arrayText = (cell: Cell): string => `{${(cell as number[]).join(',')}}`
+/** Entries of files go as JSON; lists of numbers as text, as of unequal ones there is no array of arrays. */
+function printedCell({ type }: FieldDef, cell: Cell): Cell {
+  if (cell === null || !isMultiple(type)) return cell
+  return type === 'file' ? JSON.stringify(cell) : `{${(cell as number[]).join(',')}}`
+}
 
 /** The rows `x` that `columnsOf` was made from, and their numbers `"#"`. */
 export function fromColumns(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
@@ -123,7 +132,7 @@ export async function updateRow(
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const columns = own.map(({ id }) => ident(id))
-  const given = own.map((field) => sql`${bound(cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
+  const given = own.map((field) => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
   // What changes nothing makes nobody's If-Match stale.
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
   const [row] = await db.query<StoredRow>(sql`
@@ -142,17 +151,6 @@ export async function updateRow(
 /** A statement waits for a change of the table that is under way; only then does it see whether its plan still holds. */
 export const isCurrent = ({ id, version }: TableDef): Sql =>
   sql`exists (select 1 from public.tables t where t.id = ${id} and t.version = ${version} and t.deleted_at is null)`
-
-const shownColumns = new WeakMap<TableDef, Sql>()
-
-/** What is read of a row `r`, kept with the definition of the table: printing it anew costs more than running it. */
-function shown(table: TableDef): Sql {
-  const kept = shownColumns.get(table)
-  if (kept) return kept
-  const printed = join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => shownCell(table, field))])
-  shownColumns.set(table, printed)
-  return printed
-}
 
 /**
  * A cell as it is read. Users and records that it names come with the row: for one row or a batch that is written that is cheaper
@@ -176,5 +174,12 @@ function shownCell(table: TableDef, { id, type, lookup, lookup_table_id }: Field
 /** The type of a field's column, as a cast names it. */
 export const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
-/** Lists of numbers go as arrays, entries of files as JSON. */
-const bound = (cell: Cell) => (Array.isArray(cell) && typeof cell[0] === 'object' ? JSON.stringify(cell) : cell)
+/** What is made of a definition, once: printing it anew costs more than running it. */
+function keptFor<Made>(make: (table: TableDef) => Made): (table: TableDef) => Made {
+  const made = new WeakMap<TableDef, { it: Made }>()
+  return (table) => {
+    const kept = made.get(table) ?? { it: make(table) }
+    made.set(table, kept)
+    return kept.it
+  }
+}
