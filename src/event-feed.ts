@@ -9,7 +9,7 @@ import type { Database } from './db.ts'
 import { AppError, unavailable } from './errors.ts'
 import { openListener } from './event-listener.ts'
 import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './event-order.ts'
-import { mayKnow, type Reach, reachOf } from './event-reach.ts'
+import { eventsByUser, mayKnow, type Reach, reachOf } from './event-reach.ts'
 import { type Guest, reauthenticate } from './guests.ts'
 import { formatInstant } from './time.ts'
 
@@ -152,7 +152,12 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
       return reachOf(db, events, [...new Set(concerned.map(({ actor }) => actor.userId))])
     })
     const began = performance.now()
-    for (const stream of concerned) sendKnown(stream, events, reach)
+    const byUser = eventsByUser(events, reach)
+    for (const stream of concerned) {
+      const { isOwner, userId } = stream.actor
+      const possible = isOwner ? events : byUser.get(userId)
+      if (possible) sendKnown(stream, possible, reach)
+    }
     for (const stream of live) if (isAfter(last, stream.position)) stream.position = last
     return Math.min(Math.max(REST.leastMs, REST.factor * (performance.now() - began)), REST.mostMs)
   }

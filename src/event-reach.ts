@@ -58,3 +58,21 @@ export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, peo
   if (audience !== null) return audience.includes(actor.userId)
   return task_id !== null && (people.get(task_id)?.has(actor.userId) ?? false)
 }
+
+/**
+ * For each user the events that they may know of at most, in order; the owner of the account may know of all. Of a thousand streams few are concerned
+ * by an event: those need not be asked about the others.
+ */
+export function eventsByUser(events: readonly StoredEvent[], { members, people }: Reach): ReadonlyMap<number, readonly StoredEvent[]> {
+  const found = new Map<number, StoredEvent[]>()
+  for (const event of events) {
+    const { space_id, task_id, audience } = event
+    const users = space_id !== null ? members.get(space_id) : audience ? new Set(audience) : people.get(task_id ?? 0)
+    for (const user of users ?? []) {
+      const known = found.get(user)
+      if (known) known.push(event)
+      else found.set(user, [event])
+    }
+  }
+  return found
+}
