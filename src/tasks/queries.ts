@@ -19,11 +19,40 @@ type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string
 /** As stored: the row and its version. */
 export type StoredTask = Stored<Task> & { version: number }
 
-/** The row of the wire, which ends with attachments for all who give tasks no ids of their own (contract.md §4); without the total of its list. */
-export function onWire<Row extends { external_id: string | null; total?: number }>({ external_id, total: _, ...row }: Row): OnWire<Row> {
+/** The row of the wire, which ends with attachments for all who give tasks no ids of their own (contract.md §4). */
+export function onWire<Row extends { external_id: string | null }>({ external_id, ...row }: Row): OnWire<Row> {
   return external_id === null ? row : { ...row, external_id }
 }
-type OnWire<Row> = Omit<Row, 'external_id' | 'total'> & { external_id?: string }
+type OnWire<Row> = Omit<Row, 'external_id'> & { external_id?: string }
+
+/** The same for a row of a list, without its total. Key by key it takes a tenth of the time of a copy without some keys. */
+function listed(row: Stored<Task>): Task {
+  const task: Task = {
+    id: row.id,
+    creator_user_id: row.creator_user_id,
+    assignee_user_id: row.assignee_user_id,
+    account_id: row.account_id,
+    space_id: row.space_id,
+    table_id: row.table_id,
+    record_id: row.record_id,
+    title: row.title,
+    details: row.details,
+    due_date: row.due_date,
+    due_time: row.due_time,
+    reminder_offset_mins: row.reminder_offset_mins,
+    reminder_time: row.reminder_time,
+    reminder_at: row.reminder_at,
+    reminder_sent_at: row.reminder_sent_at,
+    status: row.status,
+    completed_at: row.completed_at,
+    completed_by_user_id: row.completed_by_user_id,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    attachments: row.attachments,
+  }
+  if (row.external_id !== null) task.external_id = row.external_id
+  return task
+}
 
 /**
  * The task with all that belongs to it, in one statement; undefined when it has just been deleted.
@@ -130,7 +159,7 @@ async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, 
     sql`select k.*, count(*) over ()::int as total from ${found} order by ${order} limit ${limit} offset ${offset}`,
     'tasks:list',
   )
-  if (rows.length) return { total: rows[0]?.total ?? 0, rows: rows.map((row) => onWire(row)) }
+  if (rows.length) return { total: rows[0]?.total ?? 0, rows: rows.map(listed) }
   // Beyond the end there is no row that could tell the total.
   const [beyond] = await ask<{ total: number }>(sql`select count(*)::int as total from ${found}`, 'tasks:beyond')
   return { total: beyond?.total ?? 0, rows: [] }
