@@ -29,6 +29,8 @@ const task = await client.tasks.createOnRecord.mutate(
 )
 const title: string = task.title
 const { rows } = await client.records.query.query({ table_id: table.id, filters: [{ column: 'name', compare: '=', value: 'Harbour' }] })
+const [{ filter = { all: [] }, order } = {}] = (await client.views.list.query({ table_id: table.id })).rows
+const { rows: narrowed } = await client.records.query.query({ table_id: table.id, filter, order })
 const { promise: heard, resolve: hear } = Promise.withResolvers<number | undefined>()
 const subscription = client.events.subscribe(
   {},
@@ -42,7 +44,7 @@ const subscription = client.events.subscribe(
 const isHeard = (await heard) === task.id
 subscription.unsubscribe()
 const error = await client.tasks.get.query({ task_id: 987_654 }).catch((thrown: TRPCClientError<AppRouter>) => thrown.data)
-console.log(JSON.stringify({ space: space.name, title, rows: rows.map(({ name }) => name), isHeard, error }))
+console.log(JSON.stringify({ space: space.name, title, rows: [...rows, ...narrowed].map(({ name }) => name), isHeard, error }))
 `
 
 const HEAD = "import { createClient } from 'gridpost-client'\nconst client = createClient({ baseUrl: 'http://localhost' })\n"
@@ -52,6 +54,8 @@ const MISTAKES: Record<string, string> = {
   'an input with an unknown key': "await client.spaces.create.mutate({ name: 'a', nam: 'b' })",
   'an output taken for another type': 'const id: string = (await client.tasks.get.query({ task_id: 1 })).id',
   'an output key that there is not': 'const { titel } = await client.tasks.get.query({ task_id: 1 })',
+  'a group of a view taken for another':
+    "const v = await client.views.get.query({ table_id: 1, view_id: 1 }); if (v.filter && 'all' in v.filter) v.filter.any",
   'a procedure that there is not': 'await client.tasks.nothing.query()',
   'a type of event that there is not': "client.events.subscribe({}, { onData: ({ data }) => console.log(data.type === 'task.lost') })",
   'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
@@ -118,7 +122,7 @@ describe('the client package', () => {
     expect(JSON.parse(stdout)).toEqual({
       space: 'Made by the package',
       title: 'Call them',
-      rows: ['Harbour'],
+      rows: ['Harbour', 'Harbour'],
       isHeard: true,
       error: { message: 'Task not found', code: 'NOT_FOUND', httpStatus: 404, request_id: expect.stringMatching(/^req-/) },
     })

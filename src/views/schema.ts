@@ -4,7 +4,7 @@ import { Id, Name } from '../schemas.ts'
 import { TablePath } from '../tables/schema.ts'
 import { COMPARES } from './compares.ts'
 import { VIEW_TYPES } from './config.ts'
-import { MAX_FILTERS } from './filter.ts'
+import { type Branch, MAX_FILTERS, type Tree } from './filter.ts'
 import { MAX_SORTS } from './sort.ts'
 
 const connector = z.enum(['AND', 'OR'])
@@ -23,10 +23,9 @@ export const Filter = z
 export type Filter = z.infer<typeof Filter>
 
 const Comparison = Filter.omit({ connector: true }).meta({ id: 'Comparison', description: 'One condition of a group, in its normal form.' })
-type Part = FilterGroup | z.infer<typeof Comparison>
-export type FilterGroup = { all: Part[] } | { any: Part[] }
-const parts = z.array(z.lazy((): z.ZodType<Part> => z.union([Comparison, FilterGroup])))
-export const FilterGroup: z.ZodType<FilterGroup> = z
+const parts = z.array(z.lazy((): z.ZodType<Tree<z.infer<typeof Comparison>>> => z.union([Comparison, FilterGroup])))
+/** Typed by shapes of filter.ts: an alias here would name a value, and the types of the client package can hold none (scripts/client-types.ts). */
+export const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z
   .union([z.object({ all: parts }), z.object({ any: parts })])
   .meta({ id: 'FilterGroup', description: 'All or any of its conditions and groups; an empty `all` holds always, an empty `any` never.' })
 
