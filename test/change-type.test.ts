@@ -150,6 +150,96 @@ describe('cells convert', () => {
       () => [['Done', 'Open'], ['New, old'], []],
       1,
     ],
+    [
+      'text to a multi_select, however the list is written',
+      () => ({ type: 'text' }),
+      () => [
+        'Done,Open',
+        ' Done ,, Open,',
+        ',',
+        ', ',
+        'a, b, Open',
+        'a,b',
+        'a,b, Open',
+        'b',
+        'Open, open',
+        'it\'s, 100% "so"',
+        '__proto__',
+      ],
+      () => ({ type: 'multi_select', options: ['Open', 'Done', 'a,b', 'a', "it's", '100% "so"', '__proto__'] }),
+      () => [['Done', 'Open'], ['Done', 'Open'], [], [], [], ['a,b'], [], [], [], ["it's", '100% "so"'], ['__proto__']],
+      6,
+    ],
+    [
+      'long_text to a multi_select, of 1,000 different words at most',
+      () => ({ type: 'long_text' }),
+      () => [Array(1_001).fill('a').join(), `${Array(1_000).fill('a').join()},b`, `${Array(1_000).fill('a').join()},`],
+      () => ({ type: 'multi_select', options: ['a'] }),
+      () => [['a'], [], ['a']],
+      1,
+    ],
+    [
+      'text to multi_user, however the list is written',
+      () => ({ type: 'text' }),
+      () => [
+        `${account.viewer.email},${account.member.email.toUpperCase()} ,`,
+        `, ${account.member.email}`,
+        `${account.member.email}, `,
+        `${account.member.email}, Max`,
+        ',',
+      ],
+      () => ({ type: 'multi_user' }),
+      () => [[viewer(), member()], [member()], [member()], [], []],
+      2,
+    ],
+    [
+      'text to multi_lookup, however the list is written',
+      () => ({ type: 'text' }),
+      () => [` ${ann} ,, ${ann},`, ',', `${ann} 1`, `9999999999`, `-${ann}`],
+      lookups,
+      () => [[{ id: ann, title: 'Ann' }], [], [], [], []],
+      4,
+    ],
+    [
+      'text to datetime at the edges',
+      () => ({ type: 'text' }),
+      () => [
+        '9999-12-31 23:59:59',
+        '9999-12-31T23:59:59-01:00',
+        '9999-12-31T22:00:00+01:00',
+        '0001-01-01 00:00:00',
+        '0001-01-01T01:00+02:00',
+        '2026-03-01 10:30:60',
+        '2026-02-29 10:30:00',
+        '2026-03-01 10:30:5',
+        '2026-03-01T10:30.5+0100',
+        ' 2026-03-01 10:30:15 ',
+        'Sun Mar 01 10:30:15 2026',
+      ],
+      () => ({ type: 'datetime' }),
+      () => [
+        '9999-12-31 23:59:59',
+        null,
+        '9999-12-31 21:00:00',
+        '0001-01-01 00:00:00',
+        null,
+        null,
+        null,
+        null,
+        '2026-03-01 09:30:00',
+        '2026-03-01 10:30:15',
+        null,
+      ],
+      6,
+    ],
+    [
+      'text to number, short and long',
+      () => ({ type: 'text' }),
+      () => ['999999999999999', '-1000000000000000', '1000000000000000.5', '12345678901234.565', '1.', '+.5', '-', '.', '9'.repeat(500)],
+      () => ({ type: 'number', decimals: 2 }),
+      () => [999999999999999, -1000000000000000, null, 12345678901234.57, 1, 0.5, null, null, null],
+      4,
+    ],
     ['text to email', () => ({ type: 'text' }), () => ['a@b.example', null], () => ({ type: 'email' }), () => ['a@b.example', null]],
     [
       'text to user',
@@ -443,6 +533,15 @@ describe('bad input', () => {
     expect(answer.status).toBe(400)
     expect(JSON.stringify(answer.body.issues)).toContain(key)
     expect((await fieldOf(table)).type).toBe('text')
+  })
+
+  test('a type that the field does not become is told in a sentence', async () => {
+    const table = await tableOf({ type: 'email' }, [])
+    const { body } = await changeType(table, { type: 'file' })
+    expect(body.message).toBe('type: an email field does not become a file field')
+    await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Day', type: 'date' })
+    const other = await changeType(table, { type: 'user' }, account.admin, 'day')
+    expect(other.body.message).toBe('type: a date field does not become a user field')
   })
 
   test('a field that there is not is 404, key and calc fields are 400', async () => {

@@ -2,7 +2,7 @@
 import { recordsOf, sql } from '../db.ts'
 import { badInput, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { aField, type FieldDef, type TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
 import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../time.ts'
 import { GROUPABLE, RULES } from '../views/compares.ts'
@@ -38,8 +38,8 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
   const field = fieldsOf(table).get(by)
   if (!field) throw badInput('by', `'${shortened(by)}' is not a field of this table`)
   const { groups } = RULES[field.type]
-  if (!groups) throw badInput('by', `a ${field.type} field cannot be grouped by; ${GROUPABLE.join(', ')} can`)
-  if (unit && groups !== 'days') throw badInput('unit', `does not go with a ${field.type} field`)
+  if (!groups) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
+  if (unit && groups !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)
   return field
 }
 

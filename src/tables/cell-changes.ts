@@ -2,7 +2,6 @@
 import type { Actor } from '../access.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../db.ts'
 import { conflict } from '../errors.ts'
-import type { Caller } from '../scans.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { holdWriters } from './ddl.ts'
@@ -70,9 +69,8 @@ export async function changeAhead(scope: Scope, tableId: number, change: CellCha
   }
 }
 
-/** @param caller whoever waits for the answer, if somebody does */
-export async function lastId(db: Database, tableId: number, caller?: Caller): Promise<number> {
-  const [found] = await db.query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`, undefined, caller)
+async function lastId(db: Database, tableId: number): Promise<number> {
+  const [found] = await db.query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
   return found?.id ?? 0
 }
 

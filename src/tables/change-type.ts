@@ -4,14 +4,13 @@ import { badInput, badInputs, conflict, isUniqueViolation, unavailable } from '.
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
-import { lastId } from './cell-changes.ts'
 import { changeTable } from './change.ts'
 import { type Conversion, conversionOf, hasOwnOptions, isConvertible, type Place } from './conversion.ts'
 import { convertField } from './conversions.ts'
 import { tableDefinition } from './definitions.ts'
 import { neededByViews, viewsThat } from './dependents.ts'
 import { ownField } from './field-changes.ts'
-import { type FieldDef, isLookup, isSelect, type TableDef } from './fields.ts'
+import { aField, type FieldDef, isLookup, isSelect, type TableDef } from './fields.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './options.ts'
 import { MAX_OPTIONS, type TypeChange, type TypeChangeReport } from './schema.ts'
@@ -22,7 +21,7 @@ const NAMED = 100
 
 /**
  * Says which cells convert, and unless it is a dry run, starts the job that converts them. Until it is done the field stays as it is.
- * The look at the cells takes up to 30 s a million records, and ends when the caller hangs up: then nothing is started.
+ * The look at the cells takes some seconds a million records, and ends when the caller hangs up: then nothing is started.
  * @throws AppError 400 for types that do not become each other, and what does not go with the new one; 409 when cells do not convert
  * without `drop_failing`, when views would be invalid without `force`, and while another field of the table is converted
  */
@@ -47,7 +46,7 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
 async function targetOf(scope: Scope, table: TableDef, field: FieldDef, input: TypeChange, place: Place): Promise<FieldDef> {
   const { type, options, decimals } = input
   if (type === field.type) throw badInput('type', `is ${type} already`)
-  if (!isConvertible(field.type, type)) throw badInput('type', `a ${field.type} field does not become a ${type} field`)
+  if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} does not become ${aField(type)}`)
   const lookedUp = input.table ?? (isLookup(type) ? field.lookup_table_id : null)
   if (isLookup(type) && isLookup(field.type) && lookedUp !== field.lookup_table_id) throw badInput('table', 'must be the present one')
 
@@ -78,13 +77,14 @@ async function optionsOf(
   if (isSelect(field.type)) return changeOptions(field.options ?? [], options ?? (field.options ?? []).map(({ title }) => title)).options
   if (options || !hasOwnOptions(field.type, wanted.type)) return wanted.options
   const { select } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
-  const one = wanted.type === 'select' ? sql`select btrim(words)` : sql`select btrim(w) from unnest(string_to_array(words, ',')) w`
+  const isOne = wanted.type === 'select'
   const titles = new Set<string>()
   for await (const range of ranges(scope, table.id)) {
+    const cells = sql`(${select(sql`${within(range)} and r.${ident(field.id)} is not null`)}) c`
     const found = await scope.db.query<{ title: string }>(
       sql`
-        select distinct v.title from (${select(sql`${range} and r.${ident(field.id)} is not null`)}) c, lateral (${one}) v (title)
-        where v.title <> '' and octet_length(v.title) <= 500 limit ${MAX_OPTIONS + 1}`,
+        select distinct btrim(v.word) as title from ${isOne ? sql`(select words as word from ${cells})` : sql`(select unnest(string_to_array(words, ',')) as word from ${cells})`} v
+        where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= 500 limit ${MAX_OPTIONS + 1}`,
       undefined,
       scope,
     )
@@ -94,58 +94,84 @@ async function optionsOf(
   return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
 }
 
-/** Ids that are looked at in one statement: a second's work at most, where a cell is slow to convert. */
-const STEP = 20_000
+/** Records that are looked at in the first statement; then as many as take it about so long, well below what a statement may. */
+const FIRST_STEP = 20_000
+const MAX_STEP = 250_000
+const GOAL_MS = 1_500
+
+/** Ids beyond `from`, up to `to`. */
+interface Range {
+  from: number
+  to: number
+}
+
+const within = ({ from, to }: Range) => sql`r.id > ${from} and r.id <= ${to}`
 
 /**
- * All records `r` in ranges, for statements that take no longer than others.
+ * All records `r` in ranges, so that no statement takes longer than others may. Each is long enough for Postgres to give it workers.
  * @throws AppError 503 once the caller has hung up
  */
-async function* ranges(scope: Scope, tableId: number): AsyncGenerator<Sql> {
+async function* ranges(scope: Scope, tableId: number): AsyncGenerator<Range> {
   let hasHungUp = false
   // A statement under way is given up by itself; this is for the time between two.
   const stop = scope.onHangUp(() => {
     hasHungUp = true
   })
   try {
-    const last = await lastId(scope.db, tableId, scope)
-    for (let from = 0; from < last; from += STEP) {
+    for (let from = 0, step = FIRST_STEP; ; ) {
+      const some = sql`select id from ${recordsOf(tableId)} where id > ${from} order by id limit ${step}`
+      const [last] = await scope.db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, scope)
+      if (!last?.id) return
       if (hasHungUp) throw unavailable('The caller has hung up')
-      yield sql`r.id > ${from} and r.id <= ${from + STEP}`
+      const startedAt = performance.now()
+      yield { from, to: last.id }
+      from = last.id
+      const fits = (step * GOAL_MS) / Math.max(1, performance.now() - startedAt)
+      step = Math.ceil(Math.min(fits, 4 * step, MAX_STEP))
     }
   } finally {
     stop()
   }
 }
 
-/** One look at all records. */
-async function reportOf(scope: Scope, tableId: number, { select }: Conversion): Promise<Report> {
-  const { db } = scope
+/** One look at all records, and another at those few among which the first failing ones are. */
+async function reportOf(scope: Scope, tableId: number, { look }: Conversion): Promise<Report> {
   const report: Report = { converts: 0, fails: [], failing: 0 }
   for await (const range of ranges(scope, tableId)) {
-    // With `offset 0` a cell is converted once, however often it is looked at.
-    const some = sql`(${select(range)} offset 0) c`
-    const [counted] = await db.query<{ converts: number; failing: number }>(
+    const length = Math.ceil((range.to - range.from) / PARTS)
+    const part = sql`((c.id - ${range.from}::int - 1) / ${length}::int)`
+    // Without groups, whose number Postgres cannot know, it lets workers count.
+    const [counted] = await scope.db.query<{ converts: number; failing: number; parts: number }>(
       sql`
-        select count(*) filter (where converted is not null) as converts,
-          count(*) filter (where words is not null and converted is null) as failing from ${some}`,
+        select count(*) filter (where c.converts) as converts, count(*) filter (where c.words is not null and not c.converts) as failing,
+          coalesce(bit_or(1::int8 << ${part}) filter (where c.words is not null and not c.converts), 0) as parts
+        from (${look(within(range))} offset '0') c`,
       undefined,
       scope,
     )
     report.converts += counted?.converts ?? 0
     report.failing += counted?.failing ?? 0
-    if (!counted?.failing || report.fails.length >= NAMED) continue
-    report.fails.push(
-      ...(await db.query<Report['fails'][number]>(
-        sql`
-          select id as record_id, left(words, 500) as value from ${some} where words is not null and converted is null
-          order by id limit ${NAMED - report.fails.length}`,
-        undefined,
-        scope,
-      )),
-    )
+    const bits = BigInt(counted?.parts ?? 0)
+    for (let at = 0; at < PARTS && report.fails.length < NAMED; at++) {
+      const from = range.from + at * length
+      if ((bits >> BigInt(at)) & 1n)
+        report.fails.push(...(await failsIn(scope, look, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)))
+    }
   }
   return report
+}
+
+/** Parts of a range of which it is told whether cells fail there: as bits of a number that is exact in JavaScript. */
+const PARTS = 48
+
+function failsIn({ db, onHangUp }: Scope, look: Conversion['look'], range: Range, limit: number): Promise<Report['fails']> {
+  return db.query(
+    sql`
+      select c.id as record_id, left(c.words, 500) as value from (${look(within(range))} offset '0') c
+      where c.words is not null and not c.converts order by c.id limit ${limit}`,
+    undefined,
+    { onHangUp },
+  )
 }
 
 type Report = Omit<TypeChangeReport, 'job_id'>

@@ -13,10 +13,14 @@ export interface Place {
   timeZone: string
 }
 
-/** What to select of a record: its `id` and `version`, the cell in `words`, and as the new type has it, `converted`. */
 export interface Conversion {
-  /** A cell with words that is not `converted` cannot be a value of the new type. */
+  /**
+   * Of the records `r` their `id` and `version`, the cell in `words`, and as the new type has it, `converted`. A cell with words that
+   * is not `converted` cannot be a value of the new type.
+   */
   select(where: Sql): Sql
+  /** Of the same records the `id`, the `words`, and whether the cell `converts`: for a look at all of them, cheap tests first. */
+  look(where: Sql): Sql
 }
 
 /** Types that each type becomes beside text, email, url, phone and long_text, which all but files do; text becomes all but files. */
@@ -47,12 +51,19 @@ export const isRelabelling = (from: FieldType, to: FieldType): boolean => (MAX_L
 
 /** @param to a type that `from` becomes (isConvertible) */
 export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {
-  const cell = sql`r.${ident(from.id)}`
-  const converted = direct(from, to, cell, place) ?? fromWords(to, sql`w.words`, place)
+  const [cell, words] = [sql`w.cell`, sql`w.words`]
+  const unworded = direct(from, to, cell, place)
+  const converted = unworded ?? fromWords(to, words, place)
+  const column = sql`r.${ident(from.id)}`
+  // With an offset the words are made once a record, however often they are looked at; written as text, it lets workers in.
+  const worded = (where: Sql) => sql`(select r.id, r.version, ${column} as cell, ${wordsOf(from, column, place)} as words
+    from ${recordsOf(tableId)} r where ${where} offset '0') w`
   return {
-    // With `offset 0` the words are made once a record, however often they are looked at.
-    select: (where) => sql`select r.id, r.version, w.words, (${converted})::${castOf(to.type)} as converted
-      from ${recordsOf(tableId)} r cross join lateral (select ${wordsOf(from, cell, place)} as words offset 0) w where ${where}`,
+    select: (where) => sql`select w.id, w.version, w.words, (${converted})::${castOf(to.type)} as converted from ${worded(where)}`,
+    look: (where) => {
+      const converts = (unworded ? undefined : convertsToList(to, words, place)) ?? sql`(${converted}) is not null`
+      return sql`select w.id, w.words, ${converts} as converts from ${worded(where)}`
+    },
   }
 }
 
@@ -76,7 +87,10 @@ function wordsOf(field: FieldDef, cell: Sql, place: Place): Sql {
       return named((id) => picked(field.options ?? [], id))
     case 'user':
     case 'multi_user':
-      return named((id) => sql`(select u.email from public.users u where u.id = ${id} and u.account_id = ${place.account_id})`)
+      return named(
+        (id) =>
+          sql`((select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${place.account_id}) ->> (${id})::text)`,
+      )
     case 'lookup':
     case 'multi_lookup':
       return named((id) => recordWords(field, id))
@@ -93,7 +107,14 @@ function recordWords({ lookup, lookup_table_id }: FieldDef, id: Sql): Sql {
 }
 
 const picked = (options: readonly Option[], id: Sql): Sql =>
-  sql`(${options.map(({ title }) => title)}::text[])[array_position(${options.map(({ id }) => id)}::int[], ${id})]`
+  sql`(${jsonOf(options.map((option) => [option.id, option.title]))} ->> (${id})::text)`
+
+/**
+ * Postgres finds the keys of a JSON object by halving, and does so within a parallel worker; a list would be gone through for each
+ * cell, and a table be asked.
+ */
+const jsonOf = (entries: readonly (readonly [number | string, number | string])[]): Sql =>
+  sql`${JSON.stringify(Object.fromEntries(entries))}::jsonb`
 
 // ── from words ──────────────────────────────────────────────────────────────
 
@@ -129,41 +150,55 @@ function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
 
 const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
 const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?'
+const PLAIN_NUMBER = '^-?[0-9]+\\.?[0-9]*$'
 const NUMBER = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)(e[+-]?[0-9]{1,3})?$'
 const INSTANT = `^${DATE}[T ]${TIME}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
 
-/** Rounded half away from zero, within ±10^15 (contract.md §1). */
+/** Rounded half away from zero, within ±10^15 (contract.md §1). What is short and plain is sure to lie within. */
 function numberOf(words: Sql, decimals: number): Sql {
   const text = sql`btrim(${words})`
   const number = sql`round(${text}::numeric, ${decimals}::int)`
-  return sql`case when octet_length(${text}) <= 500 and ${text} ~* ${NUMBER}
+  return sql`case when octet_length(${text}) <= 15 and ${text} ~ ${PLAIN_NUMBER} then trim_scale(${number})
+    when octet_length(${text}) <= 500 and ${text} ~* ${NUMBER}
     then case when abs(${number}) <= 1000000000000000 then trim_scale(${number}) end end`
 }
 
 /** As `parseInstant` of time.ts reads it: UTC unless it has an offset, fractions cut off; or a date, whose day begins then. */
 function instantOf(text: Sql, place: Place): Sql {
-  const whole = sql`regexp_replace(${text}, '\\.[0-9]+', '')`
-  const inUtc = sql`(${whole} || case when ${text} ~* '(Z|[+-][0-9]{2}:?[0-9]{2})$' and ${text} ~ ':' then '' else 'Z' end)`
+  const whole = sql`(case when strpos(${text}, '.') > 0 then regexp_replace(${text}, '\\.[0-9]+', '') else ${text} end)`
+  // An offset begins where seconds would, at the earliest.
+  const inUtc = sql`(${whole} || case when substr(${text}, 17) ~ '[Zz+-]' then '' else 'Z' end)`
+  // A text that Postgres writes as it has read it is in the form of the wire, which costs less to find out than by a pattern.
   return sql`case
+    when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text} then ${text}::timestamp(0)
     when ${text} ~ ${`^${DATE}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, place)}
-    when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz') then ${inYears(sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`
+    when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz')
+      then ${inYears(sql`left(${text}, 10)`, sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`
 }
 
-/** Years 1 to 9999, as everywhere. */
-const inYears = (instant: Sql) => sql`case when ${instant} between '0001-01-01' and '9999-12-31 23:59:59' then ${instant} end`
+/** Years 1 to 9999, as everywhere. Only an instant that is written with the first or the last day can lie outside. */
+const inYears = (day: Sql, instant: Sql) => sql`case when ${day} not in ('0001-01-01', '9999-12-31')
+  or ${instant} between '0001-01-01' and '9999-12-31 23:59:59' then ${instant} end`
 
 /** The first instant of a local day, as `startOfDay` of time.ts has it: where midnight strikes twice, Postgres means the second. */
 function dayStart(date: Sql, { timeZone }: Place): Sql {
   const midnight = sql`(${date}::timestamp at time zone ${timeZone}::text)`
-  return inYears(sql`((case when ((${midnight} - interval '1 hour') at time zone ${timeZone}::text)::date = ${date}
-    then ${midnight} - interval '1 hour' else ${midnight} end) at time zone 'UTC')::timestamp(0)`)
+  return inYears(
+    date,
+    sql`((case when ((${midnight} - interval '1 hour') at time zone ${timeZone}::text)::date = ${date}
+    then ${midnight} - interval '1 hour' else ${midnight} end) at time zone 'UTC')::timestamp(0)`,
+  )
 }
 
-const optionOf = ({ options }: FieldDef, title: Sql): Sql =>
-  sql`(${(options ?? []).map(({ id }) => id)}::int[])[array_position(${(options ?? []).map((option) => option.title)}::text[], ${title})]`
+const optionOf = ({ options }: FieldDef, title: Sql): Sql => sql`(${idsByTitle(options ?? [])} -> ${title})::int`
 
-const memberOf = (email: Sql, { account_id, space_id }: Place): Sql => sql`(select u.id from public.users u
-  where u.account_id = ${account_id} and u.status <> 'deleted' and u.email = ${email} and ${isMember(sql`u`, sql`${space_id}::int`)})`
+const idsByTitle = (options: readonly Option[]): Sql => jsonOf(options.map(({ id, title }) => [title, id]))
+
+const memberOf = (email: Sql, place: Place): Sql => sql`(${members(place)} -> ${email})::int`
+
+/** Ids by email address; it depends on no cell, so it is read once a statement. */
+const members = ({ account_id, space_id }: Place): Sql => sql`(select jsonb_object_agg(u.email, u.id) from public.users u
+  where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)})`
 
 const recordOf = ({ lookup_table_id }: FieldDef, id: Sql): Sql => sql`(select l.id from ${recordsOf(lookup_table_id ?? 0)} l
   where l.id = case when ${id} ~ '^[0-9]{1,9}$' then ${id}::int end)`
@@ -176,6 +211,39 @@ function each(words: Sql, read: (one: Sql) => Sql): Sql {
       from (select btrim(t.word) as word, t.at from unnest(string_to_array(${words}, ',')) with ordinality t (word, at)) s
       where s.word <> '') o group by o.id) p)`
 }
+
+/** So few bytes are 1,000 words at most, even if each is a letter and a comma. */
+const FEW_BYTES = 2_000
+
+/** Whether the words are a list of the type, without making it. Undefined for types that hold one value. */
+function convertsToList(to: FieldDef, words: Sql, place: Place): Sql | undefined {
+  const orLong = (few: Sql) =>
+    sql`case when octet_length(${words}) <= ${FEW_BYTES} then ${few} else (${fromWords(to, words, place)}) is not null end`
+  const options = to.options ?? []
+  switch (to.type) {
+    case 'multi_select': {
+      // Of these no part is mistaken for another word.
+      const plain = options.filter(({ title }) => !title.includes(',') && title.trim() === title)
+      return orLong(sql`${idsByTitle(options)} ? btrim(${words}) or ${areKeys(words, idsByTitle(options), idsByTitle(plain))}`)
+    }
+    case 'multi_user':
+      return orLong(areKeys(sql`lower(${words})`, members(place), members(place)))
+    case 'multi_lookup':
+      return orLong(isEach(words, (word) => sql`${recordOf(to, word)} is not null`))
+    default:
+      return undefined
+  }
+}
+
+/** Whether all words between commas are keys. Most lists are told by the way in which they are usually written, most others by their first word. */
+const areKeys = (words: Sql, keys: Sql, plain: Sql): Sql => sql`case
+  when ${words} <> '' and ${plain} ?& string_to_array(${words}, ', ') then true
+  when btrim(split_part(${words}, ',', 1)) <> '' and not ${keys} ? btrim(split_part(${words}, ',', 1)) then false
+  else ${isEach(words, (word) => sql`${keys} ? ${word}`)} end`
+
+/** Whether there are words between the commas, and each is one of those that are meant. */
+const isEach = (words: Sql, isMeant: (word: Sql) => Sql): Sql => sql`coalesce((select bool_and(${isMeant(sql`s.word`)})
+  from (select btrim(t.word) as word from unnest(string_to_array(${words}, ',')) t (word)) s where s.word <> ''), false)`
 
 /** Counted as JavaScript does, characters beyond the first 65,536 twice. */
 const fitting = (words: Sql, max: number): Sql => sql`case when octet_length(${words}) <= ${max}
@@ -215,8 +283,11 @@ const asList = (one: Sql): Sql => sql`case when ${one} is not null then array[${
 
 /** The option of the new field that has the same title. */
 function sameOption(from: FieldDef, to: FieldDef, id: Sql): Sql {
-  const ids = (from.options ?? []).map(({ title }) => to.options?.find((option) => option.title === title)?.id ?? null)
-  return sql`(${ids}::int[])[array_position(${(from.options ?? []).map((option) => option.id)}::int[], ${id})]`
+  const ids = (from.options ?? []).flatMap((option): [number, number][] => {
+    const same = to.options?.find(({ title }) => title === option.title)
+    return same ? [[option.id, same.id]] : []
+  })
+  return sql`(${jsonOf(ids)} -> (${id})::text)::int`
 }
 
 /** Whether options can be made of what the cells hold. */

@@ -83,6 +83,8 @@ export const isSelect = (type: FieldType) => type === 'select' || type === 'mult
 export const isLookup = (type: FieldType) => type === 'lookup' || type === 'multi_lookup'
 export const isUser = (type: FieldType) => type === 'user' || type === 'multi_user'
 export const isText = (type: FieldType) => COLUMN_TYPES[type] === TEXT
+/** For sentences: `a text field`, `an email field`. */
+export const aField = (type: FieldType) => `${type === 'email' ? 'an' : 'a'} ${type} field`
 /** Whether a cell holds a list. */
 export const isMultiple = (type: FieldType) => type.startsWith('multi_') || type === 'file'
 

@@ -1,6 +1,6 @@
 /** The config of each type of view: what it may hold, which fields it may name, and what a grid drops in silence (api.md, View). */
 import type { Issue } from '../errors.ts'
-import type { FieldDef, FieldType, TableDef } from '../tables/fields.ts'
+import { aField, type FieldDef, type FieldType, type TableDef } from '../tables/fields.ts'
 import { fieldsOf } from './resolve.ts'
 
 export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
@@ -97,7 +97,7 @@ function readStructural(read: Reading, key: string, { required, types }: Structu
   if (id === null && required) refuse(read, [key], 'is required')
   const field = fieldNamed(read, key)
   if (!field) return
-  if (!types.includes(field.type)) refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is a ${field.type} field`)
+  if (!types.includes(field.type)) refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${aField(field.type)}`)
   else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field, and '${field.id}' is one`)
   else read.config[key] = field.id
 }

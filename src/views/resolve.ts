@@ -4,7 +4,7 @@
  */
 import { badInputs, type Issue } from '../errors.ts'
 import { MAX_ID } from '../schemas.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { aField, type FieldDef, type TableDef } from '../tables/fields.ts'
 import { isCalendarDate, isTimeOfDay, parseInstant, timeOfDay } from '../time.ts'
 import { type Compare, RULES, VALUE_KINDS, type ValueKind, valueKind } from './compares.ts'
 import { type Condition, mapLeaves, type Path, type Tree } from './filter.ts'
@@ -62,7 +62,7 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
   const kind = valueKind(field.type, compare)
   if (!kind) {
     const has = Object.keys(RULES[field.type].compares).join(', ')
-    return { path: at('compare'), message: `a ${field.type} field does not have ${compare}; it has ${has}` }
+    return { path: at('compare'), message: `${aField(field.type)} does not have ${compare}; it has ${has}` }
   }
   const operand = READERS[kind](value, field, compare)
   return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${VALUE_KINDS[kind]}` }

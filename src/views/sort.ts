@@ -1,6 +1,6 @@
 /** What records are sorted by: one field with `order_by` and `order_dir`, or up to three with `order` (contract.md §5, §7). */
 import { badInputs, type Issue } from '../errors.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { aField, type FieldDef, type TableDef } from '../tables/fields.ts'
 import { RULES } from './compares.ts'
 import { isGiven, type Path } from './filter.ts'
 import { fieldsOf, shortened } from './resolve.ts'
@@ -95,7 +95,7 @@ function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
   const field = fieldsOf(table).get(name)
   if (!field) return `'${shortened(name)}' is not a field of this table`
-  return RULES[field.type].sortsBy ? field : `a ${field.type} field cannot be sorted by`
+  return RULES[field.type].sortsBy ? field : `${aField(field.type)} cannot be sorted by`
 }
 
 /** 'A' or 'D' of either case; null for none, undefined for what is neither. */
