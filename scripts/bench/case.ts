@@ -1,6 +1,7 @@
 /** What a suite is made of: its data, its cases, and what it measures besides. */
 import type { Database } from '../../src/db.ts'
 import type { Api } from './api.ts'
+import type { Asked, PeerName } from './others/peer.ts'
 
 /** A request that both servers answer alike. */
 export interface Case {
@@ -15,6 +16,8 @@ export interface Case {
   goalMs?: number
   /** What differs between two answers to the same create. */
   ignore?: string[]
+  /** How other products are asked the same, with `--others`. */
+  others?: Partial<Record<PeerName, Asked>>
 }
 
 /** Where a suite makes its data. */
@@ -65,6 +68,8 @@ export interface Suite<Prepared> {
   /** Who calls; by default the key of the account. */
   secretOf?(prepared: Prepared): string
   cases(prepared: Prepared, service: Service): Case[] | Promise<Case[]>
+  /** The table that other products are set on, with `--others`. */
+  tableOf?(prepared: Prepared): number
   /** Chosen by `--only` like cases. */
   steps?: Record<string, Step<Prepared>>
   /** Records that are made unless told otherwise, and seconds of a round. */

@@ -4,6 +4,7 @@
  * servers and the database share one machine.
  * Options: --suite foundation|records|tables|tasks|events --rounds 5 --seconds 3 --connections 10,50 --only query,task --records 1000
  * --data-dir <folder> (is kept, with the data, for the next run) --prepare (makes the data and ends)
+ * --others <folder> (where Directus and NocoDB were installed: they are started and measured beside; docs/benchmarks.md, Others)
  * --profile (prints where the service's CPU time went; its figures are slower by that)
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -21,6 +22,7 @@ import type { Account, Ground, Suite } from './case.ts'
 import { events } from './events/suite.ts'
 import { foundation } from './foundation/suite.ts'
 import { measure } from './measure.ts'
+import { startOthers } from './others/start.ts'
 import { type Process, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
 import { records } from './records/suite.ts'
@@ -40,6 +42,7 @@ const { values: options } = parseArgs({
     records: { type: 'string' },
     'data-dir': { type: 'string' },
     prepare: { type: 'boolean', default: false },
+    others: { type: 'string' },
     profile: { type: 'boolean', default: false },
   },
 })
@@ -49,7 +52,7 @@ if (!suite) throw new Error(`--suite: ${options.suite} is none of ${Object.keys(
 
 const dataDir = options['data-dir'] ?? (await mkdtemp(join(tmpdir(), 'gridpost-bench-')))
 const profileDir = await mkdtemp(join(tmpdir(), 'gridpost-profile-'))
-const started: Process[] = []
+const started: Pick<Process, 'stop'>[] = []
 let failed = false
 try {
   await main(suite)
@@ -94,7 +97,13 @@ async function main(suite: Suite<unknown>): Promise<void> {
       seconds: Number(options.seconds ?? suite.defaults.seconds),
       connections: options.connections.split(',').map(Number),
     }
-    if (bare && cases.length) await measure(cases, { ours: service.found, bare: bare.found, secret, pids }, rounds)
+    const tableId = suite.tableOf?.(prepared)
+    if (options.others && !tableId) throw new Error(`--others: the suite ${options.suite} has nothing to ask them`)
+    const others =
+      options.others && tableId ? await startOthers(options.others, { connection: postgres.connection, db, tableId }, started) : []
+    if (bare && cases.length) await measure(cases, { ours: service.found, bare: bare.found, secret, pids, others, db }, rounds)
+    // What is measured of the service alone is measured alone.
+    for (const peer of others) await peer.stop()
     for (const [name, step] of Object.entries(suite.steps ?? {})) {
       if (isWanted(name)) await step.run({ ...(await groundOn(db, service.found, account)), pids, url: service.found }, prepared)
     }

@@ -1,10 +1,16 @@
-/** Drives the service and the bare server in turn: medians of interleaved rounds, and the latency that one caller sees. */
+/**
+ * Drives the service and the bare server in turn, and other products with them if there are any: medians of interleaved rounds,
+ * and the latency that one caller sees.
+ */
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
 import { isDeepStrictEqual } from 'node:util'
 import type autocannonType from 'autocannon'
+import type { Database } from '../../src/db.ts'
 import type { Case, Pids } from './case.ts'
 import { cpuMs } from './cpu.ts'
+import type { Answer, Peer } from './others/peer.ts'
+import { untilQuiet } from './others/start.ts'
 
 const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
 
@@ -13,6 +19,9 @@ export interface Servers {
   bare: string
   secret: string
   pids: Pids
+  /** Mostly none. */
+  others: readonly Peer[]
+  db: Database
 }
 
 export interface Rounds {
@@ -39,28 +48,56 @@ interface Figures {
 type Side = 'ours' | 'bare'
 const SIDES: readonly Side[] = ['ours', 'bare']
 
+/** A case as one server is asked it. */
+interface Target {
+  name: string
+  pid: number
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  path(index: number): string
+  body?: (index: number) => unknown
+}
+
+/** A round of a slow product is as long as every connection needs for so many requests. */
+const REQUESTS_OF_A_CONNECTION = 2
+/** Who lets one caller wait longer than this is not driven by many: they would wait for minutes. */
+const MOST_ALONE_MS = 500
+const TIMEOUT_SECONDS = 60
+
 export async function measure(cases: readonly Case[], servers: Servers, rounds: Rounds): Promise<void> {
   for (const one of cases) await compareAnswers(one, servers)
-  console.log('Answers of both servers are equal. Measuring.\n')
-  await measureAlone(cases, servers)
+  console.log(`Answers of ${servers.others.length ? 'all' : 'both'} servers are equal. Measuring.\n`)
+  const alone = await measureAlone(cases, servers)
+  const ofOthers = servers.others.map(({ name }) => ` ${name} req/s | ${name} ratio | ${name} p50 / p99 ms | ${name} CPU node + pg ms |`)
   console.log(
-    '\n| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |\n|---|---|---|---|---|---|---|---|---|---|---|',
+    `\n| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |${ofOthers.join('')}\n|${'---|'.repeat(11 + 4 * servers.others.length)}`,
   )
   for (const one of cases) {
-    for (const side of SIDES) await drive(one, side, servers, Math.max(...rounds.connections), WARM_UP_SECONDS)
+    const all = targetsOf(one, servers)
+    const targets = all.filter(({ name }) => SIDES.includes(name as Side) || aloneMs(one, name) <= MOST_ALONE_MS)
+    for (const target of targets) await drive(target, servers, Math.max(...rounds.connections), WARM_UP_SECONDS)
     for (const connections of rounds.connections) {
-      const figures: Record<Side, Figures[]> = { ours: [], bare: [] }
+      const figures: Record<string, Figures[]> = Object.fromEntries(all.map(({ name }) => [name, []]))
       for (let round = 0; round < rounds.rounds; round++) {
         // Who goes first changes each round.
-        for (const side of round % 2 ? SIDES.toReversed() : SIDES)
-          figures[side].push(await drive(one, side, servers, connections, rounds.seconds))
+        for (const target of round % 2 ? targets.toReversed() : targets) {
+          const needed = (aloneMs(one, target.name) * connections * REQUESTS_OF_A_CONNECTION) / 1_000
+          const seconds = SIDES.includes(target.name as Side) ? rounds.seconds : Math.max(rounds.seconds, Math.ceil(needed))
+          figures[target.name]?.push(await drive(target, servers, connections, seconds))
+        }
       }
-      print(one, connections, medians(figures.ours), medians(figures.bare))
+      print(one, connections, figures, servers)
     }
+  }
+
+  function aloneMs(one: Case, name: string): number {
+    return alone.get(one.name)?.[name] ?? Number.POSITIVE_INFINITY
   }
 }
 
-function print({ name, goal }: Case, connections: number, ours: Figures, bare: Figures): void {
+function print({ name, goal }: Case, connections: number, figures: Record<string, Figures[]>, servers: Servers): void {
+  const [ours, bare] = [medians(figures.ours ?? []), medians(figures.bare ?? [])]
   const ratio = ours.perSecond / bare.perSecond
   const cells = [
     name,
@@ -74,34 +111,47 @@ function print({ name, goal }: Case, connections: number, ours: Figures, bare: F
     cpuText(ours),
     cpuText(bare),
     ((bare.nodeMs + bare.postgresMs) / (ours.nodeMs + ours.postgresMs)).toFixed(2),
+    ...servers.others.flatMap((other) => {
+      const own = figures[other.name] ?? []
+      return own.length ? cellsOfOther(medians(own), bare) : ['–', '–', '–', '–']
+    }),
   ]
   console.log(`| ${cells.join(' | ')} |`)
 }
 
+const cellsOfOther = (own: Figures, bare: Figures) => [
+  own.perSecond < 10 ? own.perSecond.toFixed(1) : Math.round(own.perSecond),
+  (own.perSecond / bare.perSecond).toFixed(3),
+  `${own.p50} / ${own.p99}`,
+  cpuText(own),
+]
+
 const cpuText = ({ nodeMs, postgresMs }: Figures) => `${nodeMs.toFixed(2)} + ${postgresMs.toFixed(2)}`
 
-async function drive(one: Case, side: Side, servers: Servers, connections: number, seconds: number): Promise<Figures> {
+async function drive(target: Target, servers: Servers, connections: number, seconds: number): Promise<Figures> {
   let index = 0
-  const used = () => ({ node: cpuMs(servers.pids[side]), postgres: cpuMs(servers.pids.postmaster, { withChildren: true }) })
+  const used = () => ({ node: cpuMs(target.pid), postgres: cpuMs(servers.pids.postmaster, { withChildren: true }) })
   const before = used()
   const result = await autocannon({
-    url: servers[side],
+    url: target.url,
     connections,
     duration: seconds,
+    ...(servers.others.length && { timeout: TIMEOUT_SECONDS }),
     requests: [
       {
-        method: one.method,
-        headers: headersOf(one, side, servers),
+        method: target.method,
+        headers: target.headers,
         setupRequest: (sent) => {
           index++
-          return { ...sent, path: one[side](index), ...(one.body && { body: JSON.stringify(one.body(index)) }) }
+          return { ...sent, path: target.path(index), ...(target.body && { body: JSON.stringify(target.body(index)) }) }
         },
       },
     ],
   })
   if (result.non2xx || result.errors)
-    throw new Error(`${one.name} (${side}): ${result.non2xx} answers were no success, ${result.errors} errors`)
+    throw new Error(`${target.name}: ${result.non2xx} answers were no success, ${result.errors} errors at ${target.path(index)}`)
   const after = used()
+  if (servers.others.length) await untilQuiet(servers.db)
   const count = result.requests.total
   return {
     nodeMs: (after.node - before.node) / count,
@@ -119,28 +169,60 @@ function medians(figures: Figures[]): Figures {
 
 export const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
-function headersOf({ body }: Case, side: Side, { secret }: Servers): Record<string, string> {
-  return { ...(body && { 'content-type': 'application/json' }), ...(side === 'ours' && { authorization: `Bearer ${secret}` }) }
+/** Ours, the bare server, and the other products that can answer the case. */
+function targetsOf(one: Case, servers: Servers): Target[] {
+  const { method, body } = one
+  const own = SIDES.map((side): Target => {
+    const authorization = { ...(side === 'ours' && { authorization: `Bearer ${servers.secret}` }) }
+    return {
+      name: side,
+      pid: servers.pids[side],
+      method,
+      url: servers[side],
+      headers: { ...jsonType(body), ...authorization },
+      path: one[side],
+      ...(body && { body }),
+    }
+  })
+  const others = servers.others.flatMap((peer): Target[] => {
+    const asked = one.others?.[peer.name]
+    if (!asked) return []
+    const { origin, pathname } = new URL(peer.url)
+    const path = (pathname === '/' ? '' : pathname) + asked.path
+    const headers = { ...jsonType(asked.body), ...peer.headers }
+    return [{ ...peer, method: asked.method, url: origin, headers, path: () => path, ...(asked.body && { body: asked.body }) }]
+  })
+  return [...own, ...others]
 }
+
+const jsonType = (body: unknown): Record<string, string> => (body ? { 'content-type': 'application/json' } : {})
 
 // ── one caller ──────────────────────────────────────────────────────────────
 
-async function measureAlone(cases: readonly Case[], servers: Servers): Promise<void> {
-  console.log('| one caller | ours median ms | bare median ms | goal |\n|---|---|---|---|')
+/** @returns the medians by case and server */
+async function measureAlone(cases: readonly Case[], servers: Servers): Promise<Map<string, Record<string, number>>> {
+  const all = new Map<string, Record<string, number>>()
+  const names = servers.others.map(({ name }) => ` ${name} median ms |`)
+  console.log(`| one caller | ours median ms | bare median ms | goal |${names.join('')}\n|${'---|'.repeat(4 + names.length)}`)
   for (const one of cases) {
-    const [ours, bare] = [median(await timesAlone(one, 'ours', servers)), median(await timesAlone(one, 'bare', servers))]
+    const medianOf: Record<string, number> = {}
+    for (const target of targetsOf(one, servers)) medianOf[target.name] = median(await timesAlone(target))
+    all.set(one.name, medianOf)
+    const { ours = Number.NaN, bare = Number.NaN } = medianOf
     const goal = one.goalMs === undefined ? '' : `under ${one.goalMs}${ours < one.goalMs ? '' : ', missed'}`
-    console.log(`| ${one.name} | ${ours.toFixed(1)} | ${bare.toFixed(1)} | ${goal} |`)
+    const ofOthers = servers.others.map(({ name }) => ` ${medianOf[name]?.toFixed(1) ?? '–'} |`)
+    console.log(`| ${one.name} | ${ours.toFixed(1)} | ${bare.toFixed(1)} | ${goal} |${ofOthers.join('')}`)
   }
+  return all
 }
 
-async function timesAlone(one: Case, side: Side, servers: Servers): Promise<number[]> {
+async function timesAlone(target: Target): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const times: number[] = []
   const end = performance.now() + ALONE.milliseconds
   for (let index = 1; times.length < ALONE.requests && performance.now() < end; index++) {
     const from = performance.now()
-    await send(agent, servers[side] + one[side](index), one.method, headersOf(one, side, servers), one.body?.(index))
+    await send(agent, target.url + target.path(index), target.method, target.headers, target.body?.(index))
     times.push(performance.now() - from)
   }
   agent.destroy()
@@ -152,7 +234,9 @@ function send(agent: Agent, url: string, method: string, headers: Record<string,
   return new Promise((resolve, reject) => {
     const sent = request(url, { agent, method, headers }, (answer) => {
       answer.resume()
-      answer.on('end', () => (answer.statusCode === 200 ? resolve() : reject(new Error(`${url} answers ${answer.statusCode}`))))
+      answer.on('end', () =>
+        answer.statusCode && answer.statusCode < 300 ? resolve() : reject(new Error(`${url} answers ${answer.statusCode}`)),
+      )
     })
     sent.on('error', reject)
     sent.end(body === undefined ? undefined : JSON.stringify(body))
@@ -161,20 +245,33 @@ function send(agent: Agent, url: string, method: string, headers: Record<string,
 
 // ── the same work ───────────────────────────────────────────────────────────
 
-/** Both do the same work only if they give the same answer. */
+/** They do the same work only if they give the same answer: ours and bare the very same, others the same rows or number. */
 async function compareAnswers(one: Case, servers: Servers): Promise<void> {
-  const [ours, bare] = await Promise.all(
-    SIDES.map(async (side) => {
-      const init = { method: one.method, headers: headersOf(one, side, servers), ...(one.body && { body: JSON.stringify(one.body(1)) }) }
-      const answer = await fetch(servers[side] + one[side](1), init)
+  const answers = await Promise.all(
+    targetsOf(one, servers).map(async (target) => {
+      const init = { method: target.method, headers: target.headers, ...(target.body && { body: JSON.stringify(target.body(1)) }) }
+      const answer = await fetch(target.url + target.path(1), init)
       const body = (await answer.json()) as Record<string, unknown>
-      if (answer.status !== 200) throw new Error(`${one.name} (${side}) answers ${answer.status}: ${JSON.stringify(body)}`)
+      if (!answer.ok) throw new Error(`${one.name} (${target.name}) answers ${answer.status}: ${JSON.stringify(body)}`)
       for (const key of one.ignore ?? []) delete body[key]
-      return body
+      return { name: target.name, body }
     }),
   )
-  if (!isDeepStrictEqual(ours, bare))
-    throw new Error(
-      `${one.name}: the answers differ\nours ${JSON.stringify(ours).slice(0, 3000)}\nbare ${JSON.stringify(bare).slice(0, 3000)}`,
-    )
+  const [ours, bare, ...others] = answers
+  mustEqual(one.name, ours, bare)
+  for (const { name, body } of others) {
+    const { read, readBare } = one.others?.[name as Peer['name']] ?? {}
+    if (read && readBare) mustEqual(one.name, { name, body: read(body as Answer) }, { name: 'bare', body: readBare(bare?.body) })
+  }
+}
+
+interface Named {
+  name: string
+  body: unknown
+}
+
+function mustEqual(name: string, one: Named | undefined, other: Named | undefined): void {
+  if (isDeepStrictEqual(one?.body, other?.body)) return
+  const shown = [one, other].map((answer) => `${answer?.name} ${JSON.stringify(answer?.body)?.slice(0, 3000)}`)
+  throw new Error(`${name}: the answers differ\n${shown.join('\n')}`)
 }

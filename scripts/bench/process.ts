@@ -11,11 +11,7 @@ export interface Process {
 /** Starts a server and waits until its output says where it listens. */
 export function startProcess(args: string[], pattern: RegExp, environment: Record<string, string>): Promise<Process> {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] })
-  const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  }
+  const stop = stopOf(child)
   return new Promise((resolve, reject) => {
     let output = ''
     child.stdout.on('data', (chunk) => {
@@ -25,4 +21,11 @@ export function startProcess(args: string[], pattern: RegExp, environment: Recor
     })
     child.once('exit', () => reject(new Error(`${args.join(' ')} ended before it listened:\n${output}`)))
   })
+}
+
+/** Asks the process to end, and waits until it has. */
+export const stopOf = (child: ChildProcess) => async (): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGTERM')
+  await once(child, 'exit')
 }

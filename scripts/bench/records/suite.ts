@@ -1,6 +1,7 @@
 /** A million records, queried through saved views and ad hoc, with the indexes that the service has made for them. */
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, newRecord, type ViewName, WORDS } from './data.ts'
+import { askedOfOthers } from './others.ts'
 import { createInBatches, importRecords } from './writes.ts'
 
 const GOAL = 0.8
@@ -16,7 +17,9 @@ export const records: Suite<Filled> = {
   prepare: fill,
   bare: 'records/bare.ts',
   tellBare: ({ tableId, ownerId }) => ({ tableId, userId: ownerId }),
+  tableOf: ({ tableId }) => tableId,
   cases: async ({ tableId, views }, { url, account }) => {
+    const others = askedOfOthers(FAR_IN)
     const path = `/api/table/${tableId}/records`
     const page = (name: string, bare: string, body: object, goalMs: number): Case => ({
       name,
@@ -29,7 +32,7 @@ export const records: Suite<Filled> = {
     })
     const through = (view: ViewName) => ({ view_id: views[view] })
     const words = Object.entries(WORDS)
-    return [
+    const cases: Case[] = [
       page('open and due, newest due first', '/openAndDue', through('openAndDue'), ORDERED_MS),
       page("amount over x or city contains 'ber', by name", '/largeOrNear', through('largeOrNear'), ORDERED_MS),
       page('no filter, by amount', '/byAmount', through('byAmount'), ORDERED_MS),
@@ -64,6 +67,7 @@ export const records: Suite<Filled> = {
         ignore: ['id', 'created_at', 'updated_at'],
       },
     ]
+    return cases.map((one) => ({ ...one, ...(others[one.name] && { others: others[one.name] }) }))
   },
   steps: { 'create in batches': { run: createInBatches }, 'import a million rows': { run: importRecords } },
 }

@@ -1,0 +1,98 @@
+/** What other products have in common here: a process from a folder of its own, outside of the repository, on the same database. */
+import { spawn } from 'node:child_process'
+import { existsSync, openSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../../src/db.ts'
+import type { EmbeddedConnection } from '../../../src/embedded-postgres.ts'
+import { type Process, stopOf } from '../process.ts'
+
+/** A product that answers some of the cases, beside ours and the bare server. */
+export interface Peer {
+  name: PeerName
+  url: string
+  headers: Record<string, string>
+  pid: number
+  stop(): Promise<void>
+}
+
+export type PeerName = 'directus' | 'nocodb'
+
+/** What a product is started with. */
+export interface Place {
+  /** Where it was installed with npm, with a Node of the version that it wants. */
+  folder: string
+  connection: EmbeddedConnection
+  db: Database
+  /** The table that is measured: `records` in this schema. */
+  schema: string
+}
+
+/** A case as another product is asked it. */
+export interface Asked {
+  method: 'GET' | 'POST'
+  path: string
+  body?: (index: number) => unknown
+  /** What of the answer must be what the bare server says, row by row; nothing for a create. */
+  read?: (answer: Answer) => unknown
+  /** The same of the answer of the bare server. */
+  readBare?: (answer: unknown) => unknown
+}
+
+/** What Directus (`data`) and NocoDB (`list`, `count`) answer. */
+export interface Answer {
+  data?: Record<string, unknown>[]
+  list?: Record<string, unknown>[]
+  count?: number
+}
+
+const START_TIMEOUT_MS = 120_000
+const POLL_MS = 200
+
+/** Runs the program with the folder's own Node; what it prints goes to `server.log` there. */
+export async function startPeer(
+  folder: string,
+  args: string[],
+  environment: Record<string, string>,
+  aliveAt: string,
+): Promise<{ url: string; process: Process }> {
+  const port = await freePort()
+  const found = `http://127.0.0.1:${port}`
+  const child = run(folder, args, { ...environment, HOST: '127.0.0.1', PORT: String(port) })
+  const process = { child, found, stop: stopOf(child) }
+  const end = performance.now() + START_TIMEOUT_MS
+  while (!(await isUp(found + aliveAt))) {
+    if (child.exitCode !== null || performance.now() > end) {
+      await process.stop()
+      throw new Error(`${folder} did not start: see server.log there`)
+    }
+    await sleep(POLL_MS)
+  }
+  return { url: found, process }
+}
+
+export function run(folder: string, args: string[], environment: Record<string, string>) {
+  const node = join(folder, 'node_modules', '.bin', 'node')
+  if (!existsSync(node)) throw new Error(`${folder} has no Node of its own: see docs/benchmarks.md, Others`)
+  const log = openSync(join(folder, 'server.log'), 'a')
+  return spawn(node, args, { cwd: folder, env: { ...process.env, ...environment }, stdio: ['ignore', log, log] })
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url)).ok
+  } catch {
+    return false
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
