@@ -16,7 +16,7 @@ import { create as createSpace, restore as restoreSpace } from '../src/spaces/se
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
-import { runScript, ScriptError, withDeps } from './runtime.ts'
+import { argumentProblem, asksForHelp, commandOf, runScript, ScriptError, withDeps } from './runtime.ts'
 
 const USAGE = `npm run admin -- <command>, on the database that the settings name (DATA_DIR or DATABASE_URL), beside a running service or without one:
 
@@ -168,9 +168,8 @@ const commands: Record<string, Command> = {
 
 await runScript(async () => {
   const [name = '', ...rest] = process.argv.slice(2)
-  if (['', 'help', '--help', '-h'].includes(name) || rest.includes('--help')) return console.log(USAGE)
-  const command = commands[name]
-  if (!command) throw new ScriptError(`There is no command ${name}: npm run admin -- --help lists them`)
+  if (asksForHelp(process.argv.slice(2))) return console.log(USAGE)
+  const command = commandOf('admin', commands, name)
   await command.run(argumentsOf(name, command, rest))
 })
 
@@ -178,10 +177,10 @@ function argumentsOf(name: string, { argument, options = {} }: Command, args: st
   try {
     const parsed = parseArgs({ args, options, allowPositionals: argument !== undefined })
     const [positional, ...more] = parsed.positionals
-    if (argument !== undefined && (positional === undefined || more.length)) throw new Error(`needs one argument, ${argument}`)
+    if (argument !== undefined && (!positional || more.length)) throw new Error(`needs one argument, ${argument}`)
     return { positional, options: parsed.values as Given['options'] }
   } catch (error) {
-    throw new ScriptError(`${name}: ${(error as Error).message.split('. ')[0]}; npm run admin -- --help shows how it is used`)
+    throw new ScriptError(`${name}: ${argumentProblem(error)}; npm run admin -- --help shows how it is used`)
   }
 }
 

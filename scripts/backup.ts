@@ -18,7 +18,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
 import { loginFile } from '../src/demo/login.ts'
@@ -44,6 +44,7 @@ export async function backUp(settings: Settings, givenFile: string): Promise<num
   requireEmbedded(settings)
   const file = resolve(givenFile)
   if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
+  if (!existsSync(dirname(file))) throw new ScriptError(`${file} cannot be written: there is no such folder`)
   if (!existsSync(join(settings.dataDir, 'postgres'))) throw new ScriptError(`${settings.dataDir} holds no database yet`)
   process.umask(0o077)
   const staging = mkdtempSync(join(settings.dataDir, 'backup-'))

@@ -1,5 +1,5 @@
 /** A table as a CSV file and back, of any size, for `npm run admin`. Progress goes to standard error. */
-import { createReadStream, existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
@@ -38,9 +38,12 @@ export async function exportTable(
       await target.close()
     }
     renameSync(unfinished, file)
+    progress.end()
+  } catch (error) {
+    progress.breakOff()
+    throw error
   } finally {
     rmSync(unfinished, { force: true })
-    progress.end()
   }
   return { exported: progress.rows, bytes: progress.bytes }
 }
@@ -60,7 +63,7 @@ async function create(file: string): Promise<FileHandle> {
 
 /**
  * Imports the file, whole or not at all, in the name of the user.
- * @throws ScriptError when there is no such file; with a line for each cell that is refused
+ * @throws ScriptError when the file cannot be read; with a line for each cell that is refused
  */
 export async function importTable(
   deps: Deps,
@@ -68,21 +71,36 @@ export async function importTable(
   tableId: number,
   file: string,
 ): Promise<{ created: number; ignored: string[] }> {
-  if (!existsSync(file)) throw new ScriptError(`There is no file ${file}`)
+  const source = await openFile(file)
   const ignored: string[] = []
   const scope: Scope = { ...userScope(deps, actor), ignored: (...names) => void ignored.push(...names) }
-  const progress = new Progress(statSync(file).size)
+  const progress = new Progress((await source.stat()).size)
   try {
-    const bytes = counted(createReadStream(file), progress)
+    const bytes = counted(source.createReadStream(), progress)
     const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress: (rows: number) => progress.rowsAre(rows) }
     const { created } = await importRecords(scope, await tableRef(scope, tableId), bytes, options)
+    progress.end()
     return { created, ignored }
   } catch (error) {
+    progress.breakOff()
     if (!(error instanceof AppError) || !error.cellIssues) throw error
     const lines = error.cellIssues.map(({ row, column, message }) => `row ${row}${column === null ? '' : `, ${column}`}: ${message}`)
     throw new ScriptError(`Nothing was imported\n${lines.join('\n')}`)
   } finally {
-    progress.end()
+    await source.close()
+  }
+}
+
+async function openFile(file: string): Promise<FileHandle> {
+  let opened: FileHandle | undefined
+  try {
+    opened = await open(file)
+    if ((await opened.stat()).isDirectory()) throw new Error('it is a folder')
+    return opened
+  } catch (error) {
+    await opened?.close()
+    const { code, message } = error as NodeJS.ErrnoException
+    throw new ScriptError(code === 'ENOENT' ? `There is no file ${file}` : `${file} cannot be read: ${message}`)
   }
 }
 
@@ -133,6 +151,11 @@ class Progress {
 
   end(): void {
     this.#write(this.#isTerminal ? '\n' : '')
+  }
+
+  /** The bar is left as it stands; a log is told the reason only. */
+  breakOff(): void {
+    if (this.#isTerminal) this.end()
   }
 
   #show(): void {

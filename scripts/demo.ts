@@ -4,7 +4,9 @@ import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { DUE_VIEW } from '../src/demo/views.ts'
 import { newHexToken } from '../src/secrets.ts'
 import { readSettings } from '../src/settings.ts'
-import { findService, runScript, ScriptError } from './runtime.ts'
+import { asksForHelp, findService, runScript, ScriptError } from './runtime.ts'
+
+const USAGE = 'npm run demo     walk the main job over HTTP, on the demo account of the service that runs'
 
 const POLL_MS = 100
 const PATIENCE_MS = 15_000
@@ -30,6 +32,9 @@ interface CaughtMail {
 }
 
 await runScript(async () => {
+  const args = process.argv.slice(2)
+  if (asksForHelp(args)) return console.log(USAGE)
+  if (args.length) throw new ScriptError(`Unexpected argument '${args[0]}'; npm run demo takes none`)
   const settings = readSettings()
   const { baseUrl } = findService(settings)
   await requireService(baseUrl)
@@ -42,11 +47,11 @@ await runScript(async () => {
 })
 
 async function requireService(baseUrl: string): Promise<void> {
-  const isReady = await fetch(`${baseUrl}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
-  if (!isReady) throw new ScriptError(`No service answers at ${baseUrl}: run npm start in another terminal, then npm run demo`)
+  const ready = await fetch(`${baseUrl}/readyz`).catch(() => undefined)
+  if (!ready) throw new ScriptError(`No service answers at ${baseUrl}: run npm start in another terminal, then npm run demo`)
+  const checks = (await ready.json().catch(() => null)) as { ok?: unknown; database?: unknown } | null
+  if (typeof checks?.database !== 'boolean') throw new ScriptError(`What answers at ${baseUrl} is no Gridpost: set PORT to its port`)
+  if (checks.ok !== true) throw new ScriptError(`The service at ${baseUrl} is not ready: ${baseUrl}/readyz says what is missing`)
   seen(`a service that is ready at ${baseUrl}`)
 }
 
@@ -138,12 +143,15 @@ async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Pro
 /** Calls the API. Anything but success ends the walk, with the answer's message. */
 function caller(baseUrl: string, headers: Record<string, string> = {}) {
   async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await fetch(baseUrl + path, {
+    const request = fetch(baseUrl + path, {
       method,
       headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
-    const answer = (await response.json()) as T
+    const response = await request.catch(() => {
+      throw new ScriptError(`${method} ${path} was not answered: the service has stopped`)
+    })
+    const answer = (await response.json().catch(() => ({ message: 'no JSON' }))) as T
     if (!response.ok)
       throw new ScriptError(`${method} ${path} was answered ${response.status}: ${(answer as { message?: string }).message}`)
     return answer

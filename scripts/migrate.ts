@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { queues } from '../src/background.ts'
-import { EmbeddedPostgresError, openEmbeddedPostgres } from '../src/embedded-postgres.ts'
-import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/migrations.ts'
-import { readSettings, SettingsError } from '../src/settings.ts'
+import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
+import { connect, deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/migrations.ts'
+import { readSettings } from '../src/settings.ts'
 import { compareWithSchema } from './catalogue.ts'
+import { asksForHelp, commandOf, runScript, ScriptError } from './runtime.ts'
 import { diffSchemas } from './schema-engine.ts'
 
 const USAGE = `npm run migrate -- new <name>   write a migration from what changed in prisma/schema.prisma
@@ -23,15 +24,13 @@ const MIGRATED = fileURLToPath(new URL('../prisma/migrated.prisma', import.meta.
 const [command, name, ...rest] = process.argv.slice(2)
 const commands: Record<string, () => Promise<void>> = { new: writeNew, deploy: deployAll, status: printStatus, check: checkDrift }
 
-try {
-  const run = commands[command ?? '']
-  if (!run || rest.length || (command === 'new') !== (name !== undefined)) throw new MigrationError(USAGE)
+await runScript(async () => {
+  if (asksForHelp(process.argv.slice(2))) return console.log(USAGE)
+  const run = commandOf('migrate', commands, command)
+  if (command !== 'new' && name !== undefined) throw new ScriptError(`${command} takes no argument; npm run migrate -- --help`)
+  if (rest.length) throw new ScriptError('new takes one argument, the name; npm run migrate -- --help')
   await run()
-} catch (error) {
-  const isExpected = error instanceof MigrationError || error instanceof EmbeddedPostgresError || error instanceof SettingsError
-  console.error(isExpected ? error.message : error)
-  process.exitCode = 1
-}
+})
 
 async function writeNew(): Promise<void> {
   if (!name || !/^[a-z0-9_]{1,60}$/.test(name)) throw new MigrationError('A migration is named in a-z, 0-9 and _, say add_task_priority')
@@ -58,8 +57,8 @@ async function deployAll(): Promise<void> {
 async function printStatus(): Promise<void> {
   await onOwnDatabase(async (connection) => {
     const client = new pg.Client(connection)
-    await client.connect()
     try {
+      await connect(client)
       const { applied, pending } = await status(client)
       for (const one of applied) console.log(`applied  ${one}`)
       for (const one of pending) console.log(`missing  ${one.name}`)

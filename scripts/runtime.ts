@@ -27,10 +27,18 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
   }
 }
 
-/** For arguments that node's parser refuses: what is wrong, and how it is done. */
-export function usageError(error: unknown, usage: string): ScriptError {
-  return new ScriptError(`${(error as Error).message.split('. ')[0]}\n\n${usage}`)
+/** Whether the arguments ask how the script is used. */
+export const asksForHelp = (args: readonly string[]) => args[0] === 'help' || args.some((arg) => arg === '--help' || arg === '-h')
+
+/** @throws ScriptError when there is no command of that name */
+export function commandOf<Command>(script: string, commands: Record<string, Command>, name: string | undefined): Command {
+  const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (command) return command
+  throw new ScriptError(`${name ? `There is no command ${name}` : 'A command is needed'}: npm run ${script} -- --help lists them`)
 }
+
+/** What node's parser says of arguments that it refuses, without what it advises. */
+export const argumentProblem = (error: unknown): string => (error as Error).message.split('. ')[0] ?? ''
 
 /** Opens what a service is made of, without listening: beside a running one, or alone. */
 export async function withDeps<T>(settings: Settings, use: (deps: Deps) => Promise<T>): Promise<T> {

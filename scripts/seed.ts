@@ -1,7 +1,7 @@
 /** Seeds an account, beside a running service as well as without one: `npm run seed`, or for programs `npm run -s seed -- --json`. */
 import { parseArgs } from 'node:util'
 import { readSettings } from '../src/settings.ts'
-import { catcherOf, findService, runScript, usageError, withDeps } from './runtime.ts'
+import { argumentProblem, catcherOf, findService, runScript, ScriptError, withDeps } from './runtime.ts'
 import { type Person, type Seeded, seedAccount } from './seed-account.ts'
 
 const USAGE = `npm run seed                  make a fresh account with people, keys, two tables and 25 records, and say how to use it
@@ -31,7 +31,7 @@ function argumentsOf(): { json: boolean; help: boolean } {
     const options = { json: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } } as const
     return parseArgs({ options }).values
   } catch (error) {
-    throw usageError(error, USAGE)
+    throw new ScriptError(`${argumentProblem(error)}; npm run seed -- --help`)
   }
 }
 

@@ -36,6 +36,13 @@ export interface DeployOptions {
   log?: (message: string) => void
 }
 
+/** @throws MigrationError when the database cannot be reached */
+export async function connect(client: pg.Client): Promise<void> {
+  await client.connect().catch((error) => {
+    throw new MigrationError(`The database cannot be reached: ${reasonOf(error)}`, { cause: error })
+  })
+}
+
 /**
  * Applies what is missing; several processes may call it at once, one of them works. Answers the names of what it applied.
  * @throws MigrationError when an applied file has been changed since, or a statement fails; that file is rolled back whole
@@ -46,9 +53,7 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'gridpost deploy' })
   client.on('error', () => {})
   try {
-    await client.connect().catch((error) => {
-      throw new MigrationError(`The database cannot be reached: ${reasonOf(error)}`, { cause: error })
-    })
+    await connect(client)
     await requireServer(client)
     await client.query('SET statement_timeout = 0')
     await client.query(`SET lock_timeout = '${DEPLOY_LOCK_TIMEOUT}'`)

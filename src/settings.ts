@@ -131,7 +131,15 @@ function keptSecretKey(dataDir: string): string {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new SettingsError(`DATA_DIR: ${(error as Error).message}`)
   }
-  const key = readFileSync(path, 'utf8')
+  const key = readSecretKey(path)
   if (key.length < 32) throw new SettingsError(`DATA_DIR: ${path} does not hold a secret key`)
   return key
+}
+
+function readSecretKey(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new SettingsError(`DATA_DIR: ${(error as Error).message}`)
+  }
 }

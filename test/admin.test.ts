@@ -136,8 +136,65 @@ test.each([
   [['create-space', '--colour', 'red'], /^create-space: Unknown option '--colour'; npm run admin -- --help/],
   [['create-user', '--account', '1', '--name', 'x', '--email', 'owner@demo.example'], /belongs to a user already$/],
   [['backup'], /^backup: needs one argument, <file\.tar\.gz>/],
+  [['backup', '/no/such/folder/x.tar.gz'], /cannot be written: there is no such folder$/],
+  [[], /^A command is needed: npm run admin -- --help lists them$/],
+  [['constructor'], /^There is no command constructor: /],
+  [['import', '--table', '1', ''], /^import: needs one argument, <file\.csv>/],
+  [['import', '--table', 'one', 'x.csv'], /^table must be a whole number$/],
 ])('%j is refused in one line', async (args, line) => {
   expect(await refusal(args)).toMatch(line)
+})
+
+test('a file that is none to import is refused in one line', async () => {
+  const importing = (file: string) => refusal(['import', '--table', String(seeded.table_id), file])
+  expect(await importing(own.dataDir)).toBe(`${own.dataDir} cannot be read: it is a folder`)
+  const file = join(own.dataDir, 'bytes.csv')
+  expect(await importing(join(file, 'x.csv'))).toBe(`There is no file ${join(file, 'x.csv')}`)
+  writeFileSync(file, Buffer.from([0, 1, 2, 0xff, 0xfe]))
+  expect(await importing(join(file, 'x.csv'))).toMatch(/x\.csv cannot be read: ENOTDIR/)
+  expect(await importing(file)).toBe('The file is not valid UTF-8')
+  writeFileSync(file, '')
+  expect(await importing(file)).toBe('The file is empty: its first row must name the fields')
+})
+
+test.each([
+  ['migrate', [], /^A command is needed: npm run migrate -- --help lists them$/],
+  ['migrate', ['constructor'], /^There is no command constructor: /],
+  ['migrate', ['new'], /^A migration is named in a-z, 0-9 and _/],
+  ['migrate', ['deploy', 'x'], /^deploy takes no argument; /],
+  ['migrate', ['new', 'x', 'y'], /^new takes one argument, the name; /],
+  ['seed', ['--colour'], /^Unknown option '--colour'; npm run seed -- --help$/],
+  ['seed', ['x'], /^Unexpected argument 'x'; npm run seed -- --help$/],
+  ['demo', ['x'], /^Unexpected argument 'x'; npm run demo takes none$/],
+])('%s %j is refused in one line', async (script, args, line) => {
+  const { code, stdout, stderr } = await own.run(script, args)
+  expect([code, stdout, stderr.split('\n').length]).toEqual([1, '', 2])
+  expect(stderr.trimEnd()).toMatch(line)
+})
+
+test.each(['migrate', 'seed', 'demo'])('%s says how it is used', async (script) => {
+  const { code, stdout, stderr } = await own.run(script, ['--help'])
+  expect([code, stdout.startsWith(`npm run ${script}`), stderr]).toEqual([0, true, ''])
+})
+
+test('a database that is not reached, and a DATA_DIR that is none, are told in one line', async () => {
+  const settings = { DATABASE_URL: 'postgresql://a:secret@127.0.0.1:1/x', SECRET_KEY: 'a key for tests, long enough to be one' }
+  const nowhere = programs(settings)
+  const file = join(own.dataDir, 'a-file')
+  writeFileSync(file, '')
+  const onFile = programs({ DATA_DIR: file })
+  for (const [script, ...args] of [['migrate', 'status'], ['migrate', 'deploy'], ['seed'], ['admin', 'restore-space', '1']] as const) {
+    for (const [place, line] of [
+      [nowhere, /^The database cannot be reached: connect ECONNREFUSED 127\.0\.0\.1:1\n$/],
+      [onFile, /^DATA_DIR: ENOTDIR: .+\n$/],
+    ] as const) {
+      const { code, stdout, stderr } = await place.run(script, args)
+      expect([script, code, stdout]).toEqual([script, 1, ''])
+      expect(stderr).toMatch(line)
+    }
+  }
+  await nowhere.cleanUp()
+  await onFile.cleanUp()
 })
 
 test('--help says what there is', async () => {

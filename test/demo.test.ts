@@ -1,5 +1,8 @@
 /** The demo account of the first start, and `npm run demo`, which walks the main job on it. */
+import { once } from 'node:events'
 import { rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { call, programs, type Service, signIn } from './support/programs.ts'
@@ -94,6 +97,17 @@ test('what is missing is told in one line: the account, then the service', async
   const withoutService = await own.run('demo')
   expect(withoutService.code).toBe(1)
   expect(withoutService.stderr).toMatch(/^No service answers at http:.+: run npm start in another terminal, then npm run demo\n$/)
+})
+
+test('what answers in its place is told in one line', async () => {
+  const server = createServer((_, response) => void response.end('<p>Hello</p>')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const elsewhere = programs({ PORT: String(port) })
+  const { code, stdout, stderr } = await elsewhere.run('demo')
+  expect([code, stdout, stderr]).toEqual([1, '', `What answers at http://127.0.0.1:${port} is no Gridpost: set PORT to its port\n`])
+  await elsewhere.cleanUp()
+  server.close()
 })
 
 test('a second start leaves the account alone, even when its login has been thrown away', async () => {
