@@ -5,7 +5,6 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
@@ -160,14 +159,17 @@ test('a request under way is answered before the end', async () => {
   socket.on('data', (chunk) => {
     answer += chunk
   })
-  const head = `POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
-  socket.write(head + body.slice(0, 10))
-  await sleep(500)
+  const headers = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue']
+  socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
+  // The service says so once the request is under way.
+  await vi.waitFor(() => expect(answer).toBe('HTTP/1.1 100 Continue\r\n\r\n'), { timeout: 40_000 })
+  socket.write(body.slice(0, 10))
   service.npm.kill('SIGTERM')
-  await sleep(500)
+  // It is stopping once it takes no more connections.
+  await vi.waitFor(() => expect(fetch(service.url)).rejects.toThrow(), { timeout: 40_000 })
   socket.write(body.slice(10))
   await once(socket, 'end')
-  expect(answer).toMatch(/^HTTP\/1\.1 401 /)
+  expect(answer).toMatch(/\r\nHTTP\/1\.1 401 /)
   await service.ended
   await expectNothingLeft(service)
 })
