@@ -34,7 +34,7 @@ export const KEY = '~key'
 /** Beyond it a page is found by the ids alone, often in an index, and only its rows are read (measurements.md: 91 ms → 8.5 ms). */
 const DEEP_OFFSET = 1_000
 
-/** The version of the table stands in the text: what was prepared for an earlier one is then another statement. */
+/** The version of the table stands in the text. */
 export function printPage(page: Page, context: Context): Sql {
   const { table, fields, limit, offset } = page
   const columns = columnsOf(fields)
@@ -42,34 +42,52 @@ export function printPage(page: Page, context: Context): Sql {
   const order = printOrder(page.order, context)
   if (page.after !== undefined) return printWalk(page, page.after, context)
   const window = sql`where ${printSelection(page, context)} order by ${order} limit ${limit}::bigint offset ${offset}::bigint`
-  const version = raw(`/* v${table.version} */`)
+  const version = versionOf(table)
   if (offset < DEEP_OFFSET) return sql`select ${version} ${columns} from ${records} r ${window}`
   return sql`select ${version} ${columns} from ${records} r where r.id in (select r.id from ${records} r ${window}) order by ${order}`
 }
 
 /** Each page is one range of the index, or two where the empty values meet the others: how deep it lies makes no difference. */
 function printWalk(page: Page, after: Position | null, context: Context): Sql {
-  const { table, order, limit } = page
+  const { order, limit } = page
   const [sort] = order
-  const value = sort && !sort.field.key ? sortKey(sort.field, context) : undefined
-  const columns = sql`${raw(`/* v${table.version} */`)} ${columnsOf(page.fields)}`
-  const [selected, ordered, key, atMost] = [
-    printSelection(page, context),
-    printOrder(order, context),
-    ident(KEY),
-    sql`${limit + 1}::bigint`,
-  ]
-  const part = (after: Sql | undefined, key: Sql, atMost: Sql) =>
-    sql`select ${columns}${key} from ${recordsOf(table.id)} r where ${selected}${after ? sql` and ${after}` : empty} order by ${ordered} limit ${atMost}`
-
   const [near, far] = after ? printAfter(sort, after, context) : []
-  if (!value) return part(near, empty, atMost)
-  if (!far) return part(near, sql`, ${value}::text as ${key}`, atMost)
+  if (!far) return printRange(page, near, context)
+  const columns = sql`${versionOf(page.table)} ${columnsOf(page.fields)}`
+  const left = sql`(${limit + 1}::bigint - (select count(*) from near))`
+  const key = ident(KEY)
   // A limit of 0 runs nothing: the far part is read only where the near one ends.
-  return sql`with near as materialized (${part(near, sql`, ${value} as ${key}`, atMost)}),
-    page as (select * from near union all (${part(far, sql`, ${value} as ${key}`, sql`(${atMost} - (select count(*) from near))`)}))
+  return sql`with near as materialized (${printRange(page, near, context, { isTyped: true })}),
+    page as (select * from near union all (${printRange(page, far, context, { isTyped: true, atMost: left })}))
     select ${columns}, r.${key}::text as ${key} from page r order by ${printOrderBy(sql`r.${key}`, sort?.isDescending ?? false)}`
 }
+
+/**
+ * The page of a walk that may reach into a second range, as if it did not: half as dear, and right whenever it brings more rows than
+ * `limit`. Undefined for a page that `printPage` finds in one range.
+ */
+export function printNearPage(page: Page, context: Context): Sql | undefined {
+  const [near, far] = page.after ? printAfter(page.order[0], page.after, context) : []
+  return far && printRange(page, near, context)
+}
+
+/** One range of a walk, its rows with what they are sorted by: as text, or of its own type. */
+function printRange(
+  { table, fields, order, limit, ...selection }: Page,
+  after: Sql | undefined,
+  context: Context,
+  { isTyped = false, atMost = sql`${limit + 1}::bigint` }: { isTyped?: boolean; atMost?: Sql } = {},
+): Sql {
+  const [sort] = order
+  const value = sort && !sort.field.key ? sortKey(sort.field, context) : undefined
+  const key = value ? sql`, ${value}${isTyped ? empty : raw('::text')} as ${ident(KEY)}` : empty
+  return sql`select ${versionOf(table)} ${columnsOf(fields)}${key} from ${recordsOf(table.id)} r
+    where ${printSelection({ table, ...selection }, context)}${after ? sql` and ${after}` : empty}
+    order by ${printOrder(order, context)} limit ${atMost}`
+}
+
+/** What was prepared for an earlier version of the table is another statement. */
+const versionOf = ({ version }: TableDef): Sql => raw(`/* v${version} */`)
 
 const columnLists = new WeakMap<readonly FieldDef[], Sql>()
 

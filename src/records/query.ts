@@ -1,4 +1,6 @@
 /** The record query: parse, resolve against the table's fields, print one statement, present (design.md §3). */
+
+import type { Sql } from '../db.ts'
 import { AppError, badInput, notFound } from '../errors.ts'
 import { noteUse } from '../indexes/uses.ts'
 import type { Scope } from '../scope.ts'
@@ -10,7 +12,7 @@ import { cursorAt, fingerprint, positionOf } from './cursor.ts'
 import { explain } from './explanation.ts'
 import { type Plan, planOf } from './plan.ts'
 import { present, type Row } from './present.ts'
-import { isRestricted, KEY, printCount, printPage, printSelectedCount, type Selection } from './print.ts'
+import { isRestricted, KEY, printCount, printNearPage, printPage, printSelectedCount, type Selection } from './print.ts'
 import type { Counted, QueryAnswer, RecordsCount, RecordsQuery } from './schema.ts'
 import { readWithDefinition } from './with-definition.ts'
 
@@ -26,14 +28,18 @@ export function query(scope: Scope, table: TableRef, input: RecordsQuery): Promi
     const plan = await planOf(scope, definition, input, viewGone, fields)
     const { selection, order, context } = plan
     const walk = walkOf(scope, plan, input)
-    const page = printPage({ ...selection, fields, order, limit: input.limit, offset: input.offset, after: walk?.after }, context)
+    const asked = { ...selection, fields, order, limit: input.limit, offset: input.offset, after: walk?.after }
+    const whole = () => printPage(asked, context)
     // The type says why an explanation passes for a page.
-    if (input.explain) return explain(scope, plan, page, input.record_id ?? null) as Promise<QueryAnswer>
+    if (input.explain) return explain(scope, plan, whole(), input.record_id ?? null) as Promise<QueryAnswer>
     if (input.record_id != null) throw badInput('record_id', 'needs explain: true')
+    const near = printNearPage(asked, context)
+    const page = near ?? whole()
+    const ask = (statement: Sql) => db.query<Row>(statement, seeksText(selection) ? undefined : 'records-page', scope)
     const startedAt = performance.now()
     const [found, counted] = await Promise.all([
-      db
-        .query<Row>(page, seeksText(selection) ? undefined : 'records-page', scope)
+      ask(page)
+        .then((rows) => (near && rows.length <= input.limit ? ask(whole()) : rows))
         .finally(() => noteUse(scope, { ...selection, order, page, tookMs: performance.now() - startedAt })),
       input.count ? db.query<{ count: number }>(printSelectedCount(selection, context), undefined, scope) : undefined,
     ])
