@@ -141,8 +141,9 @@ const TABS = {
   all: (userId, followed) => [assignedTo(userId), delegatedBy(userId), followed(userId)],
 } satisfies Record<TaskQuery['tab'], (userId: number, followed: (userId: number) => Sql) => Sql[]>
 
+// A select of its own is run once a statement; a plan for any word would lower it again for each task.
 const hasWord = (word: string): Sql =>
-  sql`position(lower(${word}::text collate pg_c_utf8) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
+  sql`position((select lower(${word}::text collate pg_c_utf8)) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
 /**
  * One page, and how many there are in all.
