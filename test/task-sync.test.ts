@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { sql } from '../src/db.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type Sql, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
 import { forgetTraces } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -212,4 +212,46 @@ describe('updated_since', () => {
       'cursor: must be empty, or what came with the page before',
     ])
   })
+})
+
+/** So many rows a statement has read, those included that it then left out. */
+async function rowsRead(statement: Sql): Promise<number> {
+  const [row] = await app.db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (analyze, format json) ${statement}`)
+  return scanned((row as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan)
+}
+
+interface PlanNode {
+  'Node Type': string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: PlanNode[]
+}
+
+function scanned(node: PlanNode): number {
+  const own = /Scan/.test(node['Node Type']) ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] : 0
+  return (node.Plans ?? []).reduce((sum, plan) => sum + scanned(plan), own)
+}
+
+it.each(['my', 'delegated', 'all'] as const)('a page of many that continues another reads about a page, tab %s', async (tab) => {
+  const { id, member, viewer, admin } = await withTasks()
+  // The viewer has a third of them, made another, and follows some of the rest; a thousand changed in each second.
+  await app.db.execute(sql`
+    with made as (
+      insert into tasks (account_id, creator_user_id, assignee_user_id, title, created_at, updated_at)
+      select ${id}, case n % 3 when 1 then ${viewer.id}::int else ${admin.id}::int end, case n % 3 when 0 then ${viewer.id}::int else ${member.id}::int end,
+        'Task ' || n, ${at(0)}::timestamp, ${at(0)}::timestamp + n / 1000 * interval '1 second'
+      from generate_series(1, 20000) n returning id, creator_user_id, assignee_user_id
+    )
+    insert into task_subscribers (task_id, user_id) select id, creator_user_id from made union select id, assignee_user_id from made`)
+  await app.db.execute(sql`analyze tasks`)
+  await app.db.execute(sql`analyze task_subscribers`)
+  const query = { tab, updated_since: at(0), limit: 50 }
+  const first = await app.as(viewer).rpc.tasks.list.query(query)
+  const spy = vi.spyOn(app.deps.db, 'query')
+  const next = await app.as(viewer).rpc.tasks.list.query({ ...query, cursor: first.next_cursor ?? '' })
+  const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:changes') ?? []
+  spy.mockRestore()
+  expect(next.rows).toHaveLength(50)
+  expect(await rowsRead(statement as Sql)).toBeLessThan(2_000)
 })

@@ -113,14 +113,14 @@ export async function listOfUser(db: Database, actor: Actor, { limit, offset, ..
 
 type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 
-function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQuery, followed = onlyFollowedBy): Sql[] {
+function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQuery, all = inParts): Sql[] {
   const words = search.split(/\s+/).filter(Boolean)
   // Written out rather than bound: a plan that is made for any value cannot use the indexes on open tasks.
   const shown = join(
     [sql`k.account_id = ${actor.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
     ' and ',
   )
-  return TABS[tab](actor.userId, followed).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
+  return TABS[tab](actor.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
 }
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
@@ -130,16 +130,21 @@ const onlyFollowedBy = (userId: number) => sql`task_subscribers f join tasks k o
   where f.user_id = ${userId} and f.task_id not in (
     select id from tasks where assignee_user_id = ${userId} union all select id from tasks where creator_user_id = ${userId})`
 
-// The same for a walk in the order of changes: it stops where the page is full, so nothing is worth being gathered before.
-const followedOnTheWay = (userId: number) => sql`tasks k where k.assignee_user_id <> ${userId} and k.creator_user_id <> ${userId}
-  and exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = ${userId})`
+const inParts = (userId: number) => [assignedTo(userId), delegatedBy(userId), onlyFollowedBy(userId)]
+
+// The same for a walk in the order of changes, which stops where the page is full: as one part, because one that finds less than a page
+// walks to the end. `offset 0` keeps Postgres from gathering all that is followed before.
+const inOneWalk = (userId: number) => [
+  sql`tasks k where (k.assignee_user_id = ${userId} or k.creator_user_id = ${userId}
+    or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = ${userId} offset 0))`,
+]
 
 /** What each tab is put together from: parts that share no task, so that each uses an index of its own. */
 const TABS = {
   my: (userId) => [assignedTo(userId)],
   delegated: (userId) => [delegatedBy(userId)],
-  all: (userId, followed) => [assignedTo(userId), delegatedBy(userId), followed(userId)],
-} satisfies Record<TaskQuery['tab'], (userId: number, followed: (userId: number) => Sql) => Sql[]>
+  all: (userId, all) => all(userId),
+} satisfies Record<TaskQuery['tab'], (userId: number, all: (userId: number) => Sql[]) => Sql[]>
 
 // A select of its own is run once a statement; a plan for any word would lower it again for each task.
 const hasWord = (word: string): Sql =>
@@ -187,7 +192,7 @@ export const watchedOnRecord = (tableId: number, recordId: number, status: Recor
 
 /** Of a deleted task its people are told even where they may no longer read: only that it is gone. */
 export const watchedByUser = (actor: Actor, query: UserQuery): Watched => ({
-  parts: ofUser(actor, query, followedOnTheWay),
+  parts: ofUser(actor, query, inOneWalk),
   gone: sql`d.account_id = ${actor.accountId} and ${GONE[query.tab](actor.userId)}`,
 })
 
