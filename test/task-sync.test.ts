@@ -253,5 +253,5 @@ it.each(['my', 'delegated', 'all'] as const)('a page of many that continues anot
   const [statement] = spy.mock.calls.find(([, label]) => label === 'tasks:changes') ?? []
   spy.mockRestore()
   expect(next.rows).toHaveLength(50)
-  expect(await rowsRead(statement as Sql)).toBeLessThan(2_000)
+  expect(await rowsRead(statement as Sql)).toBeLessThan(500)
 })
