@@ -77,8 +77,8 @@ describe('an order of several keys', () => {
   })
 
   test.each<[string, object, string[]]>([
-    ['both forms', { order: [{ field: 'name' }], order_by: 'name' }, ['order_by']],
-    ['a direction beside it', { order: [{ field: 'name' }], order_dir: 'D' }, ['order_dir']],
+    ['one key beside it that is not its first', { order: [{ field: 'name' }, { field: 'id' }], order_by: 'id' }, ['order_by']],
+    ['another direction beside it', { order: [{ field: 'name' }], order_dir: 'D' }, ['order_dir']],
     ['more than three keys', { order: ['id', 'name', 'stage', 'amount'].map((field) => ({ field })) }, ['order']],
     ['a field twice', { order: [{ field: 'name' }, { field: 'id' }, { field: 'name', dir: 'D' }] }, ['order.2.field']],
     ['an unknown field', { order: [{ field: 'name' }, { field: 'xmin' }] }, ['order.1.field']],

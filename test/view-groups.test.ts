@@ -164,6 +164,7 @@ describe('what is refused, and saves nothing', () => {
   const deep = (levels: number): object => (levels === 0 ? won : { any: [deep(levels - 1)] })
   const many = (count: number) => Array.from({ length: count }, () => won)
   const twice = 'says in another way what'
+  const begins = (key: string) => `contradicts order, which begins with '${key}': leave it out`
 
   /** As it is sent, and where and how it is refused. */
   const cases: [string, object, [string, string][]][] = [
@@ -205,15 +206,33 @@ describe('what is refused, and saves nothing', () => {
     ['another direction', { order: [{ field: 'due', dir: 'up' }] }, [['order.0.dir', "must be 'A' or 'D'"]]],
     ['the same key twice', { order: [{ field: 'due' }, { field: 'due', dir: 'D' }] }, [['order.1.field', 'is a key already']]],
     ['four keys', { order: ['due', 'amount', 'name', 'id'].map((field) => ({ field })) }, [['order', 'must have at most 3 keys']]],
+    ['an order and another first key', { order: ORDER, order_by: 'amount' }, [['order_by', begins('due')]]],
+    ['an order and its second key', { order: ORDER, order_by: 'amount', order_dir: 'D' }, [['order_by', begins('due')]]],
+    ['an order and the other direction', { order: ORDER, order_by: 'due', order_dir: 'a' }, [['order_dir', begins('D')]]],
+    ['an order and the other direction alone', { order: [{ field: 'due' }], order_dir: 'D' }, [['order_dir', begins('A')]]],
+    ['an order and no direction', { order: ORDER, order_dir: 'up' }, [['order_dir', "must be 'A' or 'D'"]]],
+    ['an order and a key that is no name', { order: ORDER, order_by: ['due'] }, [['order_by', begins('due')]]],
     [
-      'both forms of an order',
-      { order: ORDER, order_by: 'due', order_dir: 'D' },
+      'an order and another first key in another direction',
+      { order: ORDER, order_by: 'gone', order_dir: 'A' },
       [
-        ['order_by', `${twice} order says: send one of them`],
-        ['order_dir', `${twice} order says: send one of them`],
+        ['order_by', begins('due')],
+        ['order_dir', begins('D')],
       ],
     ],
-    ['both forms, also of nothing', { order: [], order_dir: 'A' }, [['order_dir', `${twice} order says: send one of them`]]],
+    [
+      'an order of nothing and a key',
+      { order: [], order_by: 'due', order_dir: 'A' },
+      [
+        ['order_by', 'contradicts order, which is empty: leave it out'],
+        ['order_dir', 'contradicts order, which is empty: leave it out'],
+      ],
+    ],
+    [
+      'an order that cannot be read, beside its first key',
+      { order: [{ field: 'gone' }], order_by: 'gone' },
+      [['order.0.field', "'gone' is not a field of this table"]],
+    ],
     [
       'everything at once',
       { filter: { all: [{ ...won, column: 'gone' }] }, filters: [{ ...large, value: 'much' }], order: [{ field: 'gone' }] },
@@ -367,6 +386,55 @@ describe('changing', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     const stale = answers.find(({ status }) => status === 409)
     expect(stale?.body.current).toEqual((await get(view.id)).body)
+  })
+})
+
+describe('the answer of a view, sent back', () => {
+  const KEYS = ['name', 'config', 'filters', 'filter', 'order_by', 'order_dir', 'order', 'is_table_default']
+  const settable = (view: object) => Object.fromEntries(Object.entries(view).filter(([key]) => KEYS.includes(key)))
+
+  test.each<[string, object]>([
+    ['a group and several keys', { filter: GROUP, order: ORDER }],
+    ['a group that holds always, and one key as an order', { filter: { all: [] }, order: [{ field: 'amount', dir: 'D' }] }],
+    ['a list and one key', { filters: [{ ...large, connector: 'AND' }], order_by: 'due', order_dir: 'D' }],
+    ['nothing', {}],
+  ])('%s', async (_, body) => {
+    const view = await saved({ ...body, config: { columns: ['name'] } })
+    const etag = (await get(view.id)).headers.get('etag')
+    const same = await update(view.id, settable(view), { 'if-match': etag })
+    expect([same.status, same.body, same.headers.get('etag')]).toEqual([200, view, etag])
+
+    const renamed = { ...settable(view), name: `Renamed ${counter++}` }
+    const { status, body: after } = await update(view.id, renamed, { 'if-match': etag })
+    expect(status, JSON.stringify(after)).toBe(200)
+    expect(after).toEqual({ ...view, name: renamed.name, updated_at: expect.any(String) })
+
+    const copy = { ...settable(view), name: `Copy ${counter++}`, type: view.type }
+    const checked = await app.as(account.admin).post(`/api/table/${table}/views/check`, copy)
+    expect([checked.status, checked.body]).toEqual([200, { ...copy, dropped: [], index: null }])
+    const { rpc } = app.as(account.admin)
+    const made = await rpc.views.create.mutate({ table_id: table, ...copy } as Parameters<typeof rpc.views.create.mutate>[0])
+    expect(settable(made)).toEqual(settable(copy))
+
+    // A query takes the same, and with it answers what the view does.
+    const { order_by, order_dir, order, filters, filter } = view
+    expect(await names({ order_by, order_dir, order, filters, filter })).toBe(await names({ view_id: view.id }))
+  })
+
+  test('part of what an order begins with is enough, in either case, on every query', async () => {
+    for (const body of [{ order_by: 'due' }, { order_dir: 'd' }, { order_by: 'due', order_dir: 'D' }, { order_by: null, order_dir: 'D' }]) {
+      expect((await create({ order: ORDER, ...body })).body).toMatchObject({ order: ORDER, order_by: 'due', order_dir: 'D' })
+      expect(await names({ order: ORDER, ...body })).toBe(await names({ order: ORDER }))
+    }
+    const { rpc } = app.as(account.keys.account)
+    const { rows } = await rpc.records.query.query({
+      table_id: table,
+      order: [{ field: 'due' }],
+      order_by: 'due',
+      order_dir: 'A',
+      cursor: '',
+    })
+    expect(rows.map(({ name }) => name)).toEqual(['Cone', 'Acme', 'Disk', 'Bolt'])
   })
 })
 

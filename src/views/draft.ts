@@ -4,7 +4,7 @@ import type { TableDef } from '../tables/fields.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
 import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filter.ts'
 import { resolveTree } from './resolve.ts'
-import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey, saidTwice } from './sort.ts'
+import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './sort.ts'
 
 /** The part of a view that depends on the fields of its table. */
 export interface Draft {
@@ -53,13 +53,15 @@ export function draftOf(
 /** A list of filters, or a group: whichever is sent takes the place of the other. */
 function narrowingOf(input: DraftInput, present: Narrowing, table: TableDef, issues: Issue[]): Narrowing {
   const { filters: sent, filter: group } = input
-  if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(saidTwice('filters', 'filter'))
+  if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(SAID_TWICE)
   const filters = sent === undefined ? undefined : gather(issues, () => checkedFilters(sent, table))
   const filter = gather(issues, () => checkedGroup(group, table)) ?? null
   if (filter) return { filters: [], filter }
   if (filters) return { filters, filter: null }
   return { filters: present.filters, filter: group === null ? null : present.filter }
 }
+
+const SAID_TWICE: Issue = { path: ['filters'], message: 'says in another way what filter says: send one of them' }
 
 function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   const filters = parseFilters(sent)

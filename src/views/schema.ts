@@ -104,7 +104,8 @@ export const Order = judgedByParser<SortInput[]>({
       dir: { type: 'string', enum: ['A', 'D'], default: 'A', description: 'Ascending or descending.' },
     },
   },
-  description: 'Several keys, instead of order_by and order_dir. Ties of the last go by id in its direction.',
+  description:
+    'Several keys, instead of order_by and order_dir, which beside it must be its first key. Ties of the last go by id in its direction.',
   example: [{ field: 'stage' }, { field: 'amount', dir: 'D' }],
 })
 const Config = judgedByParser<Record<string, unknown>>({
@@ -143,7 +144,7 @@ export const NewView = z.strictObject({
   type: z.enum(VIEW_TYPES),
   config: Config,
   filters: Filters,
-  filter: Group.meta({ description: 'Nested groups of conditions, in place of `filters`: send one of them.' }),
+  filter: Group.meta({ description: 'Nested groups of conditions, in place of `filters`, which beside it must be empty.' }),
   order_by: OrderBy,
   order_dir: OrderDir,
   order: Order,

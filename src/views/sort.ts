@@ -27,8 +27,9 @@ export interface WireOrder {
 }
 
 /**
- * Checks the order of a request, in either form; empty for none.
- * @throws AppError 400 naming both forms at once, too many keys, and each key that is unknown, doubled or cannot be sorted by
+ * Checks the order of a request, in either form; empty for none. Both at once are what a view answers: then they have to agree.
+ * @throws AppError 400 naming two forms that contradict each other, too many keys, and each key that is unknown, doubled or cannot
+ * be sorted by
  */
 export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: TableDef): readonly Sort[] {
   if (!isGiven(order)) {
@@ -36,17 +37,24 @@ export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: T
     return sort ? [sort] : []
   }
   const issues: Issue[] = []
-  for (const [key, sent] of Object.entries({ order_by, order_dir })) if (isGiven(sent)) issues.push(saidTwice(key, 'order'))
   const sorts = readOrder(order, table, issues)
+  if (!issues.length) issues.push(...contradictions(order_by, order_dir, sorts[0]))
   if (issues.length) throw badInputs(issues)
   return sorts
 }
 
-/** What is wrong with a key beside another that is another form of it. */
-export const saidTwice = (key: string, other: string): Issue => ({
-  path: [key],
-  message: `says in another way what ${other} says: send one of them`,
-})
+/** What order_by and order_dir say against the first key of the order beside them. */
+function contradictions(orderBy: unknown, orderDir: unknown, first: Sort | undefined): Issue[] {
+  const issues: Issue[] = []
+  const refuse = (key: string, stands: string | undefined) =>
+    issues.push({ path: [key], message: `contradicts order, ${stands ? `which begins with '${stands}'` : 'which is empty'}: leave it out` })
+  if (isGiven(orderBy) && orderBy !== first?.field.id) refuse('order_by', first?.field.id)
+  const direction = directionOf(orderDir)
+  if (direction === undefined) issues.push({ path: ['order_dir'], message: NO_DIRECTION })
+  else if (direction && (!first || (direction === 'D') !== first.isDescending))
+    refuse('order_dir', first && (first.isDescending ? 'D' : 'A'))
+  return issues
+}
 
 function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
   const refuse = (path: Path, message: string): [] => {
