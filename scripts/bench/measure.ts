@@ -71,7 +71,7 @@ export async function measure(cases: readonly Case[], servers: Servers, rounds: 
   const alone = await measureAlone(cases, servers)
   const ofOthers = servers.others.map(({ name }) => ` ${name} req/s | ${name} ratio | ${name} p50 / p99 ms | ${name} CPU node + pg ms |`)
   console.log(
-    `\n| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |${ofOthers.join('')}\n|${'---|'.repeat(11 + 4 * servers.others.length)}`,
+    `\n| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | p99 ratio | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |${ofOthers.join('')}\n|${'---|'.repeat(12 + 4 * servers.others.length)}`,
   )
   for (const one of cases) {
     const all = targetsOf(one, servers)
@@ -96,9 +96,15 @@ export async function measure(cases: readonly Case[], servers: Servers, rounds: 
   }
 }
 
-function print({ name, goal }: Case, connections: number, figures: Record<string, Figures[]>, servers: Servers): void {
+function print(
+  { name, goal, goalP99 = Number.POSITIVE_INFINITY }: Case,
+  connections: number,
+  figures: Record<string, Figures[]>,
+  servers: Servers,
+): void {
   const [ours, bare] = [medians(figures.ours ?? []), medians(figures.bare ?? [])]
   const ratio = ours.perSecond / bare.perSecond
+  const tail = ours.p99 / bare.p99
   const cells = [
     name,
     connections,
@@ -108,6 +114,7 @@ function print({ name, goal }: Case, connections: number, figures: Record<string
     `${goal}${ratio < goal ? ', missed' : ''}`,
     `${ours.p50} / ${ours.p99}`,
     `${bare.p50} / ${bare.p99}`,
+    `${tail.toFixed(1)}${tail > goalP99 ? ', missed' : ''}`,
     cpuText(ours),
     cpuText(bare),
     ((bare.nodeMs + bare.postgresMs) / (ours.nodeMs + ours.postgresMs)).toFixed(2),
