@@ -4,7 +4,7 @@ import { settleFiles } from '../files/sweep.ts'
 import type { Scope } from '../scope.ts'
 import { tokenHash } from '../secrets.ts'
 import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged } from '../stored-files.ts'
-import type { AttachmentEntry, StagedEntry } from './schema.ts'
+import type { AttachmentEntry, StagedEntry } from './attachments-schema.ts'
 
 /** So long a staged file waits for its task. */
 const STAGED_HOURS = 24

@@ -1,9 +1,7 @@
 import { callers } from '../access.ts'
-import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
-import * as files from '../files/service.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
 import { listOf, NoInput, Ok } from '../schemas.ts'
-import { accountProcedure, BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../trpc.ts'
+import { BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../trpc.ts'
 import * as bulk from './bulk.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments-router.ts'
@@ -32,12 +30,11 @@ import {
 } from './schema.ts'
 import * as tasks from './service.ts'
 import * as subscribers from './subscribers.ts'
+import { uploads } from './uploads-router.ts'
 import * as upsert from './upsert.ts'
 
 const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'
-const staging =
-  'Pass the answer on in `attachments` of the create, from the same session within a day; the task then has the file under its final path.'
 const sync = 'With updated_since what changed, oldest change first, deleted tasks included: for those who keep copies.'
 const many =
   'Up to 100, in order. Each is made, or refused by itself with a message that names it, say `tasks[3].title: is required`. With an ' +
@@ -269,47 +266,7 @@ export const tasksRouter = router({
     .output(BadgeCount)
     .query(({ ctx }) => tasks.badgeCount(ctx.scope, ctx.row)),
 
-  upload: taskProcedure('edit', callers.session)
-    .meta(
-      rest('POST', `${task}/upload`, 'Upload a file for a task', {
-        description: 'Pass the answer on in `attachments` of the update. A file that the task does not take up is removed after a day.',
-        tags: ['Tasks'],
-        example: { input: examples.upload, output: examples.file },
-        isRepeatable: true,
-        bodyLimit: UPLOAD_BODY_LIMIT,
-      }),
-    )
-    .input(Upload.extend(TaskPath.shape))
-    .output(File)
-    .mutation(({ ctx, input }) => files.uploadToTask(ctx.scope, ctx.task, input)),
-
-  stage: accountProcedure(callers.session)
-    .meta(
-      rest('POST', '/api/tasks/upload', 'Upload a file for a new standalone task', {
-        description: staging,
-        tags: ['Tasks'],
-        example: { input: examples.upload, output: examples.staged },
-        isRepeatable: true,
-        bodyLimit: UPLOAD_BODY_LIMIT,
-      }),
-    )
-    .input(Upload)
-    .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
-
-  stageOnRecord: recordProcedure('read', callers.session)
-    .meta(
-      rest('POST', `${onRecord}/upload`, 'Upload a file for a new task on a record', {
-        description: staging,
-        tags: ['Tasks'],
-        example: { input: examples.upload, output: examples.staged },
-        isRepeatable: true,
-        bodyLimit: UPLOAD_BODY_LIMIT,
-      }),
-    )
-    .input(Upload.extend(RecordPath.shape))
-    .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
+  ...uploads,
 
   comments: taskCommentsRouter,
 })

@@ -3,6 +3,7 @@ import { FixedAttachments } from '../comments/schema.ts'
 import { absentOr, changesOf } from '../refusals.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
 import { instantText } from '../time.ts'
+import { Attachment, AttachmentEntry, attachments, StagedEntry } from './attachments-schema.ts'
 import { dueIssues } from './reminder.ts'
 
 const MAX_TITLE = 500
@@ -13,10 +14,6 @@ const MAX_EXTERNAL_ID = 200
 const MAX_REMINDER_OFFSET_MINS = 525_600
 
 // ── what answers hold ───────────────────────────────────────────────────────
-
-export const Attachment = z
-  .strictObject({ path: z.string(), name: z.string(), size: z.int(), type: z.string(), host: z.string() })
-  .meta({ id: 'Attachment', description: 'A stored file.' })
 
 export const Status = z.enum(['open', 'done'])
 export type Status = z.infer<typeof Status>
@@ -140,29 +137,6 @@ const ExternalId = z
   .max(MAX_EXTERNAL_ID, `must have at most ${MAX_EXTERNAL_ID} characters`)
   .meta({ description: 'What an integration calls the task; unique in the account, case counts.' })
 const ReminderOffset = z.int().min(0, 'must be 0 or more').max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
-
-const MAX_ATTACHMENTS = 100
-const UploadedFile = {
-  path: z.string().max(1_000, 'must have at most 1000 characters'),
-  name: absentOr(z.string()),
-  size: absentOr(z.number()),
-  type: absentOr(z.string()),
-  host: absentOr(z.string()),
-}
-const attachments = <Entry extends z.ZodType>(entry: Entry) =>
-  z.array(entry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`)
-
-/** An entry as an upload for the task or its comments answered it. The path counts; what else is given must be as uploaded. */
-export const AttachmentEntry = z.strictObject(UploadedFile)
-export type AttachmentEntry = z.infer<typeof AttachmentEntry>
-
-/** An entry as an upload for a new task answered it. The token counts; what else is given must be as uploaded. */
-export const StagedEntry = z.strictObject({
-  ...UploadedFile,
-  path: absentOr(UploadedFile.path),
-  staged_token: z.string().max(200, 'must have at most 200 characters'),
-})
-export type StagedEntry = z.infer<typeof StagedEntry>
 
 /** Without the rules between its keys, so that the ids of a path can be added; see `withRules`. */
 export const NewTask = z.strictObject({
