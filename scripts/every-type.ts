@@ -39,7 +39,7 @@ export function everyTypeTable(otherTableId: number): NewTable {
   }
 }
 
-export const RECORD_COUNT = 25
+const RECORD_COUNT = 25
 
 const TEXTS = [
   'Alpha',

@@ -156,7 +156,7 @@ function kindOf(schema: z.ZodType): string {
  * No body, in any form, is an empty one, and so is `{}` of any type (`curl -d '{}'` calls it a form); any other is a JSON object in UTF-8.
  * @throws AppError 400, 415
  */
-export function parseBody(headers: FastifyRequest['headers'], body: Buffer): unknown {
+function parseBody(headers: FastifyRequest['headers'], body: Buffer): unknown {
   if (body.length === 0 || (body.length === 2 && body.toString() === '{}')) return {}
   const type = (headers['content-type'] ?? '').toLowerCase()
   const encoding = headers['content-encoding']

@@ -65,7 +65,7 @@ export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountStreams(app, deps)
 }
 
-export const plainOperations: PlainOperation[] = [
+const plainOperations: PlainOperation[] = [
   ...healthOperations,
   ...authOperations,
   ...fileOperations,

@@ -10,7 +10,7 @@ export function mentionedIds(content: string): number[] {
 }
 
 /** The text as a person reads it: tokens become `@<display_name>`. */
-export const withMentionsAsNames = (content: string): string => content.replaceAll(TOKEN, '@$2')
+const withMentionsAsNames = (content: string): string => content.replaceAll(TOKEN, '@$2')
 
 const MAX_EXCERPT = 200
 

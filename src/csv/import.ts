@@ -138,4 +138,4 @@ const changed = () => conflict('The fields of the table were changed while the f
 const fieldsText = (table: TableDef) =>
   JSON.stringify(ownFields(table).map((field: FieldDef) => ({ ...field, name: '', always_hidden: false })))
 /** Whether cells that were judged by one definition are as good by the other. */
-export const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)
+const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

@@ -53,7 +53,7 @@ const SCANNER =
   /bot\b|crawl|spider|scan|preview|curl|wget|python|java\/|go-http|libwww|okhttp|axios|node|headless|barracuda|proofpoint|mimecast|symantec|safelinks|urldefense|trend ?micro|fortinet|sophos|virustotal/i
 
 /** Who seems to ask. Nobody can be sure; the first hit counts whatever its class. */
-export function classOf({ isHead, userAgent, purpose }: Omit<Hit, 'token'>): 'human' | 'image_proxy' | 'prefetch' | 'scanner' {
+function classOf({ isHead, userAgent, purpose }: Omit<Hit, 'token'>): 'human' | 'image_proxy' | 'prefetch' | 'scanner' {
   if (/prefetch|preview|prerender/i.test(purpose)) return 'prefetch'
   // Apple's mail privacy fetches every image on arrival, and says no more than this.
   if (/^Mozilla\/5\.0$/.test(userAgent.trim())) return 'prefetch'

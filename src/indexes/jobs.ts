@@ -4,7 +4,7 @@ import { followIndexes } from '../tables/indexing.ts'
 import { type Work, work } from '../work.ts'
 import { follow, followAll } from './service.ts'
 
-export const sweepIndexes = defineQueue({ name: 'indexes.sweep', schema: z.object({}) })
+const sweepIndexes = defineQueue({ name: 'indexes.sweep', schema: z.object({}) })
 
 export const indexWorks: Work[] = [
   work(followIndexes, follow, { concurrency: 1 }),

@@ -12,9 +12,9 @@ import { type Checked, fieldsOf } from '../views/resolve.ts'
 import { queryOf, type ViewRow } from '../views/saved.ts'
 
 /** B-trees of a table beside its primary key. Those of calendars are always made, and count first (api.md, View). */
-export const MAX_BTREES = 6
+const MAX_BTREES = 6
 /** Text fields whose inner parts can be found. */
-export const MAX_TRIGRAMS = 8
+const MAX_TRIGRAMS = 8
 /** Fields of an index that are compared by equality. */
 const MAX_EQUAL = 2
 

@@ -172,7 +172,7 @@ function shownCell(table: TableDef, { id, type, lookup, lookup_table_id }: Field
 }
 
 /** The type of a field's column, as a cast names it. */
-export const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
 /** What is made of a definition, once: printing it anew costs more than running it. */
 function keptFor<Made>(make: (table: TableDef) => Made): (table: TableDef) => Made {

@@ -4,7 +4,7 @@ import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../vie
 import type { Row } from './present.ts'
 
 /** Records that one request may make or delete. */
-export const MAX_BATCH = 1_000
+const MAX_BATCH = 1_000
 
 /** Looked through cell by cell in drafts.ts; `z.record` would pass over a key such as `__proto__` in silence. */
 const Values = z

@@ -68,7 +68,7 @@ export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, plac
 }
 
 /** The column type as a cast has it. */
-export const castOf = (type: FieldType): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+const castOf = (type: FieldType): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
 // ── in words: as the wire has it, lists joined by commas ────────────────────
 

@@ -4,7 +4,7 @@ import { type Sql, sql } from '../db.ts'
 import { isMember } from '../spaces/membership.ts'
 
 /** The user is the caller, or in a space that the caller is in too; the owner is in all. */
-export const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(
+const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(
   ${user}.id = ${userId}
   or exists (
     select 1 from spaces s

@@ -48,7 +48,7 @@ export const taskTarget: Target<TaskRow> = {
 }
 
 /** A comment of that task. */
-export const taskCommentTarget: Target<CommentRow> = {
+const taskCommentTarget: Target<CommentRow> = {
   ids: [...taskIds, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ task_id, comment_id }) => sql`
     select k.*, c.id as comment_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id, c.created_at as comment_created_at
