@@ -10,9 +10,11 @@ import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from 
 export interface Draft {
   config: ViewConfig
   filters: Filter[]
+  /** A nested group in place of `filters`, which then is empty. */
   filter: FilterGroup | null
   order_by: string | null
   order_dir: 'A' | 'D' | null
+  /** Where it was given, what the view is sorted by; its first key is `order_by` and `order_dir`, too. */
   order: SortKey[] | null
 }
 type Narrowing = Pick<Draft, 'filters' | 'filter'>

@@ -2,26 +2,19 @@
 import { type Database, sql } from '../db.ts'
 import type { TableDef } from '../tables/fields.ts'
 import type { WeekStart } from '../time.ts'
-import type { ViewConfig, ViewType } from './config.ts'
-import { type Filter, type FilterGroup, mapLeaves, precedence, type Tree } from './filter.ts'
+import type { ViewType } from './config.ts'
+import type { Draft } from './draft.ts'
+import { mapLeaves, precedence, type Tree } from './filter.ts'
 import { type Checked, resolveTree } from './resolve.ts'
 import type { View } from './schema.ts'
-import { resolveOrder, type Sort, type SortKey } from './sort.ts'
+import { resolveOrder, type Sort } from './sort.ts'
 
-export interface ViewRow {
+export interface ViewRow extends Draft {
   id: number
   account_id: number
   table_id: number
   name: string
   type: ViewType
-  config: ViewConfig
-  filters: Filter[]
-  /** A nested group in place of `filters`, which then is empty. */
-  filter: FilterGroup | null
-  order_by: string | null
-  order_dir: 'A' | 'D' | null
-  /** Where it was given, what the view is sorted by; its first key is `order_by` and `order_dir`, too. */
-  order: SortKey[] | null
   is_table_default: boolean
   created_by: number
   created_at: string
