@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { sql } from '../src/db.ts'
 import { byteRange } from '../src/files/range.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
-import { removeAll, sweep } from '../src/files/sweep.ts'
-import { systemScope } from '../src/scope.ts'
 import { type TestAccount, testApp } from './support/app.ts'
+import { fileSupport } from './support/files.ts'
 import { everyType } from './support/tables.ts'
 
 const app = await testApp()
@@ -18,20 +17,7 @@ async function recordWithFiles(account: TestAccount) {
 
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 
-async function isStored(path: string): Promise<boolean> {
-  const stream = await app.deps.storage.read(path)
-  stream?.destroy()
-  return stream !== null
-}
-
-/** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
-async function sweepAfter(hours: number): Promise<void> {
-  const paths: string[] = []
-  const scope = { ...systemScope(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
-  const jobs = { ...scope.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
-  await sweep({ ...scope, jobs: jobs as typeof scope.jobs })
-  await removeAll(scope, { paths })
-}
+const { isStored, sweepAfter } = fileSupport(app)
 
 describe('a file in a field', () => {
   it('is added to the list, read back, and taken out again', async () => {

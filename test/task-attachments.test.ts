@@ -8,10 +8,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
 import { sql } from '../src/db.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
-import { removeAll, settleAll, sweep } from '../src/files/sweep.ts'
+import { settleAll } from '../src/files/sweep.ts'
 import { systemScope } from '../src/scope.ts'
 import { purge } from '../src/tables/purge.ts'
 import { type Caller, type Person, type TestApp, testApp } from './support/app.ts'
+import { fileSupport } from './support/files.ts'
 import { taskSupport } from './support/tasks.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gridpost-attachments-'))
@@ -79,20 +80,7 @@ const isDropped = async (path: string) =>
   (await app.db.query<{ dropped: boolean }>(sql`select dropped_at is not null as dropped from stored_files where path = ${path}`))[0]
     ?.dropped
 
-async function isStored(path: string, on: TestApp = app): Promise<boolean> {
-  const stream = await on.deps.storage.read(path)
-  stream?.destroy()
-  return stream !== null
-}
-
-/** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
-async function sweepAfter(hours: number): Promise<void> {
-  const paths: string[] = []
-  const scope = { ...systemScope(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
-  const jobs = { ...scope.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
-  await sweep({ ...scope, jobs: jobs as typeof scope.jobs })
-  await removeAll(scope, { paths })
-}
+const { isStored, sweepAfter } = fileSupport(app)
 
 describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
   const here = apps[kind]

@@ -1,0 +1,21 @@
+/** What tests of files share. */
+import { removeAll, sweep } from '../../src/files/sweep.ts'
+import { systemScope } from '../../src/scope.ts'
+import type { TestApp } from './app.ts'
+
+export const fileSupport = (app: TestApp) => ({
+  async isStored(path: string, on: TestApp = app): Promise<boolean> {
+    const stream = await on.deps.storage.read(path)
+    stream?.destroy()
+    return stream !== null
+  },
+
+  /** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
+  async sweepAfter(hours: number): Promise<void> {
+    const paths: string[] = []
+    const scope = { ...systemScope(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
+    const jobs = { ...scope.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
+    await sweep({ ...scope, jobs: jobs as typeof scope.jobs })
+    await removeAll(scope, { paths })
+  },
+})
