@@ -304,6 +304,20 @@ describe('comments', () => {
     expect(await edit(member)).toEqual([403, 'Comment can no longer be edited'])
   })
 
+  it('can be edited for 15 whole minutes, whatever part of a second they were written at', async () => {
+    const { post, member } = await withTask()
+    const since = (seconds: number) => new Date(NOW.getTime() + 900 + seconds * 1000)
+    app.setClock(since(0))
+    const { body: comment } = await post(member, 'comments/create', { content: 'One' })
+    const edit = async (seconds: number) => {
+      app.setClock(since(seconds))
+      return (await post(member, `comment/${comment.id}/update`, { content: 'Two' })).status
+    }
+    expect(await edit(899.9)).toBe(200)
+    expect(await edit(900)).toBe(200)
+    expect(await edit(901)).toBe(403)
+  })
+
   it('of a key are edited by that key', async () => {
     const { id, post, member, keys, owner, keyOf } = await withTask()
     const { body: comment } = await post(keys.personal, 'comments/create', { content: 'One' })

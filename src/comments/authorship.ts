@@ -1,6 +1,6 @@
 /** Who wrote a comment, on a record or on a task, and for how long it is theirs to change. */
 import type { Actor } from '../access.ts'
-import { instant } from '../time.ts'
+import { formatInstant, instantOf } from '../time.ts'
 
 /** What the rules need of a comment. */
 export interface Authorship {
@@ -27,10 +27,10 @@ export function isAuthor({ comment_user_id, comment_api_key_id }: Authorship, ac
   return actor.kind !== 'account' && comment_user_id === actor.userId
 }
 
-/** For 15 minutes after it was written (api.md, Task comments 2). */
+/** For 15 minutes after it was written (api.md, Task comments 2), counted in whole seconds, as the row tells when that was. */
 export function isStillEditable({ comment_created_at }: Authorship, now: Date): boolean {
-  const [date = '', time = ''] = comment_created_at.split(' ')
-  return now.getTime() - instant(date, time).getTime() <= EDIT_WINDOW_MINUTES * 60_000
+  const age = instantOf(formatInstant(now)).getTime() - instantOf(comment_created_at).getTime()
+  return age <= EDIT_WINDOW_MINUTES * 60_000
 }
 
 const EDIT_WINDOW_MINUTES = 15
