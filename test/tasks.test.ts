@@ -7,7 +7,7 @@ import { makeTable } from './support/records.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
-const { onRecord, told, subscribersOf } = taskSupport(app)
+const { onRecord, told, subscribersOf, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
 describe('creating a task on a record', () => {
@@ -576,6 +576,17 @@ describe('marking a task', () => {
     expect(
       [...(await told(member.id)), ...(await told(viewer.id))].filter(({ event_type }) => event_type === 'TASK_DONE').length,
     ).toBeLessThanOrEqual(2)
+  })
+
+  it('that is deleted at the same moment is no mark', async () => {
+    const { create, member } = await onRecord()
+    const { body: task } = await create(member, { title: 'Call' })
+    const commit = await holding(sql`delete from tasks where id = ${task.id}`)
+    const marking = app.as(member).post(`/api/task/${task.id}/markDone`)
+    await vi.waitFor(async () => expect(await app.db.query(WAITING_FOR_LOCK)).toHaveLength(1), { timeout: 4_000 })
+    await commit()
+    const { status, body } = await marking
+    expect([status, body.message]).toEqual([404, 'Task not found'])
   })
 
   it('is for creator and assignee, and for account keys in scope, as the owner', async () => {

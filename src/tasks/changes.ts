@@ -90,7 +90,10 @@ async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_us
   return found.id
 }
 
-/** Marks the task. `ok` is false when it was so already: of two calls at once, the conditional update lets one win. */
+/**
+ * Marks the task. `ok` is false when it was so already: of two calls at once, the conditional update lets one win.
+ * @throws AppError 404 when it has just been deleted
+ */
 export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
   const at = sql`${formatInstant(now)}::timestamp`
   const completion =
@@ -99,16 +102,19 @@ export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRo
       : // A reminder whose time went by while the task was done is not sent late.
         sql`completed_at = null, completed_by_user_id = null,
           reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
-  const [found] = await db.query<{ exists: boolean; changed: boolean }>(
+  const [changed] = await db.query<{ id: number }>(
     sql`with changed as (
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
         where id = ${task_id} and status <> ${status} returning *
       ),
       notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)}),
       emitted as (${emitting([taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`), notificationEvents(sql`notified`)], now)})
-      select exists (select 1 from tasks where id = ${task_id}) as exists, exists (select 1 from changed) as changed`,
+      select id from changed`,
     'tasks:mark',
   )
-  if (!found?.exists) throw notFound('Task')
-  return { ok: found.changed, status }
+  if (changed) return { ok: true, status }
+  // A statement of its own, which sees a deletion that the update has waited for.
+  const [still] = await db.query<{ id: number }>(sql`select id from tasks where id = ${task_id}`, 'tasks:exists')
+  if (!still) throw notFound('Task')
+  return { ok: false, status }
 }
