@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "fields" ADD COLUMN     "removed_options" INTEGER[] DEFAULT ARRAY[]::INTEGER[];
