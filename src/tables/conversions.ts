@@ -12,7 +12,7 @@ import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { changeTable, withShortLocks } from './change.ts'
 import { type Conversion, conversionOf, isRelabelling } from './conversion.ts'
-import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, isChanged, settle, swapColumns, versionBeside } from './ddl.ts'
+import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, isChanged, swapColumns, versionBeside } from './ddl.ts'
 import { tableDefinitions } from './definitions.ts'
 import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import type { FieldDef, TableDef } from './fields.ts'
@@ -216,7 +216,6 @@ async function finish(scope: Scope, conversion: ConversionRow, before: FieldDef)
     if (!(await isStillRunning(db, conversion.id))) return
     const { from, to } = await fieldsOf(scope, conversion)
     if (from.type !== before.type) throw conflict('The field has another type by now')
-    await settle(db, table.id)
     await holdWriters(db, table.id)
     if (!isRelabelling(from.type, to.type))
       await swap(scope, conversion, conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone }))

@@ -72,7 +72,7 @@ export async function swapColumns(db: Database, tableId: number, conversionId: n
 export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${tableId}`
 
 /**
- * Before an ALTER TABLE: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
+ * Before an ALTER TABLE, or before writers are held: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
  * A build of an index gives way, and begins again later. A VACUUM by the clock gives way after a second, as Postgres has it.
  */
 export async function settle(db: Database, tableId: number): Promise<void> {
@@ -90,6 +90,7 @@ export async function settle(db: Database, tableId: number): Promise<void> {
  * For changes that no ALTER TABLE goes with, but that decide what a cell may hold.
  */
 export async function holdWriters(db: Database, tableId: number): Promise<void> {
+  await settle(db, tableId)
   // A writer that has locked a record, and goes on to write it, would block one that holds a weaker lock and wants that record.
   await db.execute(sql`lock table ${recordsOf(tableId)} in exclusive mode`)
 }
