@@ -51,6 +51,9 @@ export async function exportRecords(
   }
 }
 
+/** All of the fields that stands in a file or decides it. */
+const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map((field) => ({ ...field, removed_options: [] })))
+
 /** What a grid shows, in its order; else all fields, an always-hidden one only where nothing is laid out. */
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
   const { columns = [] } = (config ?? {}) as { columns?: string[] }
@@ -113,7 +116,6 @@ async function* pagesOf(scope: Scope, definition: TableDef, fields: readonly Fie
 async function sameTable({ db }: Scope, table: TableDef): Promise<TableDef> {
   const now = (await tableDefinitions(db, [table.id])).get(table.id)
   if (now?.version === table.version) return table
-  if (!now || JSON.stringify(now.fields) !== JSON.stringify(table.fields))
-    throw new AppError('CONFLICT', 'The table was changed during the export')
+  if (!now || shownAs(now) !== shownAs(table)) throw new AppError('CONFLICT', 'The table was changed during the export')
   return now
 }

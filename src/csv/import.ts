@@ -136,6 +136,6 @@ function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Sta
 const changed = () => conflict('The fields of the table were changed while the file was read')
 
 const fieldsText = (table: TableDef) =>
-  JSON.stringify(ownFields(table).map((field: FieldDef) => ({ ...field, name: '', always_hidden: false })))
+  JSON.stringify(ownFields(table).map((field: FieldDef) => ({ ...field, name: '', always_hidden: false, removed_options: [] })))
 /** Whether cells that were judged by one definition are as good by the other. */
 const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

@@ -1,6 +1,6 @@
 /** One checked condition as SQL, for every type of field and every compare that `views/compares.ts` gives it. Values are bound. */
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { isMultiple } from '../tables/fields.ts'
+import { type FieldDef, isMultiple } from '../tables/fields.ts'
 import { dayRange, formatInstant, isInRange } from '../time.ts'
 import type { Compare } from '../views/compares.ts'
 import type { Tree } from '../views/filter.ts'
@@ -22,6 +22,17 @@ export const ALWAYS = sql`true`
 
 /** The column of a field. Always with its alias: in a subselect a bare name could mean a column of the inner table. */
 export const columnOf = (field: { id: string }): Sql => sql`r.${ident(field.id)}`
+
+/**
+ * The value of a field that holds one. An option that was removed is none, though cells hold it for a while. The ids stand in the text,
+ * so that Postgres knows the same expression again where it groups.
+ */
+export function cellValue(field: FieldDef): Sql {
+  const column = columnOf(field)
+  return field.removed_options.length ? sql`(case when ${column} <> all(${idsOf(field)}) then ${column} end)` : column
+}
+
+const idsOf = ({ removed_options }: FieldDef): Sql => raw(`'{${removed_options.map(Number).join()}}'::int[]`)
 
 /** The whole tree; an empty `all` is true, an empty `any` false. */
 export function printTree(tree: Tree<Checked>, context: Context): Sql {
@@ -74,10 +85,19 @@ function printCondition(condition: Checked, context: Context): Sql {
 /** A lookup is empty, too, when the records that it names have been deleted since: that is how it is read. */
 function isEmpty({ field }: Checked, { lookups }: Context): Sql {
   const column = columnOf(field)
-  if (field.type !== 'lookup' && field.type !== 'multi_lookup') return sql`(${column} is null)`
+  if (field.type !== 'lookup' && field.type !== 'multi_lookup') return isBlank(field)
   if (field.lookup_table_id === null || !lookups.has(field.lookup_table_id)) return ALWAYS
   const named = field.type === 'lookup' ? sql`l.id = ${column}` : sql`l.id = any(${column})`
   return sql`(not exists (select from ${recordsOf(field.lookup_table_id)} l where ${named}))`
+}
+
+/** Without a value, or with none but options that were removed. */
+function isBlank(field: FieldDef): Sql {
+  const column = columnOf(field)
+  if (!field.removed_options.length) return sql`(${column} is null)`
+  return isMultiple(field.type)
+    ? sql`(${column} is null or ${column} <@ ${idsOf(field)})`
+    : sql`(${column} is null or ${column} = any(${idsOf(field)}))`
 }
 
 // ── one value ───────────────────────────────────────────────────────────────

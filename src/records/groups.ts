@@ -8,7 +8,7 @@ import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startO
 import { GROUPABLE, RULES } from '../views/compares.ts'
 import { fieldsOf, shortened } from '../views/resolve.ts'
 import type { Moment } from '../views/tokens.ts'
-import { columnOf, stampOf } from './condition.ts'
+import { cellValue, columnOf, stampOf } from './condition.ts'
 import { sortKey } from './order.ts'
 import { type Plan, planOf } from './plan.ts'
 import { present, type Row } from './present.ts'
@@ -49,7 +49,7 @@ async function countValues(scope: Scope, { selection, context }: Plan, field: Fi
   const { db } = scope
   const order = sortKey(field, context)
   // An empty checkbox counts as false.
-  const value = field.type === 'checkbox' ? order : columnOf(field)
+  const value = field.type === 'checkbox' ? order : cellValue(field)
   const rows = await db.query<Row & { '~count': number }>(
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, context)} group by ${value} order by ${order} asc nulls first, 1`,

@@ -2,7 +2,7 @@
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser, KEY_FIELD } from '../tables/fields.ts'
 import type { Sort } from '../views/sort.ts'
-import { type Context, columnOf } from './condition.ts'
+import { type Context, cellValue, columnOf } from './condition.ts'
 
 /** The last record of a page: what it is sorted by, as text (null: an empty value, or no key but the id), and its id. */
 export interface Position {
@@ -88,5 +88,5 @@ export function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {
 function byPosition(field: FieldDef): Sql {
   const ids = (field.options ?? []).map(({ id }) => id)
   const isAscending = ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0))
-  return isAscending ? columnOf(field) : sql`array_position(${ids}::int[], ${columnOf(field)})`
+  return isAscending ? cellValue(field) : sql`array_position(${ids}::int[], ${cellValue(field)})`
 }

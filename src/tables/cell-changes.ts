@@ -20,7 +20,19 @@ export interface CellChange {
 
 /** Options that go are taken out of the cells that hold them. */
 export function withoutOptions(field: FieldDef, removed: readonly Option[]): CellChange {
-  const ids = removed.map(({ id }) => id)
+  const reason = `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}`
+  return {
+    ...takingOut(
+      field,
+      removed.map(({ id }) => id),
+    ),
+    path: 'options',
+    reason,
+  }
+}
+
+/** Options, by their ids, taken out of the cells that hold them. */
+export function takingOut(field: FieldDef, ids: readonly number[]): Pick<CellChange, 'field' | 'where' | 'to'> {
   const cell = ident(field.id)
   const [where, to] = isMultiple(field.type)
     ? [
@@ -28,7 +40,7 @@ export function withoutOptions(field: FieldDef, removed: readonly Option[]): Cel
         sql`(select nullif(array_agg(o order by at), '{}') from unnest(${cell}) with ordinality u (o, at) where o <> all(${ids}::int[]))`,
       ]
     : [sql`${cell} = any(${ids}::int[])`, sql`null`]
-  return { field, where, to, path: 'options', reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}` }
+  return { field, where, to }
 }
 
 /** Numbers keep fewer digits after the point. */
@@ -61,8 +73,16 @@ const STEP = 1_000
  * that were written since. Should it fail, these cells have been changed all the same: `force` has been said.
  */
 export async function changeAhead(scope: Scope, tableId: number, change: CellChange): Promise<void> {
+  if (await isWorthIndexing(scope.db, tableId)) await changeInSteps(scope, tableId, change)
+}
+
+/** Cells that are there by now, in short statements. */
+export async function changeInSteps(
+  scope: Pick<Scope, 'db' | 'actor' | 'now'>,
+  tableId: number,
+  change: Pick<CellChange, 'field' | 'where' | 'to'>,
+): Promise<void> {
   const { db } = scope
-  if (!(await isWorthIndexing(db, tableId))) return
   const last = await lastId(db, tableId)
   for (let from = 0; from < last; from += STEP) {
     await db.execute(updateOf(scope, tableId, change, sql`id > ${from} and id <= ${from + STEP} and ${change.where}`))
@@ -74,6 +94,11 @@ async function lastId(db: Database, tableId: number): Promise<number> {
   return found?.id ?? 0
 }
 
-const updateOf = ({ actor, now }: { actor: Actor; now: Date }, tableId: number, { field, to }: CellChange, where: Sql) => sql`
+const updateOf = (
+  { actor, now }: { actor: Actor; now: Date },
+  tableId: number,
+  { field, to }: Pick<CellChange, 'field' | 'to'>,
+  where: Sql,
+) => sql`
   update ${recordsOf(tableId)} set ${ident(field.id)} = ${to}, version = version + 1,
     updated_at = ${formatInstant(now)}::timestamp, updated_by = ${actor.userId || null} where ${where}`

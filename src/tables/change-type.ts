@@ -29,6 +29,7 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
   const definition = await tableDefinition(scope.db, table)
   const field = ownField(definition, fieldId)
   const place = { ...definition, timeZone: scope.actor.timeZone }
+  if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed, please try again later')
   const target = await targetOf(scope, definition, field, input, place)
   const report = await reportOf(scope, table.id, conversionOf(field, target, table.id, place))
   if (input.dry_run) return { job_id: null, ...report }

@@ -10,8 +10,10 @@ import { addColumn, dropColumn } from './ddl.ts'
 import { tableDefinition } from './definitions.ts'
 import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import { type FieldDef, isSelect, ownFields, type TableDef } from './fields.ts'
+import { isWorthIndexing } from './indexing.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions, type OptionChange } from './options.ts'
+import { emptyLater } from './removed-options.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from './schema.ts'
 import { insertFields, naming, requireLookedUpTables } from './service.ts'
 
@@ -55,7 +57,7 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
         ...(required !== undefined && { required: required ?? false }),
         ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
         ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
-        options: await nextOptions(scope, definition, field, changes),
+        ...(await nextOptions(scope, definition, field, changes)),
         decimals: await nextDecimals(scope, definition, field, changes),
       }
       await scope.db.prisma.field.update({
@@ -66,6 +68,7 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
           alwaysHidden: next.always_hidden,
           adminOnly: next.admin_only,
           ...(next.options && { options: next.options.map(({ id, title }) => ({ id, title })) }),
+          removedOptions: next.removed_options,
           decimals: next.decimals,
         },
       })
@@ -96,17 +99,28 @@ function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> 
   )
 }
 
-async function nextOptions(scope: Scope, table: TableDef, field: FieldDef, changes: FieldUpdate): Promise<FieldDef['options']> {
-  if (changes.options === undefined) return field.options
+async function nextOptions(
+  scope: Scope,
+  table: TableDef,
+  field: FieldDef,
+  changes: FieldUpdate,
+): Promise<Pick<FieldDef, 'options' | 'removed_options'>> {
+  const { options: present, removed_options } = field
+  if (changes.options === undefined) return { options: present, removed_options }
   const { options, removed } = wantedOptions(field, changes)
-  if (removed.length) await changeCells(scope, table.id, withoutOptions(field, removed), changes.force)
-  return options
+  if (!removed.length) return { options, removed_options }
+  if (changes.force && (await isWorthIndexing(scope.db, table.id))) {
+    await emptyLater(scope, table.id, field.id)
+    return { options, removed_options: [...removed_options, ...removed.map(({ id }) => id)] }
+  }
+  await changeCells(scope, table.id, withoutOptions(field, removed), changes.force)
+  return { options, removed_options }
 }
 
 /** @throws AppError 400 for a list that cannot be */
 function wantedOptions(field: FieldDef, { options: wanted }: FieldUpdate): OptionChange {
   if (!isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
-  const change = changeOptions(field.options ?? [], wanted ?? [])
+  const change = changeOptions(field.options ?? [], wanted ?? [], field.removed_options)
   if (change.problem) throw badInput('options', change.problem)
   if (change.options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
   return change
@@ -120,18 +134,16 @@ async function nextDecimals(scope: Scope, table: TableDef, field: FieldDef, { de
   return decimals
 }
 
-/** On a large table the cells that lose something are changed first, once nothing else can be wrong with the request. */
+/** On a large table the cells that lose digits are changed first, once nothing else can be wrong with the request. */
 async function prepareCells(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<void> {
   const { name, options, decimals, force } = changes
-  if (!force || (options === undefined && decimals == null)) return
+  if (!force || decimals == null) return
   const definition = await tableDefinition(scope.db, table)
   const field = ownField(definition, fieldId)
   await requireNotConverting(scope.db, table.id, fieldId)
   const isTaken = definition.fields.some((other) => other.id !== fieldId && other.name.toLowerCase() === name?.toLowerCase())
   if (isTaken) throw conflict('This name is taken')
-  const removed = options === undefined ? [] : wantedOptions(field, changes).removed
-  if (removed.length) await changeAhead(scope, table.id, withoutOptions(field, removed))
-  else if (decimals != null && field.type === 'number') await changeAhead(scope, table.id, rounded(field, decimals))
+  if (options === undefined && field.type === 'number') await changeAhead(scope, table.id, rounded(field, decimals))
 }
 
 /**

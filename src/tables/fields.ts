@@ -37,6 +37,8 @@ export interface FieldDef {
   admin_only: boolean
   /** Of a select or multi_select, in order. */
   options: Option[] | null
+  /** Ids of options that were removed, but that cells may hold until a job has emptied them (removed-options.ts): they are no value. */
+  removed_options: number[]
   /** Of a number: digits after the point that are kept. */
   decimals: number | null
   /** Of a lookup or multi_lookup: the table whose records it names. */
@@ -62,7 +64,15 @@ export interface TableDef {
   fields: FieldDef[]
 }
 
-const given = { required: false, always_hidden: false, admin_only: false, options: null, decimals: null, lookup_table_id: null }
+const given = {
+  required: false,
+  always_hidden: false,
+  admin_only: false,
+  options: null,
+  removed_options: [],
+  decimals: null,
+  lookup_table_id: null,
+}
 
 export const KEY_FIELD: FieldDef = { ...given, id: 'id', name: 'ID', type: 'number', decimals: 0, key: true, calc: false }
 

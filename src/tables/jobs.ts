@@ -1,10 +1,13 @@
 import { type Work, work } from '../work.ts'
 import { convert, convertField, resumeAll, resumeConversions } from './conversions.ts'
 import { purge, purgeAll, purgeDeleted, purgeTable } from './purge.ts'
+import { emptyOptions, emptyRemoved, resumeEmptying, resumeEmptyingAll } from './removed-options.ts'
 
 export const tableWorks: Work[] = [
   work(purgeDeleted, purgeAll, { concurrency: 1, cron: '17 3 * * *' }),
   work(purgeTable, purge, { concurrency: 1 }),
   work(convertField, convert, { concurrency: 1 }),
+  work(emptyOptions, emptyRemoved, { concurrency: 1 }),
+  work(resumeEmptying, resumeEmptyingAll, { concurrency: 1, cron: '5/10 * * * *' }),
   work(resumeConversions, resumeAll, { concurrency: 1, cron: '*/10 * * * *' }),
 ]

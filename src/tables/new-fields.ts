@@ -45,6 +45,7 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     always_hidden: always_hidden ?? false,
     admin_only: admin_only ?? false,
     options: isSelect(type) ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
+    removed_options: [],
     decimals: type === 'number' ? (decimals ?? null) : null,
     lookup_table_id: isLookup(type) ? (table ?? null) : null,
     key: false,

@@ -14,10 +14,11 @@ export interface OptionChange {
 
 /**
  * The list that replaces the present one. The same title keeps its id, `{title, was}` keeps the id of `was`, others are new.
+ * @param taken ids of former options that cells may still hold
  */
-export function changeOptions(present: readonly Option[], wanted: readonly WantedOption[]): OptionChange {
+export function changeOptions(present: readonly Option[], wanted: readonly WantedOption[], taken: readonly number[] = []): OptionChange {
   const ids = new Map(present.map(({ id, title }) => [title, id]))
-  const nextId = Math.max(0, ...ids.values()) + 1
+  const nextId = Math.max(0, ...ids.values(), ...taken) + 1
   const renamedAway = new Set(wanted.flatMap((option) => (typeof option === 'string' ? [] : option.was)))
   const missing = [...renamedAway].find((title) => !ids.has(title))
   let added = 0

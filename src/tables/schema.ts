@@ -145,7 +145,7 @@ export const FieldPath = TablePath.extend({
 })
 
 /** A field as the wire has it: titles for options, and only what the type has. */
-export function fieldOf({ lookup_table_id, options, decimals, key, calc, ...field }: FieldDef): Field {
+export function fieldOf({ lookup_table_id, options, removed_options: _, decimals, key, calc, ...field }: FieldDef): Field {
   return {
     ...field,
     ...(isSelect(field.type) && { options: (options ?? []).map(({ title }) => title) }),

@@ -15,6 +15,7 @@ const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
     { id: 1, title: 'Open' },
     { id: 4, title: 'Done' },
   ],
+  removed_options: [],
   decimals: null,
   lookup_table_id: 9,
   key: false,
