@@ -22,6 +22,7 @@ import {
 import { refuseBrokenText } from './broken-text.ts'
 import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
+import { callDirectly } from './pipeline.ts'
 import { MAX_ID } from './schemas.ts'
 import { type Deps, type Scope, scopeParts } from './scope.ts'
 import { recordTarget, spaceOf, spaceTarget, tableOf, tableTarget } from './targets.ts'
@@ -87,6 +88,9 @@ const t = initTRPC
   })
 
 export const { router, createCallerFactory } = t
+
+/** The type says that such a procedure is for calls of a server to itself; it is only run by other means. */
+const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure
 
 /** The REST face of a procedure, and its page in the OpenAPI document. */
 export function rest(
@@ -168,7 +172,7 @@ function versionsOf(ifMatch: string | undefined): number[] | undefined {
 
 /** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */
 const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
-  t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
+  procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
     const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
