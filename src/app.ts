@@ -184,9 +184,10 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
   }
 }
 
-/** One for each call of a batch, where an empty one is none; a header that is empty as a whole is a key that is none. */
+/** One for each call of an RPC batch, where an empty one is none; a header that is empty as a whole is a key that is none. */
 function idempotencyKeys(url: string, header: string): (string | undefined)[] {
-  if (!url.startsWith('/trpc/') || header === '') return [header]
+  const isBatch = url.startsWith('/trpc/') && /[?&]batch=1(&|$)/.test(url)
+  if (!isBatch || header === '') return [header]
   return header.split(',').map((part) => part.trim() || undefined)
 }
 

@@ -1,5 +1,5 @@
 /** The typed client of the API, for the frontend and for scripts. */
-import { createTRPCClient, httpBatchLink, httpSubscriptionLink, splitLink, type TRPCClient } from '@trpc/client'
+import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink, type TRPCClient } from '@trpc/client'
 import { FetchEventSource } from './event-source.ts'
 import type { AppRouter } from './router.ts'
 
@@ -24,8 +24,8 @@ export interface CallContext {
 }
 
 /**
- * Makes a client. Calls of the same moment travel as one request; queries go by POST, because a long filter fits no URL. Subscriptions
- * travel by themselves, and go on by themselves after the last event when the connection drops.
+ * Makes a client. Calls of the same moment travel as one request, those with a context each by itself; queries go by POST, because a
+ * long filter fits no URL. Subscriptions travel by themselves, and go on by themselves after the last event when the connection drops.
  * Errors are TRPCClientError, with the body of the REST error in `error.data`.
  */
 export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOptions): Client {
@@ -44,23 +44,25 @@ export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOpt
             fetch: (to, init) => send(to, { ...init, headers: { ...own, ...(init.headers as Record<string, string>) } }),
           },
         }),
-        false: httpBatchLink({
-          url,
-          methodOverride: 'POST',
-          maxItems: 50,
-          fetch: send,
-          headers: ({ opList }) => {
-            const contexts = opList.map(({ context }) => context as CallContext)
-            const keys = contexts.map(({ idempotencyKey = '' }) => idempotencyKey)
-            const ifMatch = contexts.length === 1 ? contexts[0]?.ifMatch : undefined
-            return {
-              ...own,
-              ...(keys.some(Boolean) && { 'idempotency-key': keys.join(',') }),
-              ...(ifMatch && { 'if-match': ifMatch }),
-            }
-          },
+        false: splitLink({
+          // A header is about the whole request: what it says of one call must not reach the others.
+          condition: ({ context }) => Object.keys(headersOf(context)).length > 0,
+          true: httpLink({
+            url,
+            methodOverride: 'POST',
+            fetch: send,
+            headers: ({ op }) => ({ ...own, ...headersOf(op.context) }),
+          }),
+          false: httpBatchLink({ url, methodOverride: 'POST', maxItems: 50, fetch: send, headers: own }),
         }),
       }),
     ],
   })
+}
+
+function headersOf({ idempotencyKey, ifMatch }: CallContext): Record<string, string> {
+  return {
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+  }
 }

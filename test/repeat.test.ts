@@ -54,12 +54,27 @@ describe('Idempotency-Key', () => {
 
   it('is carried by each call of an RPC batch', async () => {
     const { keys } = await app.account()
+    const both = async () =>
+      (
+        await app
+          .as(keys.account)
+          .post('/trpc/spaces.create,spaces.create?batch=1', { 0: { name: 'A' }, 1: { name: 'B' } }, { 'idempotency-key': 'a, b' })
+      ).body
+    const first = await both()
+    expect(first.map(({ result }: { result: { data: { name: string } } }) => result.data.name)).toEqual(['A', 'B'])
+    expect(await both()).toEqual(first)
+  })
+
+  it('is carried by each call of the client, commas and all', async () => {
+    const { keys } = await app.account()
     const client = createClient({ baseUrl: app.url, apiKey: keys.account })
     const both = () =>
       Promise.all([
-        client.spaces.create.mutate({ name: 'A' }, { context: { idempotencyKey: 'a' } }),
-        client.spaces.create.mutate({ name: 'B' }, { context: { idempotencyKey: 'b' } }),
+        client.spaces.create.mutate({ name: 'A' }, { context: { idempotencyKey: 'order-7,line-1' } }),
+        client.spaces.create.mutate({ name: 'B' }, { context: { idempotencyKey: 'order-7,line-2' } }),
       ])
-    expect(await both()).toEqual(await both())
+    const first = await both()
+    expect(first.map(({ name }) => name)).toEqual(['A', 'B'])
+    expect(await both()).toEqual(first)
   })
 })

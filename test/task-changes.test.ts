@@ -143,6 +143,19 @@ describe('If-Match', () => {
     expect((await update(`/api/task/${task.id}`, { title: 'Mail' })).status).toBe(status)
     expect((await update(`/api/table/${table}/record/${record}`, { data: { name: 'Engines' } })).status).toBe(status)
   })
+
+  it('is carried by each call of the client, also by those of one moment', async () => {
+    const { task, create, member } = await withTask()
+    const { body: other } = await create(member, { title: 'Call' })
+    const { rpc } = app.as(member)
+    const update = (task_id: number, title: string, ifMatch: string) =>
+      rpc.tasks.update.mutate({ task_id, title }, { context: { ifMatch } }).then(
+        (row) => row.title,
+        ({ data }) => [data.code, data.current.title],
+      )
+    expect(await Promise.all([update(task.id, 'Mail', '"1"'), update(other.id, 'Fax', '"2"')])).toEqual(['Mail', ['CONFLICT', 'Call']])
+    expect(await update(task.id, 'Fax', '')).toEqual(['CONFLICT', 'Mail'])
+  })
 })
 
 describe('deleting a task', () => {
