@@ -143,6 +143,11 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
     }
   }
   if (answer.isFault) request.log.error({ err: thrown }, 'fault')
+  // Fastify would close the connection on who is still sending, who then never reads the answer: the rest is taken and forgotten.
+  if (answer.status === 413) {
+    reply.removeHeader('connection')
+    request.raw.resume()
+  }
   return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(answer.body)
 }
 

@@ -1,3 +1,5 @@
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { testApp } from './support/app.ts'
@@ -61,6 +63,33 @@ it('takes a POST without a body in every form', async () => {
     { method: 'POST', body: '{}', headers: { 'content-type': 'application/json; charset=UTF-8' } },
   ]
   for (const form of forms) expect((await app.as(keys.account).send(path, form)).body).toMatchObject({ count: 0 })
+})
+
+/** A client as many are: it reads nothing before it has sent everything. */
+async function sendWhole(head: string[], body: string): Promise<string> {
+  const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1' })
+  socket.write(
+    `${['POST /api/notifications/list HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', ...head].join('\r\n')}\r\n\r\n`,
+  )
+  await new Promise<void>((resolve, reject) => socket.write(body, (error) => (error ? reject(error) : resolve())))
+  // The next request, on the same connection, is its last.
+  socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  return text(socket)
+}
+
+it('answers a body that is too large also to who sends all of it before reading', async () => {
+  const { keys } = await app.account()
+  const bearer = `Authorization: Bearer ${keys.personal}`
+  const body = 'x'.repeat(10 * 1_048_576)
+  for (const [head, sent] of [
+    [[bearer, `Content-Length: ${body.length}`], body],
+    [[bearer, 'Transfer-Encoding: chunked'], `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+  ] as const) {
+    const answers = await sendWhole([...head], sent)
+    expect(answers.slice(0, 12)).toBe('HTTP/1.1 413')
+    expect(answers).toContain('"message":"The body is too large"')
+    expect(answers).toContain('{"ok":true}')
+  }
 })
 
 it('gives the same answer to bad input before and after a REST call', async () => {
