@@ -119,7 +119,8 @@ describe('an export', () => {
     expect((await exportCsv(account.keys.accountOtherSpace, table)).status).toBe(403)
     expect((await exportCsv(account.keys.accountOutsider, table)).status).toBe(404)
     expect((await exportCsv(account.viewer, 2_000_000_000)).body.message).toBe('Table not found')
-    for (const id of [999999, -1]) expect((await exportCsv(account.viewer, table, `?view_id=${id}`)).body.message).toBe('View not found')
+    for (const id of [999999, -1, 9_999_999_999, -9_999_999_999, '9'.repeat(30)])
+      expect((await exportCsv(account.viewer, table, `?view_id=${id}`)).body.message).toBe('View not found')
     for (const query of ['?view_id=x', '?view_id=1.5', '?view_id=1&view_id=2', '?limit=5']) {
       expect((await exportCsv(account.viewer, table, query)).status, query).toBe(400)
     }

@@ -4,6 +4,7 @@ import type { Context } from '../records/condition.ts'
 import { planOf } from '../records/plan.ts'
 import { lookupsOf, present, type Row } from '../records/present.ts'
 import type { Selection } from '../records/print.ts'
+import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
@@ -38,7 +39,7 @@ export async function exportRecords(
 ): Promise<Export> {
   const { db } = scope
   const definition = await tableDefinition(db, table)
-  const view = viewId ? await readView(db, table.id, viewId) : undefined
+  const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
   if (viewId && !view) throw notFound('View')
   const fields = shownFields(definition, view?.config)
   const { selection, order, context } = await planOf(scope, definition, { table_id: table.id, view_id: viewId }, () => notFound('View'))

@@ -50,7 +50,7 @@ function admittedTo({ context }: FastifyRequest) {
 const ExportQuery = z.strictObject({
   view_id: z
     .string()
-    .regex(/^-?\d{1,10}$/, 'must be a whole number')
+    .regex(/^-?\d+$/, 'must be a whole number')
     .transform(Number)
     .optional(),
 })
