@@ -7,7 +7,7 @@ import type { Scope } from '../scope.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
 import { leavesOf } from '../views/filter.ts'
-import { fieldsOf } from '../views/resolve.ts'
+import { fieldsOf, shortened } from '../views/resolve.ts'
 import { cursorAt, fingerprint, positionOf } from './cursor.ts'
 import { explain } from './explanation.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -91,9 +91,10 @@ const viewGone = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
 function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
   if (!ids?.length) return table.fields
   const fields = fieldsOf(table)
-  return [...new Set(ids)].map((id, index) => {
+  const chosen = ids.map((id, index) => {
     const field = fields.get(id)
-    if (!field) throw badInput(['fields', index], `'${id.slice(0, 60)}' is not a field of this table`)
+    if (!field) throw badInput(['fields', index], `'${shortened(id)}' is not a field of this table`)
     return field
   })
+  return [...new Set(chosen)]
 }
