@@ -73,8 +73,11 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       const taken: Taken[] = []
       if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
       if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
-      // The window that runs out first is the one to tell of; of two that are exceeded, the one that ends last.
-      const [tightest] = taken.sort((a, b) => remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt)
+      // An exceeded window is the one to tell of, else the one that runs out first; of two that are alike, the one that ends last.
+      const [tightest] = taken.sort(
+        (a, b) =>
+          Number(b.isExceeded) - Number(a.isExceeded) || remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt,
+      )
       if (!tightest) return null
       const { window, isExceeded } = tightest
       return {

@@ -44,6 +44,16 @@ describe('rate limits', () => {
     app.setClock(null)
   })
 
+  it('refuse what is too much for the minute, even if it is the last of the hour', async () => {
+    const { id } = await app.account()
+    const limits = createLimits(app.db, { perMinute: 2, perHour: 3 })
+    const actor = { kind: 'account', accountId: id } as Parameters<typeof limits.take>[0]
+    const taken = []
+    for (let count = 0; count < 3; count++) taken.push(await limits.take(actor, new Date('2030-01-01T14:00:00Z')))
+    expect(taken.map((budget) => budget?.isExceeded)).toEqual([false, false, true])
+    expect(taken[2]).toMatchObject({ limit: 2, resetSeconds: 60 })
+  })
+
   it('count for all processes together', async () => {
     const { id } = await app.account()
     const now = new Date('2030-01-01T13:00:00Z')
