@@ -131,9 +131,11 @@ function bodyOf(body: unknown): Record<string, unknown> {
 
 /** Text of the query string, converted by the types of the schema; what does not convert stays text, for the schema to refuse. */
 function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
+  // An input that may be absent as a whole has no shape.
+  const shape = input?.shape ?? {}
   return Object.fromEntries(
     Object.entries(query).map(([key, value]) => {
-      const kind = input?.shape?.[key] && kindOf(input.shape[key] as z.ZodType)
+      const kind = Object.hasOwn(shape, key) && kindOf(shape[key] as z.ZodType)
       if (typeof value !== 'string') return [key, value]
       if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(value)) return [key, clampedNumber(value)]
       if (kind === 'boolean' && (value === 'true' || value === 'false')) return [key, value === 'true']

@@ -96,6 +96,14 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     }
   })
 
+  it.skipIf(operation.method !== 'GET')('refuses parameters that it does not have', async () => {
+    const path = pathOf(operation, ids)
+    for (const name of ['no_such_key', 'constructor', '__proto__', 'toString', '']) {
+      const answer = await app.as(callerFor(operation, account)).get(`${path}?${name}=1`)
+      expect([answer.status, answer.body.issues], name).toEqual([400, [{ path: [name], message: 'is not a known key' }]])
+    }
+  })
+
   it.skipIf(operation.method === 'GET')('refuses bodies that are no JSON object, too large, or in another encoding', async () => {
     const as = app.as(callerFor(operation, account))
     const path = pathOf(operation, ids)
