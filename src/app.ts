@@ -1,23 +1,25 @@
 /** The HTTP application: plugins, RPC, REST, plain routes. It does not listen; `main.ts` and the tests do. */
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
 import fastifyCors from '@fastify/cors'
-import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { authenticate, type Credentials } from './access.ts'
 import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
 import { boundClosing } from './closing.ts'
 import { mountDocs } from './docs.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
-import { answerOf } from './errors.ts'
+import { answerOf, type ErrorBody } from './errors.ts'
 import { mountHealth } from './health.ts'
 import { noteKeyUse } from './keys/service.ts'
 import { API_VERSION } from './openapi.ts'
 import { mountRest } from './rest.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
+import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './rpc.ts'
 import type { Deps } from './scope.ts'
 import { looksLikeKey, tokenHash } from './secrets.ts'
-import { askingOf, type CallContext, type RequestContext } from './trpc.ts'
+import { askingOf, type RequestContext } from './trpc.ts'
+import { refuseUnreadable } from './unreadable.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -31,15 +33,14 @@ declare module 'fastify' {
   }
 }
 
-const RPC_BODY_LIMIT = 4 * 1_048_576
-
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const { settings } = deps
+  const newRequestId = requestIds()
   const app = Fastify({
     loggerInstance: deps.log as FastifyBaseLogger,
     // Fastify's own two lines a request are replaced by one, below.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
-    genReqId: requestIds(),
+    genReqId: newRequestId,
     trustProxy: settings.trustProxy,
     bodyLimit: RPC_BODY_LIMIT,
     // A batch of RPC calls names all its procedures in one path segment.
@@ -52,6 +53,12 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
       if (isPixelPath(request.url)) return void sendPixel(reply)
       reply.headers({ 'x-request-id': request.id, 'x-api-version': API_VERSION })
       answerError(error, request, reply)
+    },
+    clientErrorHandler: (error, socket) => {
+      const requestId = newRequestId()
+      // Not the error: it carries the bytes, keys included.
+      deps.log.info({ reason: error.code, request_id: requestId }, 'unreadable')
+      refuseUnreadable(error, socket as Socket, requestId)
     },
   })
 
@@ -71,7 +78,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     done()
   })
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
-  app.setNotFoundHandler((_, reply) => reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: reply.request.id }))
 
   if (settings.corsOrigins.length) {
     await app.register(fastifyCors, {
@@ -92,19 +98,12 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
       ],
     })
   }
-  await app.register(fastifyTRPCPlugin, {
-    prefix: '/trpc',
-    trpcOptions: {
-      router: appRouter,
-      createContext: ({ req }: { req: FastifyRequest }) => ({ request: req.context }),
-      allowMethodOverride: true,
-      onError: ({ error, path, ctx }: { error: Error; path: string | undefined; ctx: CallContext | undefined }) => {
-        const answer = answerOf(error, ctx?.request.requestId ?? '')
-        for (const [name, value] of Object.entries(answer.headers)) ctx?.request.setHeader(name, value)
-        if (answer.isFault) ctx?.request.log.error({ err: error.cause ?? error, path }, 'fault')
-      },
-    },
+  // Before the body is judged, which nobody is going to read.
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!request.is404) return done()
+    reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: request.id } satisfies ErrorBody)
   })
+  mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
@@ -191,7 +190,7 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
 
 /** One for each call of an RPC batch, where an empty one is none; a header that is empty as a whole is a key that is none. */
 function idempotencyKeys(url: string, header: string): (string | undefined)[] {
-  const isBatch = url.startsWith('/trpc/') && /[?&]batch=1(&|$)/.test(url)
+  const isBatch = url.startsWith(RPC_PREFIX) && /[?&]batch=1(&|$)/.test(url)
   if (!isBatch || header === '') return [header]
   return header.split(',').map((part) => part.trim() || undefined)
 }

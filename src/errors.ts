@@ -229,6 +229,8 @@ function fastifyTrouble(thrown: unknown): AppError | undefined {
     return new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', { cause: thrown })
   if ('code' in thrown && thrown.code === 'FST_ERR_BAD_URL')
     return new AppError('BAD_REQUEST', 'The path cannot be decoded', { cause: thrown })
+  if ('code' in thrown && thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return new AppError('BAD_REQUEST', 'A part of the path is too long', { cause: thrown })
   if (thrown.statusCode === 404) return new AppError('NOT_FOUND', 'No such path', { cause: thrown })
   return thrown.statusCode < 500 ? new AppError('BAD_REQUEST', thrown.message, { cause: thrown }) : undefined
 }

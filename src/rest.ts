@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, admit } from './access.ts'
 import { AppError } from './errors.ts'
+import { jsonValue } from './json-body.ts'
 import { type Gate, LARGE_BYTES, openGate } from './large-bodies.ts'
 import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
@@ -48,7 +49,7 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
       try {
-        done(null, parseBody(request.headers, body as Buffer))
+        done(null, jsonValue(request.headers, body as Buffer))
       } catch (error) {
         done(error as Error)
       }
@@ -152,29 +153,4 @@ function kindOf(schema: z.ZodType): string {
   if (def.innerType) return kindOf(def.innerType)
   if (def.type === 'pipe' && def.in) return kindOf(def.in)
   return def.type
-}
-
-/**
- * No body, in any form, is an empty one, and so is `{}` of any type (`curl -d '{}'` calls it a form); any other is a JSON object in UTF-8.
- * @throws AppError 400, 415
- */
-function parseBody(headers: FastifyRequest['headers'], body: Buffer): unknown {
-  if (body.length === 0 || (body.length === 2 && body.toString() === '{}')) return {}
-  const type = (headers['content-type'] ?? '').toLowerCase()
-  const encoding = headers['content-encoding']
-  const isJson = /^application\/([\w.-]+\+)?json\s*(;|$)/.test(type)
-  const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8'
-  if (!isJson || !/^utf-?8$/.test(charset) || (encoding && encoding !== 'identity'))
-    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8')
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch (error) {
-    throw new AppError('BAD_REQUEST', 'The body is not valid UTF-8', { cause: error })
-  }
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new AppError('BAD_REQUEST', 'The body is not valid JSON', { cause: error })
-  }
 }

@@ -20,6 +20,35 @@ it('answers a path that it does not have, or cannot decode, in the form of every
   expect([broken.headers.get('x-api-version'), broken.headers.get('x-request-id')]).toEqual(['1', broken.body.request_id])
 })
 
+it('answers what is no request of HTTP, or too long for one, in the form of every error', async () => {
+  const cases: [string, string, string][] = [
+    ['FOO / HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'This is not a request of HTTP'],
+    ['GET /api/task/ 1/get HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'This is not a request of HTTP'],
+    [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, '431', 'The path and the headers are too large'],
+    [`GET /api/task/${'x'.repeat(6_000)}/get HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, '400', 'A part of the path is too long'],
+  ]
+  for (const [bytes, status, message] of cases) {
+    const answer = await exchange(bytes)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    expect(JSON.parse(body)).toEqual({ message, code: 'BAD_REQUEST', request_id: /x-request-id: (\S+)/i.exec(head)?.[1] })
+    expect(head).toMatch(/x-api-version: 1/i)
+  }
+})
+
+it('tells of a path that it does not have before it reads the body', async () => {
+  for (const [method, type] of [
+    ['POST', 'application/json'],
+    ['PUT', 'text/plain'],
+    ['QUERY', 'application/json'],
+  ] as const) {
+    const answer = await app
+      .as(null)
+      .send('/api/nowhere', { method, body: method === 'QUERY' ? '' : '{', headers: { 'content-type': type } })
+    expect([answer.status, answer.body.message], method).toEqual([404, 'No such path'])
+  }
+})
+
 it('answers every path under the pixel with the image', async () => {
   for (const path of ['a.png', 'a', '%zz.png', '%00', 'a/b/c.png', '']) {
     const { status, headers } = await app.as(null).get(`/email/pixel/${path}`)
@@ -108,3 +137,10 @@ it('gives the same answer to bad input before and after a REST call', async () =
   expect(await ask()).toEqual(before)
   for (const issues of before) expect(issues).toHaveLength(1)
 })
+
+/** All that the service answers to the bytes until it ends the connection. */
+async function exchange(bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+  socket.write(bytes)
+  return text(socket)
+}

@@ -1,0 +1,35 @@
+/** Bodies of JSON: which are accepted, and how their bytes become text. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from './errors.ts'
+
+const NOTHING = '{}'
+
+/**
+ * The text of a body: JSON in UTF-8. No body, in any form, is that of an empty object, and so is `{}` of any type (`curl -d '{}'` calls
+ * it a form).
+ * @throws AppError 400 for bytes that are not UTF-8, 415
+ */
+export function jsonText(headers: IncomingHttpHeaders, body: Buffer): string {
+  if (body.length === 0 || (body.length === NOTHING.length && body.toString() === NOTHING)) return NOTHING
+  const type = (headers['content-type'] ?? '').toLowerCase()
+  const encoding = headers['content-encoding']
+  const isJson = /^application\/([\w.-]+\+)?json\s*(;|$)/.test(type)
+  const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8'
+  if (!isJson || !/^utf-?8$/.test(charset) || (encoding && encoding !== 'identity'))
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8')
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (error) {
+    throw new AppError('BAD_REQUEST', 'The body is not valid UTF-8', { cause: error })
+  }
+}
+
+/** The value of a body. @throws AppError 400, 415 */
+export function jsonValue(headers: IncomingHttpHeaders, body: Buffer): unknown {
+  const text = jsonText(headers, body)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('BAD_REQUEST', 'The body is not valid JSON', { cause: error })
+  }
+}

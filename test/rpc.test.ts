@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const { owner, space, keys } = await app.account()
+const table = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Calls', fields: [{ name: 'Text', type: 'text' }] }))
+  .body.id
+
+const call = (body: RequestInit['body'], type: string | null, path = 'records.create', headers: Record<string, string> = {}) =>
+  app.as(keys.account).send(`/trpc/${path}`, {
+    method: 'POST',
+    ...(body !== undefined && { body }),
+    headers: { ...(type !== null && { 'content-type': type }), ...headers },
+  })
+const record = JSON.stringify({ table_id: table, data: { text: 'Called' } })
+const count = async () => (await app.as(owner).post(`/api/table/${table}/records/count`, {})).body.count
+
+it('takes bodies as REST does, whatever the type is called', async () => {
+  for (const type of ['application/json', 'APPLICATION/JSON; charset="utf-8"', 'application/vnd.api+json'])
+    expect((await call(record, type)).status, type).toBe(200)
+  for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', null])
+    expect((await call(type && '', type, 'tasks.badgeCount')).body.error.data.message, String(type)).toBe('Task is not on a record')
+})
+
+it('refuses what is no JSON in UTF-8 in the form of every error of a call, and changes nothing', async () => {
+  const before = await count()
+  const bytes = new Uint8Array([...new TextEncoder().encode(`{"table_id":${table},"data":{"text":"`), 0xff, 0x22, 0x7d, 0x7d])
+  const form = new FormData()
+  form.set('table_id', String(table))
+  const cases: [RequestInit['body'], string | null, number, string, Record<string, string>?][] = [
+    [record, 'text/plain', 415, 'The body must be application/json in UTF-8'],
+    [record, 'application/json; charset=utf-16', 415, 'The body must be application/json in UTF-8'],
+    [record, 'application/octet-stream', 415, 'The body must be application/json in UTF-8'],
+    [record, 'application/json', 415, 'The body must be application/json in UTF-8', { 'content-encoding': 'gzip' }],
+    [form, null, 415, 'The body must be application/json in UTF-8'],
+    [bytes, 'application/json', 400, 'The body is not valid UTF-8'],
+    ['{', 'application/json', 400, 'The body is not valid JSON'],
+    [`"${'x'.repeat(4 * 1_048_576)}"`, 'application/json', 413, 'The body is too large'],
+  ]
+  for (const [body, type, status, message, headers] of cases) {
+    const answer = await call(body, type, 'records.create', headers)
+    expect([answer.status, answer.body.error.data], `${type}: ${message}`).toMatchObject([status, { message, httpStatus: status }])
+    expect(answer.body.error.data.request_id).toBe(answer.headers.get('x-request-id'))
+  }
+  expect(await count()).toBe(before)
+})
+
+it('has no other methods, and no parameters of a connection', async () => {
+  for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+    const answer = await app.as(keys.account).send('/trpc/spaces.list', { method, headers: { 'content-type': 'application/json' } })
+    expect([answer.status, answer.body.message], method).toEqual([404, 'No such path'])
+  }
+  const answer = await app.as(keys.account).get('/trpc/spaces.list?connectionParams=1')
+  expect([answer.status, answer.body.error.data]).toMatchObject([400, { message: 'connectionParams: is not a known parameter' }])
+  expect(answer.body.error.data.request_id).toMatch(/^req-/)
+})
