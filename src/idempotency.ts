@@ -20,14 +20,20 @@ interface Repeatable {
   input: unknown
 }
 
+export interface Answer {
+  value: unknown
+  /** What it says of the value, such as an ETag. */
+  headers?: Record<string, string>
+}
+
 /**
  * Runs `fn` once for a key: the same input within 24 hours gets the first answer again.
  * @throws AppError 409 when the key came with another input, or while the first request still runs
  */
-export async function once<T>(
+export async function once(
   { db, secretKey, actor, now, operation, key, input }: Repeatable,
-  fn: () => Promise<T>,
-): Promise<{ answer: T; isReplay: boolean }> {
+  fn: () => Promise<Answer>,
+): Promise<{ answer: Answer; isReplay: boolean }> {
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH)
     throw badInput('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} visible ASCII characters`)
   const who = actor.keyId !== null ? `key:${actor.keyId}` : `user:${actor.userId}`
@@ -41,11 +47,11 @@ export async function once<T>(
       sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
     )
     if (stored && !bodyHash.equals(stored.body_hash)) throw conflict('This Idempotency-Key was used with another body')
-    if (stored) return { answer: (JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as { value: T }).value, isReplay: true }
+    if (stored) return { answer: JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as Answer, isReplay: true }
     const answer = await fn()
     await db.execute(sql`
       insert into idempotency_keys (id, body_hash, answer, created_at)
-      values (${id}, ${bodyHash}, ${encrypt(secretKey, JSON.stringify({ value: answer }), CONTEXT)}, ${formatInstant(now)}::timestamp)
+      values (${id}, ${bodyHash}, ${encrypt(secretKey, JSON.stringify(answer), CONTEXT)}, ${formatInstant(now)}::timestamp)
       on conflict (id) do update set body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at`)
     return { answer, isReplay: false }
   })

@@ -179,18 +179,28 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null) throw forbidden(NO_ATTACHMENTS)
     refuseBrokenText(raw)
 
-    const scope = scopeOf(request, actor)
+    const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
+    const headers: Record<string, string> = {}
+    const scope = scopeOf(key === undefined ? request : noting(request, headers), actor)
     if (meta?.etag !== 'answered and heeded') scope.expectedVersions = undefined
     const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
-    const key = request.idempotencyKeys[batchIndex]
-    if (key === undefined || !meta?.isRepeatable) return proceed()
-    return repeatable(request, actor, { path, key, raw }, proceed)
+    return key === undefined ? proceed() : repeatable(request, actor, { path, key, raw, headers }, proceed)
   })
 
+/** The request, whose answer's headers are also noted. */
+const noting = (ctx: RequestContext, headers: Record<string, string>): RequestContext => ({
+  ...ctx,
+  setHeader: (name, value) => {
+    headers[name] = value
+    ctx.setHeader(name, value)
+  },
+})
+
+/** @param headers those that the answer has got once `proceed` is through */
 async function repeatable<Result extends { ok: boolean }>(
   ctx: RequestContext,
   actor: Actor,
-  { path, key, raw }: { path: string; key: string; raw: unknown },
+  { path, key, raw, headers }: { path: string; key: string; raw: unknown; headers: Record<string, string> },
   proceed: () => Promise<Result>,
 ): Promise<Result> {
   const { db, settings } = ctx.deps
@@ -201,11 +211,11 @@ async function repeatable<Result extends { ok: boolean }>(
       fresh = await proceed()
       // tRPC hands errors on as values; thrown, they undo the transaction.
       if (!fresh.ok) throw (fresh as unknown as { error: unknown }).error
-      return (fresh as unknown as { data: unknown }).data
+      return { value: (fresh as unknown as { data: unknown }).data, headers }
     },
   )
-  if (isReplay) ctx.setHeader('idempotent-replayed', 'true')
-  return fresh ?? ({ ok: true, data: answer } as unknown as Result)
+  if (isReplay) for (const [name, value] of Object.entries({ ...answer.headers, 'idempotent-replayed': 'true' })) ctx.setHeader(name, value)
+  return fresh ?? ({ ok: true, data: answer.value } as unknown as Result)
 }
 
 async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {

@@ -28,6 +28,22 @@ describe('Idempotency-Key', () => {
     expect([rpc.status, rpc.body.error.message]).toEqual([400, 'Idempotency-Key: must have 1 to 255 visible ASCII characters'])
   })
 
+  it('replays what the first answer said in its headers, too', async () => {
+    const { member } = await app.account()
+    const create = async () => {
+      const { headers } = await app
+        .as(member)
+        .post(
+          '/api/tasks/create',
+          { title: 'Call', assignee_user_id: member.id, assignee_email: member.email },
+          { 'idempotency-key': 'headers' },
+        )
+      return ['etag', 'x-ignored', 'idempotent-replayed'].map((name) => headers.get(name))
+    }
+    expect(await create()).toEqual(['"1"', 'assignee_email', null])
+    expect(await create()).toEqual(['"1"', 'assignee_email', 'true'])
+  })
+
   it('lets one of two requests at once do the work', async () => {
     const { owner } = await app.account()
     const answers = await Promise.all(
