@@ -166,6 +166,7 @@ async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, 
     'tasks:list',
   )
   if (rows.length) return { total: rows[0]?.total ?? 0, rows: rows.map(listed) }
+  if (limit > 0 && offset === 0) return { total: 0, rows: [] }
   // Beyond the end there is no row that could tell the total.
   const [beyond] = await ask<{ total: number }>(sql`select count(*)::int as total from ${found}`, 'tasks:beyond')
   return { total: beyond?.total ?? 0, rows: [] }
