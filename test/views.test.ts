@@ -497,6 +497,18 @@ describe('a field that a view needs', () => {
     expect(await indexes(id)).toEqual([])
   })
 
+  test('that was the only column: the grid shows all, and with showHidden says so', async () => {
+    const id = await makeTable(account, `Only ${counter++}`)
+    const plain = await makeView({ config: { columns: ['due'] } }, id)
+    const open = await makeView({ config: { columns: ['due'], widths: { due: 90 }, showHidden: true } }, id)
+    const all = await makeView({ config: { showHidden: true } }, id)
+    expect((await app.as(account.owner).post(`/api/table/${id}/field/due/delete`)).status).toBe(200)
+    const config = async (view: { id: number }) => (await app.as(account.viewer).get(`/api/table/${id}/view/${view.id}/get`)).body.config
+    expect(await config(plain)).toEqual({ columns: [] })
+    expect((await config(all)).columns).toContain('id')
+    expect(await config(open)).toEqual(await config(all))
+  })
+
   test('deleting it and saving a view that needs it cannot both pass', async () => {
     const id = await makeTable(account, `Race ${counter++}`)
     const [deleted, saved] = await Promise.all([

@@ -170,12 +170,17 @@ export function structuralFields(type: ViewType, config: ViewConfig): string[] {
   return Object.keys(STRUCTURE[type]).flatMap((key) => (config as unknown as Record<string, string | undefined>)[key] ?? [])
 }
 
-/** The config without a field that is about to go, where it is only displayed. */
-export function withoutField(config: ViewConfig, fieldId: string): ViewConfig {
+/**
+ * The config without a field that is about to go, where it is only displayed.
+ * @param table as it still is, with the field
+ */
+export function withoutField(config: ViewConfig, fieldId: string, table: TableDef): ViewConfig {
   if ('columns' in config) {
     const { widths, ...rest } = config
     const { [fieldId]: _, ...others } = widths ?? {}
-    const columns = config.columns.filter((id) => id !== fieldId)
+    const left = config.columns.filter((id) => id !== fieldId)
+    // As when it is saved: with showHidden the list is written out (api.md, showHidden rule 4).
+    const columns = left.length || !config.showHidden ? left : table.fields.flatMap(({ id }) => (id === fieldId ? [] : id))
     return { ...rest, columns, ...(Object.keys(others).length && { widths: others }) }
   }
   const { secondaryField, ...rest } = config

@@ -41,7 +41,7 @@ async function dropField(scope: Scope, table: TableDef, field: FieldDef): Promis
     views.filter((view) => needs(view, field.id)),
   )
   for (const view of views.filter((each) => !needs(each, field.id)))
-    await rewrite(scope.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id) })
+    await rewrite(scope.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id, table) })
 }
 
 /** What the view is sorted by without that field: of several keys the others stay. */

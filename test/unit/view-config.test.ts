@@ -164,12 +164,12 @@ describe.each([
 })
 
 test('a field that goes is dropped from what is only displayed', () => {
-  expect(withoutField({ columns: ['due', 'company'], widths: { due: 9 } }, 'due')).toEqual({ columns: ['company'] })
-  expect(withoutField({ columns: ['company'], widths: { due: 9, company: 8 } }, 'due')).toEqual({
+  expect(withoutField({ columns: ['due', 'company'], widths: { due: 9 } }, 'due', table)).toEqual({ columns: ['company'] })
+  expect(withoutField({ columns: ['company'], widths: { due: 9, company: 8 } }, 'due', table)).toEqual({
     columns: ['company'],
     widths: { company: 8 },
   })
-  expect(withoutField({ imageField: 'photo', secondaryField: 'company' }, 'company')).toEqual({ imageField: 'photo' })
+  expect(withoutField({ imageField: 'photo', secondaryField: 'company' }, 'company', table)).toEqual({ imageField: 'photo' })
 })
 
 test('no type of view fails on anything', () => {
