@@ -58,7 +58,8 @@ async function start(): Promise<Service> {
       if (catcher) mountCatcher(app, catcher)
       await listen(app, settings)
       url = urlOf(settings, (app.server.address() as AddressInfo).port)
-      if (catcher) noteRunning(settings.dataDir, { pid: process.pid, url: publicUrl(), catchDomain: settings.catchDomain, catcher })
+      if (catcher && isFirst(settings.dataDir, catcher))
+        noteRunning(settings.dataDir, { pid: process.pid, url: publicUrl(), catchDomain: settings.catchDomain, catcher })
     }
     if (isWorker) await startWork(opened.deps, works)
     say(`Gridpost ${isWeb ? `listens on ${url}` : 'works on background jobs'}${catcher ? `; mail is caught at ${url}/dev/mail` : ''}`)
@@ -120,6 +121,13 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings
 async function openCatcher(dataDir: string): Promise<Catcher> {
   const port = readRunning(dataDir)?.catcher.port ?? 0
   return startCatcher({ port }).catch(() => startCatcher())
+}
+
+/** Of several services of one DATA_DIR the first is the one to tell of: mail integrations in the data name its catcher. */
+function isFirst(dataDir: string, { port }: Catcher): boolean {
+  const noted = readRunning(dataDir)
+  // Who has the port of the note is not beside the one who noted it: an id of a process is given again.
+  return !noted?.isAlive || noted.catcher.port === port
 }
 
 function say(line: string): void {

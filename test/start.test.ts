@@ -119,6 +119,22 @@ test('a second start continues, with the mail catcher on the same port', async (
   await second.ended
 })
 
+test('a second service beside the first leaves the mail catcher of the data alone', async () => {
+  const first = await startService()
+  const noted = readRunning(dataDir)
+  const second = await startService()
+  expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
+  expect(readRunning(dataDir)).toEqual(noted)
+  for (const { npm, ended } of [second, first]) {
+    npm.kill('SIGTERM')
+    await ended
+  }
+  const next = await startService()
+  expect(readRunning(dataDir)).toMatchObject({ url: next.url, catcher: noted?.catcher, isAlive: true })
+  next.npm.kill('SIGTERM')
+  await next.ended
+})
+
 test('a crash is survived: the next start adopts the database that was left running', async () => {
   const first = await startService()
   const server = readFileSync(postmasterPid(), 'utf8').split('\n')[0]
