@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { rotate, update } from '../src/keys/service.ts'
+import type { Scope } from '../src/scope.ts'
 import { formatInstant } from '../src/time.ts'
 import { testApp } from './support/app.ts'
 
@@ -92,5 +94,22 @@ describe('API keys', () => {
     const { owner, keys } = await app.account()
     const both = { authorization: `Bearer ${keys.accountReadOnly}`, cookie: `gridpost_session=${owner.session}` }
     expect((await app.as(null).get('/api/auth/me', both)).body.message).toBe('API endpoint not available to API keys')
+  })
+
+  it('answers a change of a key that is deleted at the same moment as one of none', async () => {
+    const { owner } = await app.account()
+    const statuses: number[] = []
+    for (let round = 0; round < 5; round++) {
+      const { id } = await app.as(owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Brief' })
+      const answers = await Promise.all(
+        ['rotate', 'update', 'delete', 'rotate', 'update'].map((change) => app.as(owner).post(`/api/key/${id}/${change}`, {})),
+      )
+      statuses.push(...answers.map(({ status }) => status))
+    }
+    const gone = { found_key_id: 2_147_483_647, kind: 'personal' as const }
+    const scope = { db: app.db } as Scope
+    await expect(rotate(scope, gone)).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
+    await expect(update(scope, gone, { name: 'Gone' })).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
+    for (const status of statuses) expect([200, 404]).toContain(status)
   })
 })

@@ -1,6 +1,6 @@
 import type { Actor, Target } from '../access.ts'
 import { type Database, sql } from '../db.ts'
-import { badInput, forbidden } from '../errors.ts'
+import { badInput, forbidden, notFound } from '../errors.ts'
 import type { Deps, Scope } from '../scope.ts'
 import { newKeySecret, tokenHash } from '../secrets.ts'
 import { formatInstant, parseInstant } from '../time.ts'
@@ -54,10 +54,13 @@ export async function insertKey(
   return { ...(row as Key), secret }
 }
 
-/** Changes what a key may do. A key that is absent keeps its value, null clears it. */
+/**
+ * Changes what a key may do. A key that is absent keeps its value, null clears it.
+ * @throws AppError 400 for a whitelist that cannot be; 404 when it was deleted meanwhile
+ */
 export async function update(scope: Scope, row: { found_key_id: number; kind: 'account' | 'personal' }, input: KeyUpdate): Promise<Key> {
   await checkSpaces(scope, row.kind, input.space_ids)
-  await scope.db.prisma.apiKey.update({
+  const changed = await scope.db.prisma.apiKey.updateMany({
     where: { id: row.found_key_id },
     data: {
       ...(input.name !== undefined && { name: input.name }),
@@ -67,10 +70,11 @@ export async function update(scope: Scope, row: { found_key_id: number; kind: 'a
       ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
     },
   })
+  if (!changed.count) throw notFound('Key')
   return read(scope.db, row.found_key_id)
 }
 
-/** Gives the key a new secret; the old one is dead at once. */
+/** Gives the key a new secret; the old one is dead at once. @throws AppError 404 when it was deleted meanwhile */
 export async function rotate(
   { db }: Scope,
   { found_key_id, kind }: { found_key_id: number; kind: 'account' | 'personal' },
@@ -79,7 +83,8 @@ export async function rotate(
   const [row] = await db.query<Key>(
     sql`update api_keys set token_hash = ${tokenHash(secret)} where id = ${found_key_id} returning ${columns}`,
   )
-  return { ...(row as Key), secret }
+  if (!row) throw notFound('Key')
+  return { ...row, secret }
 }
 
 /** Revokes the key at once. */

@@ -101,14 +101,15 @@ export const memberTarget: Target<MemberRow> = {
   check: spaceTarget.check,
 }
 
-/** @throws AppError 409 for the account's owner, who stays an admin of every space */
+/** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 for who was removed meanwhile */
 export async function updateMember({ db }: Scope, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
-  await db.prisma.spaceMember.update({ where: { spaceId_userId: { spaceId: row.space_id, userId: row.found_user_id } }, data: { role } })
+  await db.prisma.spaceMember.updateMany({ where: { spaceId: row.space_id, userId: row.found_user_id }, data: { role } })
   const [member] = await db.query<Member>(sql`
     select ${memberColumns} from space_members m join users u on u.id = m.user_id
     where m.space_id = ${row.space_id} and m.user_id = ${row.found_user_id}`)
-  return member as Member
+  if (!member) throw notFound('Member')
+  return member
 }
 
 /** @throws AppError 409 for the account's owner */
