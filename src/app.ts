@@ -5,7 +5,7 @@ import fastifyCookie from '@fastify/cookie'
 import fastifyCors from '@fastify/cors'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { authenticate, type Credentials } from './access.ts'
-import { noteSessionUse, SESSION_COOKIE } from './auth/sessions.ts'
+import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.ts'
 import { boundClosing } from './closing.ts'
 import { mountDocs } from './docs.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
@@ -154,6 +154,17 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
   const { headers } = request
   const now = deps.clock()
   const key = headers['idempotency-key']
+  const setCookie: RequestContext['setCookie'] = (name, value, { maxAgeSeconds }) =>
+    void reply.header(
+      'set-cookie',
+      cookies.serializeCookie(name, value, {
+        path: '/',
+        httpOnly: true,
+        sameSite: 'lax',
+        secure: deps.publicUrl().startsWith('https:'),
+        maxAge: maxAgeSeconds,
+      }),
+    )
   return {
     deps,
     requestId: request.id,
@@ -173,18 +184,12 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
       reply.raw.once('close', closed)
       return () => reply.raw.off('close', closed)
     },
-    setCookie: (name, value, { maxAgeSeconds }) =>
-      void reply.header(
-        'set-cookie',
-        cookies.serializeCookie(name, value, {
-          path: '/',
-          httpOnly: true,
-          sameSite: 'lax',
-          secure: deps.publicUrl().startsWith('https:'),
-          maxAge: maxAgeSeconds,
-        }),
-      ),
-    onUse: (actor, lastSeenAt) => (actor.kind === 'session' ? noteSessionUse : noteKeyUse)(deps, actor, lastSeenAt, now),
+    setCookie,
+    onUse: (actor, lastSeenAt) => {
+      if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, now)
+      const token = noteSessionUse(deps, actor, lastSeenAt, now) && sessionToken(request, cookies)
+      if (token) setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })
+    },
   }
 }
 
@@ -196,15 +201,19 @@ function idempotencyKeys(url: string, header: string): (string | undefined)[] {
 }
 
 /** When cookie and key are both sent, the key counts (contract.md §2). */
-function credentialsOf({ headers }: FastifyRequest, cookies: Cookies): Credentials {
+function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
+  const { headers } = request
   if (headers.authorization !== undefined) {
     const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
     // The checksum tells a mistyped key without a query.
     return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
   }
-  const session = headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]
-  return session ? { kind: 'session', tokenHash: tokenHash(session) } : { kind: 'none' }
+  const token = sessionToken(request, cookies)
+  return token ? { kind: 'session', tokenHash: tokenHash(token) } : { kind: 'none' }
 }
+
+const sessionToken = ({ headers }: FastifyRequest, cookies: Cookies) =>
+  headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]
 
 /** What a browser says of where a request that may change something comes from; clients that say nothing are no browsers. */
 function isCrossSite({ settings, publicUrl }: Deps, { method, headers }: FastifyRequest): boolean {

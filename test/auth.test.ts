@@ -35,6 +35,29 @@ describe('signing in', () => {
     expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).status).toBe(429)
   })
 
+  it('slows guesses that come at once, and no right passwords', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const at = (password: string, count: number) =>
+      Promise.all(Array.from({ length: count }, () => app.as(null).post('/api/auth/login', { email: owner.email, password })))
+    for (const { status } of await at(owner.password, 8)) expect(status).toBe(200)
+    const statuses = (await at('wrong battery horse', 20)).map(({ status }) => status)
+    expect([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length]).toEqual([5, 15])
+  })
+
+  it('slides the end of a session and of its cookie with its use', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    app.setClock(new Date('2030-01-01T10:00:00Z'))
+    const signedIn = await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
+    const cookie = signedIn.headers.get('set-cookie')
+    const me = () => app.as(null).get('/api/auth/me', { cookie: cookie?.split(';')[0] ?? '' })
+    expect((await me()).headers.get('set-cookie')).toBeNull()
+    app.setClock(new Date('2030-01-20T10:00:00Z'))
+    expect((await me()).headers.get('set-cookie')).toBe(cookie)
+    const out = await app.as(null).post('/api/auth/logout', {}, { cookie: cookie?.split(';')[0] ?? '' })
+    expect(out.headers.getSetCookie().at(-1)).toMatch(/^gridpost_session=; Max-Age=0;/)
+    app.setClock(null)
+  })
+
   it('ends the other sessions when the password changes', async () => {
     const { owner } = await app.account({ withPassword: true })
     const second =

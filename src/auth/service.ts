@@ -21,7 +21,25 @@ export interface SignedIn {
  * Signs in. The answer to a wrong address and to a wrong password is the same, and takes as long.
  * @throws AppError 401; 429 with Retry-After after repeated failures for one address
  */
-export async function login({ db, now, settings }: Scope, { email, password }: Login): Promise<SignedIn> {
+export function login(scope: Scope, credentials: Login): Promise<SignedIn> {
+  return inTurn(credentials.email, () => tryToSignIn(scope, credentials))
+}
+
+/** The last sign-in under way for each address. */
+const underWay = new Map<string, Promise<unknown>>()
+
+/** One after another for an address, so that guesses that come at once are slowed, too, and right passwords are not. */
+async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
+  const mine = (underWay.get(email) ?? Promise.resolve()).then(fn, fn)
+  underWay.set(email, mine)
+  try {
+    return await mine
+  } finally {
+    if (underWay.get(email) === mine) underWay.delete(email)
+  }
+}
+
+async function tryToSignIn({ db, now, settings }: Scope, { email, password }: Login): Promise<SignedIn> {
   await refuseWhileSlowed(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {

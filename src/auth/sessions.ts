@@ -37,13 +37,17 @@ export async function endOtherSessions(db: Database, userId: number, keptId: num
   await db.execute(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
 }
 
-/** Slides the session's end, at most once a minute. Nobody waits for it: a lost note only shortens the session. */
-export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): void {
-  if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return
+/**
+ * Slides the session's end, at most once a minute. Nobody waits for it: a lost note only shortens the session.
+ * @returns whether it slides now, and its cookie should
+ */
+export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): boolean {
+  if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return false
   const at = formatInstant(now)
   db.execute(sql`
     update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>
     log.warn({ err: error }, 'session use not noted'),
   )
+  return true
 }
