@@ -38,13 +38,8 @@ export interface Dependent {
 export const dependents: Dependent[] = []
 
 /** What all dependents together answer to `needsOf` or `invalidWith`. */
-export async function viewsThat(
-  ask: 'needsOf' | 'invalidWith',
-  scope: Scope,
-  table: TableDef,
-  field: FieldDef,
-): Promise<{ needing: NamedView[]; sorting: NamedView[] }> {
-  const needs: { needing: NamedView[]; sorting: NamedView[] } = { needing: [], sorting: [] }
+export async function viewsThat(ask: 'needsOf' | 'invalidWith', scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
+  const needs: FieldNeeds = { needing: [], sorting: [] }
   for (const dependent of dependents) {
     const found = await dependent[ask]?.(scope, table, field)
     needs.needing.push(...(found?.needing ?? []))
