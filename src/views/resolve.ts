@@ -109,8 +109,11 @@ function textOf(value: unknown): Operand | null {
 function decimalOf(value: unknown): string | null {
   if (typeof value === 'number') return Number.isFinite(value) ? plainDecimal(value) : null
   if (typeof value !== 'string' || value.length > 100) return null
-  return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(value.trim()) ? value.trim() : null
+  return NUMERIC.test(value.trim()) ? value.trim() : null
 }
+
+/** What a cell takes; the database reads an exponent as JavaScript does. */
+const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
 
 /** Without an exponent: 1e-7 is 0.0000001. */
 function plainDecimal(value: number): string {
