@@ -181,6 +181,27 @@ describe('an external_id', () => {
     expect((await create(member, { title: 'Again', external_id: 'crm-7' })).status).toBe(200)
   })
 
+  it.each(['table', 'space'])('is free again when the %s of its task is deleted, for each way to give it', async (gone) => {
+    const { account, owner, space, table, create, member } = await onRecord()
+    const ids = ['made', 'upserted', 'updated', 'made with others']
+    const old = await Promise.all(ids.map(async (external_id) => (await create(member, { title: 'Old', external_id })).body.id as number))
+    const { body: elsewhere } = await app.as(owner).post('/api/spaces/create', { name: 'Elsewhere' })
+    const place = gone === 'table' ? account : { ...account, space: elsewhere.id as number }
+    const { table: other, records } = await makeTable(app, place, { names: ['One'] })
+    const path = `/api/tasks/onRecord/${other}/${records[0]}`
+    const post = async (url: string, body: object) => (await app.as(owner).post(url, body)).body
+    const { id } = await post(`${path}/create`, { title: 'New' })
+
+    await app.as(owner).post(gone === 'table' ? `/api/table/${table}/delete` : `/api/space/${space}/delete`)
+    expect(await post(`${path}/create`, { title: 'New', external_id: 'made' })).toMatchObject({ external_id: 'made' })
+    expect(await post(`${path}/create`, { title: 'New', external_id: 'upserted', upsert: true })).toMatchObject({ external_id: 'upserted' })
+    expect(await post(`/api/task/${id}/update`, { external_id: 'updated' })).toMatchObject({ external_id: 'updated' })
+    expect(await post(`${path}/createMany`, { tasks: [{ title: 'New', external_id: 'made with others' }] })).toMatchObject([{ ok: true }])
+    // Restored, the old ones come back without.
+    const left = await app.db.query<{ external_id: string | null }>(sql`select external_id from tasks where id = any(${old}::int[])`)
+    expect(left.map(({ external_id }) => external_id)).toEqual([null, null, null, null])
+  })
+
   it('is given to one of many that come at once', async () => {
     const { id, member, create } = await onRecord()
     const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => create(member, { title: `${n}`, external_id: 'race' })))

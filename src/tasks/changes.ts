@@ -7,7 +7,7 @@ import { isStale, type Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import * as attachments from './attachments.ts'
 import { taskEvents } from './events.ts'
-import { lockExternalIds, taken } from './external-ids.ts'
+import { lockExternalIds, takeFromGone, taken } from './external-ids.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
@@ -27,7 +27,10 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
   const { db, actor, now, transaction } = scope
   scope.ignored(...losers(input))
   const change = async () => {
-    if (input.external_id != null) await lockExternalIds(scope, [input.external_id])
+    if (input.external_id != null) {
+      await lockExternalIds(scope, [input.external_id])
+      await takeFromGone(scope, input.external_id)
+    }
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )

@@ -1,5 +1,5 @@
 /** What integrations call their tasks (contract.md §7): one task of the account has each. */
-import { sql } from '../db.ts'
+import { type Sql, sql } from '../db.ts'
 import { conflict } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 
@@ -24,6 +24,19 @@ export async function lockTasks({ db, actor }: Scope, ids: readonly string[]): P
   if (!ids.length) return
   await db.query(sql`
     select id from tasks where account_id = ${actor.accountId} and external_id = any(${ids}::text[]) order by id for update`)
+}
+
+/** Whether task `k` is where nobody can find it any more: in a table or space that is deleted. */
+export const isGone: Sql = sql`exists (
+  select 1 from tables t join spaces s on s.id = t.space_id
+  where t.id = k.table_id and (t.deleted_at is not null or s.deleted_at is not null))`
+
+/** Takes the id away from a task that is gone; should it be restored, it comes back without. @returns whether one had it */
+export async function takeFromGone({ db, actor }: Scope, id: string): Promise<boolean> {
+  const taken = await db.execute(sql`
+    update tasks k set external_id = null, version = version + 1
+    where k.account_id = ${actor.accountId} and k.external_id = ${id} and ${isGone}`)
+  return taken > 0
 }
 
 /** 409 for an external_id that another task of the account has: which one, and where, is nobody's business here. */

@@ -4,9 +4,10 @@ import { forbidden } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { update } from './changes.ts'
 import { make, type Place } from './creation.ts'
-import { taken } from './external-ids.ts'
+import { isGone, takeFromGone, taken } from './external-ids.ts'
 import { canEdit } from './policy.ts'
 import type { TaskRow } from './procedure.ts'
+import type { StoredTask } from './queries.ts'
 import type { NewTask, Task, TaskUpdate } from './schema.ts'
 import { answer } from './service.ts'
 
@@ -20,9 +21,13 @@ const MOST_ROUNDS = 5
  */
 export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
   if (input.upsert && input.external_id != null) return createOrChange(scope, place, input, input.external_id)
-  const made = await make(scope, place, input)
+  const made = (await make(scope, place, input)) ?? (await makeInsteadOfGone(scope, place, input))
   if (!made) throw taken()
   return answer(scope, made)
+}
+
+async function makeInsteadOfGone(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
+  return input.external_id != null && (await takeFromGone(scope, input.external_id)) ? make(scope, place, input) : null
 }
 
 async function createOrChange(scope: Scope, place: Place | null, input: NewTask, externalId: string): Promise<Task> {
@@ -32,6 +37,7 @@ async function createOrChange(scope: Scope, place: Place | null, input: NewTask,
       if (found) return change(scope, place, found, input)
       const made = await make(scope, place, input)
       if (made) return answer(scope, made)
+      await takeFromGone(scope, externalId)
     }
     throw taken()
   })
@@ -41,8 +47,8 @@ type FoundTask = Pick<TaskRow, 'task_id' | 'creator_user_id' | 'assignee_user_id
 
 async function lockByExternalId({ db, actor }: Scope, externalId: string): Promise<FoundTask | undefined> {
   const [found] = await db.query<FoundTask>(sql`
-    select id as task_id, creator_user_id, assignee_user_id, space_id, table_id, record_id from tasks
-    where account_id = ${actor.accountId} and external_id = ${externalId} for update`)
+    select id as task_id, creator_user_id, assignee_user_id, space_id, table_id, record_id from tasks k
+    where account_id = ${actor.accountId} and external_id = ${externalId} and not ${isGone} for update`)
   return found
 }
 
