@@ -60,7 +60,7 @@ export async function insertKey(
  */
 export async function update(scope: Scope, row: { found_key_id: number; kind: 'account' | 'personal' }, input: KeyUpdate): Promise<Key> {
   await checkSpaces(scope, row.kind, input.space_ids)
-  const changed = await scope.db.prisma.apiKey.updateMany({
+  await scope.db.prisma.apiKey.updateMany({
     where: { id: row.found_key_id },
     data: {
       ...(input.name !== undefined && { name: input.name }),
@@ -70,7 +70,6 @@ export async function update(scope: Scope, row: { found_key_id: number; kind: 'a
       ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
     },
   })
-  if (!changed.count) throw notFound('Key')
   return read(scope.db, row.found_key_id)
 }
 
@@ -101,9 +100,11 @@ export async function self({ db, actor }: Scope): Promise<Self> {
   }
 }
 
+/** @throws AppError 404 when it was deleted meanwhile */
 async function read(db: Database, id: number): Promise<Key> {
   const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id}`)
-  return row as Key
+  if (!row) throw notFound('Key')
+  return row
 }
 
 async function checkSpaces({ db, actor }: Scope, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
