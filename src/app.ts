@@ -134,7 +134,7 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
   const ctx = request.context
   let answer = answerOf(thrown, request.id)
   // The body could not be read, and nobody has asked yet who sent it: that comes first (contract.md §2).
-  if ([400, 413, 415].includes(answer.status) && ctx && !ctx.admission && request.routeOptions.config.needsCredentials) {
+  if ([400, 413, 415].includes(answer.status) && ctx && !ctx.isCallerKnown && request.routeOptions.config.needsCredentials) {
     try {
       await authenticate(askingOf(ctx))
     } catch (refusal) {

@@ -47,6 +47,8 @@ export interface RequestContext {
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
   /** REST: what was found out before the body was read. */
   admission?: Admission | undefined
+  /** Whether the credentials were found to be good, and the request was counted. */
+  isCallerKnown?: boolean
 }
 
 /** What tRPC hands on. It copies the context for each middleware: one property is cheaper than fifteen. */
@@ -132,6 +134,7 @@ export function askingOf(ctx: RequestContext): Asking {
     now,
     isCrossSite,
     onAuthenticated: async (actor, { lastSeenAt }) => {
+      ctx.isCallerKnown = true
       ctx.onUse(actor, lastSeenAt)
       const budget = await deps.limits.take(actor, now)
       if (!budget) return

@@ -22,6 +22,26 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
+  it('count a request once, whatever is wrong with it', async () => {
+    const { owner, space, keys } = await app.account()
+    minute('10:30:00')
+    const table = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Counted', fields: [] })).body.id
+    const as = app.as(keys.account)
+    const create = `/api/table/${table}/records/create`
+    const send = (body: string, type: string) => as.send(create, { method: 'POST', body, headers: { 'content-type': type } })
+    const wrong = [
+      () => as.get('/api/table/abc/get'),
+      () => as.get(`/api/table/${table}/get?a=1`),
+      () => send('{', 'application/json'),
+      () => send('a=1', 'text/plain'),
+      () => as.post('/trpc/records.create', { table_id: 'abc' }),
+    ]
+    for (const [index, ask] of wrong.entries()) {
+      const { status, headers } = await ask()
+      expect([Math.floor(status / 100), headers.get('x-ratelimit-remaining')], String(index)).toEqual([4, String(39 - index)])
+    }
+  })
+
   it('give a quarter to a user, over all their keys and sessions', async () => {
     const { member, keys } = await app.account()
     minute('11:00:00')
