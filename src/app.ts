@@ -142,12 +142,21 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
     }
   }
   if (answer.isFault) request.log.error({ err: thrown }, 'fault')
-  // Fastify would close the connection on who is still sending, who then never reads the answer: the rest is taken and forgotten.
-  if (answer.status === 413) {
-    reply.removeHeader('connection')
-    request.raw.resume()
-  }
+  if (isSending(request)) takeRest(request, reply)
   return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(answer.body)
+}
+
+const isSending = ({ raw, headers }: FastifyRequest) =>
+  !raw.complete && (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
+
+/**
+ * A connection that is closed on who is still sending is broken before the answer is read. So what is left of the body is taken and
+ * forgotten, and the client closes the connection, even where it has asked that we do (RFC 9112, 9.6).
+ */
+function takeRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection')
+  reply.raw.shouldKeepAlive = true
+  raw.resume()
 }
 
 function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply: FastifyReply): RequestContext {
