@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 
@@ -13,6 +14,19 @@ const List = z.string().transform((text) =>
     .map((part) => part.trim())
     .filter(Boolean),
 )
+
+/** What Fastify takes; it throws for anything else. */
+const isProxies = (text: string) => text === 'true' || text === 'false' || text.split(',').every((part) => isProxy(part.trim()))
+
+function isProxy(text: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
+  const family = isIP(address)
+  return family !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (family === 6 ? 128 : 32)))
+}
+
+/** As a browser sends it: without a path, not even a slash. */
+const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
 
 /** The environment, as docs/operations.md lists it. An empty variable counts as absent. */
 export const Environment = z.object({
@@ -30,8 +44,11 @@ export const Environment = z.object({
   EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
-  TRUST_PROXY: z.string().optional(),
-  CORS_ORIGINS: List.default([]),
+  TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges with commas between').optional(),
+  CORS_ORIGINS: List.refine(
+    (origins) => origins.every(isOrigin),
+    'must be origins, such as https://app.example.com, with commas between',
+  ).default([]),
   SMTP_ALLOW_PRIVATE: YesNo.optional(),
   STORAGE: z.string().optional(),
   PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
