@@ -59,7 +59,7 @@ interface Target {
   body?: (index: number) => unknown
 }
 
-/** A round of a slow product is as long as every connection needs for so many requests. */
+/** A round of what is slow is as long as every connection needs for so many requests, one after the other. */
 const REQUESTS_OF_A_CONNECTION = 2
 /** Who lets one caller wait longer than this is not driven by many: they would wait for minutes. */
 const MOST_ALONE_MS = 500
@@ -82,8 +82,9 @@ export async function measure(cases: readonly Case[], servers: Servers, rounds: 
       for (let round = 0; round < rounds.rounds; round++) {
         // Who goes first changes each round.
         for (const target of round % 2 ? targets.toReversed() : targets) {
-          const needed = (aloneMs(one, target.name) * connections * REQUESTS_OF_A_CONNECTION) / 1_000
-          const seconds = SIDES.includes(target.name as Side) ? rounds.seconds : Math.max(rounds.seconds, Math.ceil(needed))
+          const isSide = SIDES.includes(target.name as Side)
+          const ms = isSide ? Math.max(...SIDES.map((side) => aloneMs(one, side))) : aloneMs(one, target.name)
+          const seconds = Math.max(rounds.seconds, Math.ceil((ms * connections * REQUESTS_OF_A_CONNECTION) / 1_000))
           figures[target.name]?.push(await drive(target, servers, connections, seconds))
         }
       }
