@@ -9,6 +9,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^check \w+\.\w+_check /,
   /^index views_table_id_lower_name_key /,
   /^index views_one_default_per_table /,
+  /^function tally_(?:inserts|deletes|truncate)\(\)$/,
   /^index tables_space_id_lower_name_key /,
   /^index fields_table_id_lower_name_key /,
   /^index email_signatures_one_default_per_user /,

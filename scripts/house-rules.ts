@@ -28,7 +28,7 @@ const OWNERS: Record<string, string[]> = {
   'idempotency.ts': ['idempotency_keys'],
   'events.ts': ['events'],
   spaces: ['spaces', 'space_members'],
-  tables: ['tables', 'fields', 'field_conversions'],
+  tables: ['tables', 'fields', 'field_conversions', 'record_tallies'],
   views: ['views'],
   indexes: ['index_failures', 'index_uses'],
   'stored-files.ts': ['stored_files'],

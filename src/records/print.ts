@@ -1,6 +1,7 @@
 /** A resolved query as one parameterised statement. Identifiers come from the field list, values are bound. */
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { totalOf } from '../tables/tallies.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked } from '../views/resolve.ts'
 import type { Sort } from '../views/sort.ts'
@@ -102,14 +103,14 @@ export function columnsOf(fields: readonly FieldDef[]): Sql {
 
 /** One row: how many records are selected, and how many the table has. */
 export function printCount(selection: Selection, context: Context): Sql {
-  const records = recordsOf(selection.table.id)
-  const total = sql`(select count(*) from ${records})`
-  if (!isRestricted(selection)) return sql`select n as count, n as total from ${total} t (n)`
-  return sql`select (select count(*) from ${records} r where ${printSelection(selection, context)}) as count, ${total} as total`
+  const total = totalOf(selection.table.id)
+  if (!isRestricted(selection)) return sql`select n as count, n as total from (select ${total}) t (n)`
+  return sql`select (${printSelectedCount(selection, context)}) as count, ${total} as total`
 }
 
 /** How many records are selected, as `count`. */
 export function printSelectedCount(selection: Selection, context: Context): Sql {
+  if (!isRestricted(selection)) return sql`select ${totalOf(selection.table.id)} as count`
   return sql`select count(*) as count from ${recordsOf(selection.table.id)} r where ${printSelection(selection, context)}`
 }
 

@@ -1,5 +1,5 @@
 /** A field gets another type: what would become of its cells, and the job that does it. */
-import { ident, recordsOf, type Sql, sql } from '../db.ts'
+import { ident, recordsOf, sql } from '../db.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, unavailable } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
@@ -15,6 +15,7 @@ import { newFields } from './new-fields.ts'
 import { changeOptions } from './options.ts'
 import { MAX_OPTIONS, type TypeChange, type TypeChangeReport } from './schema.ts'
 import { requireLookedUpTables } from './service.ts'
+import { totalOf } from './tallies.ts'
 
 /** Failing cells that an answer names. */
 const NAMED = 100
@@ -185,7 +186,7 @@ const doNotConvert = ({ type }: FieldDef, { fails, failing }: Report) =>
 /** A unique index lets one conversion of a table in at a time. */
 async function enqueue({ db, actor, now, jobs }: Scope, table: TableRef, target: FieldDef, input: TypeChange): Promise<number> {
   const { type, options, decimals, lookup_table_id } = target
-  const total: Sql = sql`(select count(*) from ${recordsOf(table.id)})`
+  const total = totalOf(table.id)
   const at = formatInstant(now)
   try {
     const [conversion] = await db.query<{ id: number }>(sql`

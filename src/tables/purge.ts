@@ -8,6 +8,7 @@ import { formatInstant } from '../time.ts'
 import { withShortLocks } from './change.ts'
 import { dropRecords } from './ddl.ts'
 import { recordsDeleted } from './dependents.ts'
+import { forgetTallies } from './tallies.ts'
 
 /** So long a deleted table or space can be brought back. */
 const KEPT_DAYS = 7
@@ -41,6 +42,7 @@ export async function purge(scope: Scope, { table_id }: { table_id: number }): P
     if (!table) return
     await recordsDeleted(scope, table_id, null)
     await dropRecords(scope.db, table_id)
+    await forgetTallies(scope.db, table_id)
     await scope.db.prisma.table.delete({ where: { id: table_id } })
   })
 }

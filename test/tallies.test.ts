@@ -1,0 +1,166 @@
+/** The number of records of large tables: exact at every moment, and not counted anew. */
+import { expect, test } from 'vitest'
+import { sql } from '../src/db.ts'
+import { systemScope } from '../src/scope.ts'
+import { recountAll, tally, tallyAll, totalOf } from '../src/tables/tallies.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const as = app.as(account.keys.account)
+const { rpc } = as
+const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
+
+let counter = 0
+const LARGE = 20_500
+
+async function makeTable(rows: number): Promise<number> {
+  const { id } = await rpc.tables.create.mutate({
+    space_id: account.space,
+    name: `Deals ${counter++}`,
+    fields: [
+      { name: 'Name', type: 'text' },
+      { name: 'Amount', type: 'number' },
+    ],
+  })
+  if (rows)
+    await app.db.execute(
+      raw(
+        `insert into t${id}.records (created_at, updated_at, name, amount) select now(), now(), 'Deal ' || i, i % 10 from generate_series(1, ${rows}) i`,
+      ),
+    )
+  await app.db.execute(raw(`analyze t${id}.records`))
+  return id
+}
+
+const run = (table: number, recount = false) => tally(systemScope(app.deps), { table_id: table, recount })
+const tallies = (table: number) =>
+  app.db.query<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
+const totals = async (table: number) => {
+  const counted = await as.post(`/api/table/${table}/records/count`, { filters: [{ column: 'amount', compare: '=', value: 1 }] })
+  const page = await as.post(`/api/table/${table}/records/query`, { limit: 1, count: true })
+  const unrestricted = await rpc.records.count.query({ table_id: table })
+  expect(unrestricted).toMatchObject({ restricted: false, count: unrestricted.total })
+  return [counted.body.total, Number(page.headers.get('x-total-count')), unrestricted.total]
+}
+
+/** Puts the number wrong, which shows in what is made of it. */
+const falsify = (table: number) =>
+  app.db.execute(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
+
+test('large tables are tallied by the sweep, small ones are counted', async () => {
+  const [large, small] = [await makeTable(LARGE), await makeTable(10)]
+  const sent: unknown[] = []
+  const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
+  await tallyAll({ ...systemScope(app.deps), jobs })
+  expect(sent).toEqual([{ table_id: large, recount: false }])
+  expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
+  await run(large)
+  expect(await tallies(large)).toEqual([{ change: LARGE, is_base: true }])
+  expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
+  await falsify(large)
+  expect(await totals(large)).toEqual([LARGE + 1000, LARGE + 1000, LARGE + 1000])
+
+  sent.length = 0
+  await tallyAll({ ...systemScope(app.deps), jobs })
+  expect(sent).toEqual([])
+  await recountAll({ ...systemScope(app.deps), jobs })
+  expect(sent).toEqual([{ table_id: large, recount: true }])
+  await run(large, true)
+  expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
+  expect(await totals(small)).toEqual([10, 10, 10])
+  expect(await tallies(small)).toEqual([])
+})
+
+test('every way to make and delete records is noted, also past the service, and what is undone is not', async () => {
+  const table = await makeTable(0)
+  await run(table)
+  const record = await rpc.records.create.mutate({ table_id: table, data: { name: 'One', amount: 1 } })
+  await rpc.records.createBatch.mutate({ table_id: table, records: Array.from({ length: 7 }, () => ({ data: { amount: 1 } })) })
+  const csv = `Name,Amount\r\n${'Imported,1\r\n'.repeat(25)}`
+  const imported = await as.send(`/api/table/${table}/import`, { method: 'POST', headers: { 'content-type': 'text/csv' }, body: csv })
+  expect(imported.status, JSON.stringify(await imported.body)).toBe(200)
+  expect(
+    (await as.send(`/api/table/${table}/import`, { method: 'POST', headers: { 'content-type': 'text/csv' }, body: `${csv}x,y,z` })).status,
+  ).toBe(400)
+  expect(await totals(table)).toEqual([33, 33, 33])
+  await rpc.records.delete.mutate({ table_id: table, record_id: record.id })
+  await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) select now(), now() from generate_series(1, 4)`))
+  await app.db.execute(raw(`delete from t${table}.records where id in (select id from t${table}.records order by id limit 2)`))
+  await app.db.execute(raw(`delete from t${table}.records where id < 0`))
+  await app.db.execute(raw(`update t${table}.records set amount = 2`))
+  await expect(
+    app.db.transaction(async () => {
+      await app.db.execute(raw(`delete from t${table}.records`))
+      throw new Error('undone')
+    }),
+  ).rejects.toThrow('undone')
+  expect(await totals(table)).toEqual([34, 34, 34])
+  expect((await tallies(table)).map(({ change }) => change)).toEqual([0, 1, 7, 25, -1, 4, -2])
+  await run(table)
+  expect(await tallies(table)).toEqual([{ change: 34, is_base: true }])
+  await app.db.execute(raw(`truncate t${table}.records`))
+  expect(await totals(table)).toEqual([0, 0, 0])
+  await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) values (now(), now())`))
+  expect(await totals(table)).toEqual([1, 1, 1])
+  await run(table)
+  expect(await tallies(table)).toEqual([{ change: 1, is_base: true }])
+})
+
+test('it is exact at every moment while records come and go and tallies are begun, summed up and counted anew', async () => {
+  const table = await makeTable(300)
+  let isOver = false
+  const writer = async (seed: number) => {
+    for (let turn = 0; turn < 25; turn++) {
+      const { rows } = await rpc.records.createBatch.mutate({
+        table_id: table,
+        records: Array.from({ length: 1 + ((turn * seed) % 4) }, () => ({ data: {} })),
+      })
+      if ((turn + seed) % 3 > 0) await rpc.records.delete.mutate({ table_id: table, record_id: rows[0]?.id ?? 0 })
+    }
+  }
+  const compare = async () => {
+    let compared = 0
+    for (; !isOver; compared++) {
+      const [seen] = await app.db.query(sql`select ${totalOf(table)} as total, (select count(*) from ${raw(`t${table}.records`)}) as count`)
+      expect(seen).toMatchObject({ total: (seen as { count: number }).count })
+    }
+    return compared
+  }
+  const keep = async (recount: boolean) => {
+    while (!isOver) await run(table, recount)
+  }
+  const around = Promise.all([compare(), keep(true), keep(false)])
+  await Promise.all([1, 2, 3, 4].map(writer))
+  isOver = true
+  expect((await around)[0]).toBeGreaterThan(0)
+  await run(table, true)
+  const [{ count } = { count: 0 }] = await app.db.query<{ count: number }>(raw(`select count(*) as count from t${table}.records`))
+  expect(await totals(table)).toEqual([count, count, count])
+})
+
+test('who writes at the moment is waited for, and nobody waits behind for long', async () => {
+  const table = await makeTable(50)
+  const writer = await app.db.connect()
+  await writer.query('begin')
+  await writer.query(`insert into t${table}.records (created_at, updated_at) values (now(), now())`)
+  await run(table)
+  expect(await tallies(table)).toEqual([])
+  expect(await totals(table)).toEqual([50, 50, 50])
+  await writer.query('commit')
+  await run(table)
+  expect(await tallies(table)).toEqual([{ change: 51, is_base: true }])
+  await writer.end()
+})
+
+test('a table that is gone is passed over, and its tallies go with it', async () => {
+  const { purge } = await import('../src/tables/purge.ts')
+  const table = await makeTable(50)
+  await run(table)
+  await as.post(`/api/table/${table}/delete`)
+  await purge({ ...systemScope(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
+  expect(await tallies(table)).toEqual([])
+  await run(table)
+  await run(table, true)
+  expect(await tallies(table)).toEqual([])
+})
