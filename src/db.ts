@@ -73,6 +73,8 @@ interface Manner {
 const underway = new AsyncLocalStorage<Underway>()
 
 const MAX_LIFETIME_SECONDS = 600
+/** Connections that no number of queries takes from those who write. */
+const KEPT_FREE = 2
 
 /**
  * Opens the pool. One pool serves Prisma and hand-written statements; connections live ten minutes at most, because
@@ -98,7 +100,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
-  const scans = new Scans()
+  const scans = new Scans(Math.max(1, size - KEPT_FREE))
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
   async function run({ text, values }: Statement, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
@@ -127,7 +129,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
       pool.connect((error, client) => (client ? resolve(client) : reject(error)))
       return await askOn(await promise, caller, text, askOf)
     } finally {
-      leave?.()
+      leave()
     }
   }
 

@@ -1,10 +1,12 @@
-/** Statements that take long run a few at a time, so that they leave connections to the short ones. */
+/** Statements that callers wait for, and that may take long, run a few at a time: the other connections are for the short ones. */
 import { unavailable } from './errors.ts'
 
 /** What took longer the last time is a scan; along an index a page takes milliseconds, on a busy machine tens. */
 const LONG_MS = 500
-/** How many run at once in a process (design.md §3), of the ten connections that it has. */
-const PLACES = 4
+/** A scan that is quicker than this is none any more. Between the two it may only have had less company. */
+const SHORT_MS = 100
+/** How many scans run at once in a process (design.md §3), of the ten connections that it has. */
+const SCANS = 4
 /** Whoever waits for a place holds no connection, and can be left to wait longer than for one. */
 const PATIENCE_MS = 5_000
 /** Texts that are remembered to take long, the latest. */
@@ -16,25 +18,46 @@ export interface Caller {
   onHangUp(listener: () => void): () => void
 }
 
+type Leave = () => void
+
 /** One a process. Nothing is asked of Postgres to tell scans from other statements: how long each text took says it. */
 export class Scans {
   readonly #long = new Set<string>()
-  readonly #queue = new Set<() => void>()
-  #running = 0
+  readonly #scans = new Places(SCANS)
+  readonly #all: Places
+
+  /** @param places how many statements run at once, scans among them: fewer than there are connections */
+  constructor(places: number) {
+    this.#all = new Places(places)
+  }
 
   /**
-   * Waits for a place, if the statement needs one.
-   * @returns how to give it back; undefined where none is needed
+   * Waits for a place; a scan for one among the scans, too.
+   * @returns how to give it back
    * @throws AppError 503 when none was to be had in time, or the caller hung up
    */
-  enter(text: string, caller: Caller): Promise<() => void> | undefined {
-    return this.#long.has(text) ? this.#place(caller) : undefined
+  enter(text: string, caller: Caller): Leave | Promise<Leave> {
+    return this.#long.has(text) ? this.#enterBoth(caller) : this.#all.take(caller)
+  }
+
+  async #enterBoth(caller: Caller): Promise<Leave> {
+    const leaveScans = await this.#scans.take(caller)
+    try {
+      const leave = await this.#all.take(caller)
+      return () => {
+        leave()
+        leaveScans()
+      }
+    } catch (error) {
+      leaveScans()
+      throw error
+    }
   }
 
   /** Remembers how long the statement took. @param isAnswered false when it failed, which says nothing for it */
   note(text: string, tookMs: number, isAnswered: boolean): void {
     if (tookMs < LONG_MS) {
-      if (isAnswered && this.#long.size) this.#long.delete(text)
+      if (isAnswered && tookMs < SHORT_MS && this.#long.size) this.#long.delete(text)
       return
     }
     this.#long.delete(text)
@@ -42,31 +65,44 @@ export class Scans {
     const [oldest] = this.#long.size > MAX_REMEMBERED ? this.#long : []
     if (oldest !== undefined) this.#long.delete(oldest)
   }
+}
 
-  async #place(caller: Caller): Promise<() => void> {
-    if (this.#running < PLACES) this.#running++
-    else await this.#turn(caller)
-    return () => {
-      // The place passes on to the one who waits longest, so the count stays.
-      const [next] = this.#queue
-      if (next) next()
-      else this.#running--
-    }
+/** A number of places, and a queue for them. */
+class Places {
+  readonly #queue = new Set<() => void>()
+  #free: number
+
+  constructor(places: number) {
+    this.#free = places
   }
 
-  #turn(caller: Caller): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const leave = () => {
+  /** @throws AppError 503 when it took too long, or the caller hung up */
+  take(caller: Caller): Leave | Promise<Leave> {
+    if (this.#free === 0) return this.#turn(caller)
+    this.#free--
+    return this.#leave
+  }
+
+  /** The place passes on to the one who waits longest. */
+  readonly #leave = () => {
+    const [next] = this.#queue
+    if (next) next()
+    else this.#free++
+  }
+
+  #turn(caller: Caller): Promise<Leave> {
+    const { promise, resolve, reject } = Promise.withResolvers<Leave>()
+    const stopWaiting = () => {
       this.#queue.delete(take)
       clearTimeout(timer)
       stop()
     }
     const take = () => {
-      leave()
-      resolve()
+      stopWaiting()
+      resolve(this.#leave)
     }
     const giveUp = () => {
-      leave()
+      stopWaiting()
       reject(unavailable('Too busy, please try again', 2))
     }
     const timer = setTimeout(giveUp, PATIENCE_MS)

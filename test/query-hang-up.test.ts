@@ -67,3 +67,30 @@ test('an answer that came in time is no hanging up', async () => {
     expect((await app.as(account.keys.account).post(`/api/table/${table.id}/records/query`)).body).toEqual([])
   expect(ended.length).toBe(before)
 })
+
+test('a wave of slow queries leaves connections to those who write, and each is answered in its turn', { timeout: 20_000 }, async () => {
+  const as = app.as(account.keys.account)
+  const { body: other } = await as.post(`/api/space/${account.space}/tables/create`, { name: 'Notes' })
+  const holder = await app.db.connect()
+  const startedAt = performance.now()
+  try {
+    await holder.query('begin')
+    await holder.query(`lock table t${table.id}.records in access exclusive mode`)
+    const wave = Array.from({ length: 30 }, () => as.post(`/api/table/${table.id}/records/query`))
+    await vi.waitUntil(
+      async () => {
+        const { rows } = await holder.query(`select from pg_locks where not granted and relation = 't${table.id}.records'::regclass`)
+        return rows.length >= 8
+      },
+      { timeout: 4_000 },
+    )
+    for (let turn = 0; turn < 5; turn++) expect((await as.post(`/api/table/${other.id}/records/create`, { data: {} })).status).toBe(200)
+    // Longer than anybody waits for a connection, and less than for a place.
+    await vi.waitUntil(() => performance.now() - startedAt > 2_500, { timeout: 4_000 })
+    await holder.query('commit')
+    const answers = await Promise.all(wave)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+  } finally {
+    await holder.end()
+  }
+})

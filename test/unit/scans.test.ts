@@ -1,4 +1,4 @@
-/** Statements that took long run four at a time. */
+/** Statements that callers wait for run a few at a time, those that took long four at a time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Scans } from '../../src/scans.ts'
 
@@ -22,7 +22,7 @@ function caller() {
 
 /** With four scans under way, and how each gives its place back. */
 async function busy() {
-  const scans = new Scans()
+  const scans = new Scans(8)
   scans.note(SCAN, 800, true)
   const leaves = await Promise.all([1, 2, 3, 4].map(() => scans.enter(SCAN, PATIENT)))
   return { scans, leaves: leaves as (() => void)[] }
@@ -31,13 +31,41 @@ async function busy() {
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('what never took long, or no longer does, needs no place', async () => {
+test('what never took long, or is quick again, needs no place among the scans', async () => {
   const { scans } = await busy()
-  expect(scans.enter('select one', PATIENT)).toBeUndefined()
+  expect(scans.enter('select one', PATIENT)).toBeTypeOf('function')
   scans.note('select one', 499, true)
-  expect(scans.enter('select one', PATIENT)).toBeUndefined()
-  scans.note(SCAN, 5, true)
-  expect(scans.enter(SCAN, PATIENT)).toBeUndefined()
+  expect(scans.enter('select one', PATIENT)).toBeTypeOf('function')
+  scans.note(SCAN, 99, true)
+  expect(scans.enter(SCAN, PATIENT)).toBeTypeOf('function')
+})
+
+test('what took long stays a scan while it is not quick: with less company it takes less', async () => {
+  const { scans } = await busy()
+  scans.note(SCAN, 100, true)
+  expect(scans.enter(SCAN, PATIENT)).toBeInstanceOf(Promise)
+})
+
+test('all together are eight, and the ninth waits, scan or not', async () => {
+  const { scans, leaves } = await busy()
+  const others = await Promise.all([1, 2, 3, 4].map(() => scans.enter('select one', PATIENT)))
+  const [first, second] = [scans.enter('select one', PATIENT), scans.enter(SCAN, PATIENT)]
+  expect(first).toBeInstanceOf(Promise)
+  others[0]?.()
+  expect(await first).toBeTypeOf('function')
+  leaves[0]?.()
+  expect(await second).toBeTypeOf('function')
+})
+
+test('a scan that finds no place among all gives the one among the scans back', async () => {
+  const { scans, leaves } = await busy()
+  leaves[0]?.()
+  const others = await Promise.all([1, 2, 3, 4, 5].map(() => scans.enter('select one', PATIENT)))
+  const late = expect(scans.enter(SCAN, PATIENT)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  await vi.advanceTimersByTimeAsync(5_000)
+  await late
+  others[0]?.()
+  expect(await scans.enter(SCAN, PATIENT)).toBeTypeOf('function')
 })
 
 test('what failed early is as long as it was, and what failed late is long', async () => {
@@ -93,8 +121,8 @@ test('who hangs up leaves the queue to the others', async () => {
 })
 
 test('only the latest two hundred are remembered', () => {
-  const scans = new Scans()
+  const scans = new Scans(8)
   for (let index = 0; index < 201; index++) scans.note(`select ${index}`, 800, true)
-  expect(scans.enter('select 0', PATIENT)).toBeUndefined()
+  expect(scans.enter('select 0', PATIENT)).toBeTypeOf('function')
   expect(scans.enter('select 1', PATIENT)).toBeInstanceOf(Promise)
 })
