@@ -198,6 +198,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(21_000)
     await makeView(table, { filters: [filter('email', '=', 'x'), filter('stage', '=', 'Open')], order_by: 'company' })
     await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'company' })
+    await makeView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
     await follow(scope(), { table_id: table })
     // Three bytes each, in an order that no compression can make shorter.
     const long = (length: number) =>

@@ -108,14 +108,19 @@ function ofView(table: TableDef, view: ViewRow): Candidate[] {
 /** `(equal fields, sort NULLS FIRST, id)`; nothing where none of it can stand in an index. */
 function btree(table: TableDef, { equal, sort }: Shape, wantedBy: string): Candidate[] {
   const fields = fieldsOf(table)
-  const compared = equal.flatMap((id) => fields.get(id) ?? []).filter(({ type }) => EQUAL_RANK[type] !== undefined)
+  const compared = oneText(equal.flatMap((id) => fields.get(id) ?? []).filter(({ type }) => EQUAL_RANK[type] !== undefined))
   const sorted = sort === null || equal.includes(sort) ? undefined : fields.get(sort)
-  // Two texts together could pass the 2,704 bytes that a row of an index may have, and the record could not be saved.
   const key = sorted && !(isText(sorted.type) && compared.some(({ type }) => isText(type))) ? sortKey(sorted) : null
   if (!compared.length && key === null) return []
   const on = [...compared.map(({ id }) => ident(id).sql), ...(key === null ? [] : [`${key} nulls first`]), 'id'].join(', ')
   const ids = [...compared.map(({ id }) => id), ...(key === null || !sorted ? [] : [sorted.id]), 'id']
   return [{ kind: 'btree', fields: ids, on: `(${on})`, wantedBy }]
+}
+
+/** Two texts together could pass the 2,704 bytes that a row of an index may have, and the record could not be saved. */
+function oneText(fields: readonly FieldDef[]): FieldDef[] {
+  const text = fields.find(({ type }) => isText(type))
+  return fields.filter((field) => field === text || !isText(field.type))
 }
 
 function trigram({ id }: FieldDef): Candidate {

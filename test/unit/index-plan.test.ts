@@ -110,6 +110,7 @@ describe('the index of a shape', () => {
     [{ equal: ['stage'], sort: 'city' }, '("stage", lower("city") nulls first, id)'],
     // Two texts might not fit into a row of an index.
     [{ equal: ['email'], sort: 'city' }, '("email", id)'],
+    [{ equal: ['city', 'email'], sort: null }, '("city", id)'],
     [{ equal: ['stage'], sort: 'stage' }, '("stage", id)'],
     [{ equal: [], sort: 'stage' }, '("stage" nulls first, id)'],
     [{ equal: [], sort: 'done' }, '(coalesce("done", false) nulls first, id)'],
