@@ -55,6 +55,19 @@ async function makeView(table: number, body: object): Promise<number> {
   return answer.body.id
 }
 
+/** `'due D'` as the wire has it. */
+const keys = (...texts: string[]) =>
+  texts.map((text) => {
+    const [field, dir = 'A'] = text.split(' ')
+    return { field, dir }
+  })
+
+/** The same query the other way round. */
+function reversed(body: object): object {
+  const { order } = body as { order: ReturnType<typeof keys> }
+  return { ...body, order: order.map(({ field, dir }) => ({ field, dir: dir === 'A' ? 'D' : 'A' })) }
+}
+
 const filter = (column: string, compare: string, value: unknown) => ({ column, compare, value })
 
 async function listed(table: number): Promise<Listed[]> {
@@ -95,6 +108,19 @@ async function explained(table: number, body: object): Promise<string> {
     app.db.query = query
   }
   return plan
+}
+
+/** The indexes that `explain: true` names. */
+async function namedBy(table: number, body: object): Promise<string[]> {
+  const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, ...body, explain: true })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.indexes
+}
+
+async function idsOf(table: number, body: object): Promise<number[]> {
+  const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 1000, fields: ['id'], ...body })
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body.map(({ id }: { id: number }) => id)
 }
 
 describe('the indexes of a table', () => {
@@ -154,6 +180,59 @@ describe('the indexes of a table', () => {
     expect(await explained(table, { view_id })).toContain(index?.name)
   })
 
+  test('serve orders of several keys and their exact reverse, whatever directions the keys have', async () => {
+    const table = await largeTable(30_000, [{ name: 'Done', type: 'checkbox' }])
+    await run(
+      `update t${table}.records set amount = case when id % 50 > 0 then amount end, done = case when id % 3 > 0 then id % 3 > 1 end`,
+    )
+    await run(`analyze t${table}.records`)
+    const open = [filter('stage', '=', 'Open')]
+    const wanted: [string, object][] = [
+      ['stage,amount,id', { order: keys('stage', 'amount D') }],
+      ['done,company,id', { order: keys('done D', 'company') }],
+      ['stage,done,amount,id', { filters: open, order: keys('done', 'amount D', 'company') }],
+      ['stage,created_at,id', { filters: open, order: keys('stage', 'created_at', 'id D') }],
+    ]
+    const before = []
+    for (const [, view] of wanted) {
+      await makeView(table, view)
+      before.push([await idsOf(table, view), await idsOf(table, reversed(view))])
+    }
+    await follow(scope(), { table_id: table })
+    const all = await listed(table)
+    for (const [at, [fields, view]] of wanted.entries()) {
+      const index = all.find((each) => `${each.fields}` === fields)
+      expect(index, fields).toMatchObject({ state: 'ready', reason: expect.stringMatching(/^view "View \d+"$/) })
+      for (const body of [view, reversed(view)]) {
+        expect(await namedBy(table, body)).toEqual([index?.name])
+        const isSortedWithin = fields === 'stage,done,amount,id'
+        const plan = await explained(table, body)
+        if (isSortedWithin) expect(plan).toContain('Incremental Sort')
+        else expect(plan).not.toContain('Sort')
+      }
+      expect([await idsOf(table, view), await idsOf(table, reversed(view))], fields).toEqual(before[at])
+    }
+    // Another mixture of directions is another order: of this index it has but the first key.
+    expect(await explained(table, { order: keys('stage', 'amount') })).toContain('Incremental Sort')
+  })
+
+  test('have a further key only where many records share a value of those before, and keep it from then on', async () => {
+    const table = await largeTable(25_000)
+    await makeView(table, { order: keys('amount', 'due') })
+    await makeView(table, { order: keys('amount', 'email') })
+    const ofViews = async () => {
+      await run(`analyze t${table}.records`)
+      await follow(scope(), { table_id: table })
+      return (await listed(table)).flatMap(({ fields, state, reason }) => (reason.startsWith('view') ? `${fields} ${state}` : []))
+    }
+    expect(await ofViews()).toEqual(['amount,id ready'])
+    expect(await explained(table, { order: keys('amount', 'due') })).toContain('idx_sort_amount_')
+    await run(`update t${table}.records set amount = null where id <= 3000`)
+    expect(await ofViews()).toEqual(['amount,due,id ready', 'amount,email,id ready'])
+    await run(`update t${table}.records set amount = id where id <= 3000`)
+    expect(await ofViews()).toEqual(['amount,due,id ready', 'amount,email,id ready'])
+  })
+
   test('serve what records/query really sends', async () => {
     const table = await largeTable(30_000)
     await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
@@ -199,6 +278,8 @@ describe('the indexes of a table', () => {
     await makeView(table, { filters: [filter('email', '=', 'x'), filter('stage', '=', 'Open')], order_by: 'company' })
     await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'company' })
     await makeView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
+    await makeView(table, { order: keys('stage', 'company D', 'email') })
+    await makeView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
     await follow(scope(), { table_id: table })
     // Three bytes each, in an order that no compression can make shorter.
     const long = (length: number) =>
@@ -391,6 +472,24 @@ describe('a query outside of views', () => {
     await followAll(scope())
     await follow(scope(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
+  })
+
+  test('with several keys finds one that has all of them', async () => {
+    const table = await largeTable(80_000)
+    const body = { order: keys('stage D', 'amount', 'company') }
+    await slowly(table, body)
+    await slowly(table, reversed(body))
+    expect(await app.db.query(sql`select shape, hits from index_uses where table_id = ${table}`)).toEqual([
+      {
+        shape: '{"equal":[],"sort":"stage","further":[{"field":"amount","isReversed":true},{"field":"company","isReversed":true}]}',
+        hits: 1,
+      },
+    ])
+    await follow(scope(), { table_id: table })
+    const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
+    // Nine records share an amount, at most: those need no key more.
+    expect(wanted.map(({ fields, state }) => `${fields} ${state}`)).toEqual(['stage,amount,id ready'])
+    for (const each of [body, reversed(body)]) expect(await namedBy(table, each)).toEqual([wanted[0]?.name])
   })
 
   test('that only waited, or that no index could help, is not noted', async () => {

@@ -1,27 +1,28 @@
-/**
- * Which indexes a table should have: a pure function of its fields, its views and what queries outside of views have asked for.
- * Expressions are spelled as `records/print.ts` and `records/condition.ts` print them, or the planner would not know them again;
- * test/indexes.test.ts asks EXPLAIN whether it does.
- */
+/** Which indexes a table should have: a pure function of its fields, its views, what queries outside of views have asked for, and what is known. */
 import { createHash } from 'node:crypto'
 import { ident } from '../db.ts'
 import { type FieldDef, isText, type TableDef, titleField } from '../tables/fields.ts'
-import type { Tree } from '../views/filter.ts'
 import { indexedField, layoutIndex } from '../views/layout-indexes.ts'
-import { type Checked, fieldsOf } from '../views/resolve.ts'
 import { queryOf, type ViewRow } from '../views/saved.ts'
+import { btreesOf } from './btrees.ts'
+import { type Shape, shapeOf } from './shape.ts'
 
 /** B-trees of a table beside its primary key. Those of calendars are always made, and count first (api.md, View). */
 const MAX_BTREES = 6
 /** Text fields whose inner parts can be found. */
 const MAX_TRIGRAMS = 8
-/** Fields of an index that are compared by equality. */
-const MAX_EQUAL = 2
+/**
+ * Records that share a value and are sorted by Postgres itself: at most 2 ms of a page, where 3,000 take 10 and 100,000 take 300
+ * (docs/decisions/0007).
+ */
+const SMALL_GROUP = 1_000
 
-/** What a query compares by equality, and what it sorts by: ids of fields. */
-export interface Shape {
-  equal: string[]
-  sort: string | null
+/** What is known of the records. */
+export interface Known {
+  /** By field, how many records share its most frequent value, or none, at most: an estimate. Missing where there is none yet. */
+  groups: ReadonlyMap<string, number>
+  /** Names of the indexes that there are. */
+  made: ReadonlySet<string>
 }
 
 export interface Wanted {
@@ -50,14 +51,14 @@ interface Candidate {
  * the title, queries outside of views; trigram indexes last, in the order of the fields, long texts after the others.
  * @param uses from the oldest on
  */
-export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[]): Wanted[] {
+export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[], known: Known): Wanted[] {
   const byAge = [...views].sort((a, b) => Number(b.is_table_default) - Number(a.is_table_default) || a.id - b.id)
   const title = titleField(table)
   const candidates = [
     ...byAge.flatMap((view) => ofCalendar(view)),
-    ...byAge.flatMap((view) => ofView(table, view)),
-    ...(title ? btree(table, { equal: [], sort: title.id }, 'sorting by the title') : []),
-    ...uses.flatMap((use) => btree(table, use, 'queries outside of views')),
+    ...byAge.flatMap((view) => ofView(table, view, known)),
+    ...(title ? btree(table, { equal: [], sort: title.id }, 'sorting by the title', known) : []),
+    ...uses.flatMap((use) => btree(table, use, 'queries outside of views', known)),
     ...searched(table).map((field) => trigram(field)),
   ]
   const left = { btree: MAX_BTREES, trigram: MAX_TRIGRAMS }
@@ -68,22 +69,8 @@ export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: re
   })
 }
 
-/** The part of a query that a b-tree can follow; null where nothing of it can. */
-export function shapeOf(where: Tree<Checked>, sort: FieldDef | null): Shape | null {
-  const conditions = conjuncts(where)
-  const equal = conditions
-    .filter(({ compare, field }) => compare === '=' && EQUAL_RANK[field.type] !== undefined && !field.key)
-    .sort((a, b) => (EQUAL_RANK[a.field.type] ?? 0) - (EQUAL_RANK[b.field.type] ?? 0))
-    .map(({ field }) => field.id)
-  const chosen = [...new Set(equal)].slice(0, MAX_EQUAL).sort()
-  const prefix = conditions.find(({ compare, field }) => compare === 'starts_with' && isShortText(field))
-  const sortedBy = sort && !sort.key ? sort.id : null
-  const shape = { equal: chosen, sort: sortedBy ?? (sort || chosen.length ? null : (prefix?.field.id ?? null)) }
-  return shape.equal.length || shape.sort !== null ? shape : null
-}
-
 /** Whether an index can serve the shape at all. */
-export const isIndexable = (table: TableDef, shape: Shape): boolean => btree(table, shape, '').length > 0
+export const isIndexable = (table: TableDef, shape: Shape): boolean => btreesOf(table, shape, () => false).length > 0
 
 // ── who wants what ──────────────────────────────────────────────────────────
 
@@ -95,32 +82,24 @@ function ofCalendar(view: ViewRow): Candidate[] {
   return [{ name: layoutIndex(startField), kind: 'btree', fields: [startField, 'id'], on, wantedBy: `calendar "${view.name}"` }]
 }
 
-function ofView(table: TableDef, view: ViewRow): Candidate[] {
+function ofView(table: TableDef, view: ViewRow, known: Known): Candidate[] {
   const { where, order } = queryOf(view, table)
-  const shape = shapeOf(where, order[0]?.field ?? null)
+  const shape = shapeOf(where, order)
   const category = 'categoryField' in view.config ? view.config.categoryField : undefined
   return [
-    ...(category === undefined ? [] : btree(table, { equal: [category], sort: null }, `kanban "${view.name}"`)),
-    ...(shape ? btree(table, shape, `view "${view.name}"`) : []),
+    ...(category === undefined ? [] : btree(table, { equal: [category], sort: null }, `kanban "${view.name}"`, known)),
+    ...(shape ? btree(table, shape, `view "${view.name}"`, known) : []),
   ]
 }
 
-/** `(equal fields, sort NULLS FIRST, id)`; nothing where none of it can stand in an index. */
-function btree(table: TableDef, { equal, sort }: Shape, wantedBy: string): Candidate[] {
-  const fields = fieldsOf(table)
-  const compared = oneText(equal.flatMap((id) => fields.get(id) ?? []).filter(({ type }) => EQUAL_RANK[type] !== undefined))
-  const sorted = sort === null || equal.includes(sort) ? undefined : fields.get(sort)
-  const key = sorted && !(isText(sorted.type) && compared.some(({ type }) => isText(type))) ? sortKey(sorted) : null
-  if (!compared.length && key === null) return []
-  const on = [...compared.map(({ id }) => ident(id).sql), ...(key === null ? [] : [`${key} nulls first`]), 'id'].join(', ')
-  const ids = [...compared.map(({ id }) => id), ...(key === null || !sorted ? [] : [sorted.id]), 'id']
-  return [{ kind: 'btree', fields: ids, on: `(${on})`, wantedBy }]
-}
-
-/** Two texts together could pass the 2,704 bytes that a row of an index may have, and the record could not be saved. */
-function oneText(fields: readonly FieldDef[]): FieldDef[] {
-  const text = fields.find(({ type }) => isText(type))
-  return fields.filter((field) => field === text || !isText(field.type))
+/**
+ * The shortest index that is enough, unless a longer one is there: estimates of groups move, and nothing is built anew for that.
+ * Nothing where none of the shape can stand in an index.
+ */
+function btree(table: TableDef, shape: Shape, wantedBy: string, { groups, made }: Known): Candidate[] {
+  const enough = btreesOf(table, shape, (field) => (groups.get(field) ?? Number.POSITIVE_INFINITY) <= SMALL_GROUP)
+  const chosen = enough.findLast(({ fields, on }) => made.has(nameOf('btree', fields, on))) ?? enough[0]
+  return chosen ? [{ kind: 'btree', ...chosen, wantedBy }] : []
 }
 
 function trigram({ id }: FieldDef): Candidate {
@@ -136,58 +115,6 @@ function trigram({ id }: FieldDef): Candidate {
 function searched(table: TableDef): FieldDef[] {
   const texts = table.fields.filter(({ type }) => isText(type))
   return [...texts.filter(({ type }) => type !== 'long_text'), ...texts.filter(({ type }) => type === 'long_text')]
-}
-
-// ── what can stand in an index ──────────────────────────────────────────────
-
-/**
- * Fields that are compared by equality, the most selective kinds first. Missing are those whose `=` is no equality of a column
- * (a datetime means a whole day, a checkbox counts empty as false, lists) and texts that may be longer than an index row.
- */
-const EQUAL_RANK: Readonly<Partial<Record<FieldDef['type'], number>>> = {
-  lookup: 0,
-  user: 1,
-  text: 2,
-  email: 2,
-  phone: 2,
-  number: 3,
-  date: 4,
-  time: 5,
-  select: 6,
-}
-
-/** At most 500 characters, so 1,500 bytes: a url of 2,000 and a long text could be too long for an index row. */
-const isShortText = ({ type }: FieldDef) => isText(type) && type !== 'long_text' && type !== 'url'
-
-/** The expression that records are sorted by, as text of SQL; null where that is no function of the record alone, or too long. */
-function sortKey(field: FieldDef): string | null {
-  const column = ident(field.id).sql
-  switch (field.type) {
-    case 'text':
-    case 'email':
-    case 'phone':
-      return `lower(${column})`
-    case 'number':
-    case 'date':
-    case 'datetime':
-    case 'time':
-      return column
-    case 'checkbox':
-      return `coalesce(${column}, false)`
-    case 'select': {
-      const ids = (field.options ?? []).map(({ id }) => id)
-      return ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0)) ? column : null
-    }
-    default:
-      return null
-  }
-}
-
-/** The conditions that every record of the query meets. */
-function conjuncts(tree: Tree<Checked>): Checked[] {
-  if ('all' in tree) return tree.all.flatMap(conjuncts)
-  if ('any' in tree) return tree.any.length === 1 ? tree.any.flatMap(conjuncts) : []
-  return [tree]
 }
 
 // ── names and reasons ───────────────────────────────────────────────────────

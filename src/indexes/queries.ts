@@ -1,7 +1,7 @@
 /** What indexes the records of tables really have, how much there is in them, and what was slow or failed. */
 import { type Database, recordsOf, sql } from '../db.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
-import type { Shape } from './plan.ts'
+import type { Shape } from './shape.ts'
 
 export interface PresentIndex {
   name: string
@@ -48,6 +48,19 @@ export async function indexedTables(db: Database): Promise<number[]> {
       or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary))
     order by t.id`)
   return tables.map(({ id }) => id)
+}
+
+/**
+ * How many records share the most frequent value of each field, or have none: what Postgres estimates. Fields are missing of which it
+ * has no statistics yet.
+ */
+export async function groupsOf(db: Database, tableId: number): Promise<Map<string, number>> {
+  const groups = await db.query<{ field: string; records: number }>(sql`
+    select s.attname::text as field, c.reltuples * greatest(s.null_frac, s.most_common_freqs[1],
+      case when s.n_distinct < 0 then 1 / (-s.n_distinct * greatest(c.reltuples, 1)) when s.n_distinct > 0 then 1 / s.n_distinct end) as records
+    from pg_class c join pg_stats s on s.schemaname = ${`t${tableId}`} and s.tablename = 'records'
+    where c.oid = to_regclass(${recordsOf(tableId).sql})`)
+  return new Map(groups.map(({ field, records }) => [field, records]))
 }
 
 /** What queries outside of views have asked for, from the oldest on. */

@@ -9,7 +9,7 @@ import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
 import { readViews } from '../views/saved.ts'
 import { planIndexes, type Wanted } from './plan.ts'
-import { failuresOf, fillOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'
+import { failuresOf, fillOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
 /** Only indexes with such names are ours to drop; an operator may have made others by hand. */
@@ -138,10 +138,11 @@ async function stateOf(db: Scope['db'], tableId: number) {
   const table = (await tableDefinitions(db, [tableId])).get(tableId)
   const present = await presentIndexes(db, tableId)
   if (!table || !present.length) return { wanted: [], present, isGone: true }
-  const all = planIndexes(table, await readViews(db, tableId), await usesOf(db, tableId))
+  const made = new Set(present.filter(({ isValid }) => isValid).map(({ name }) => name))
+  const known = { groups: await groupsOf(db, tableId), made }
+  const all = planIndexes(table, await readViews(db, tableId), await usesOf(db, tableId), known)
   const fill = await fillOf(db, tableId)
-  const isThere = ({ name }: Wanted) => present.some((index) => index.name === name && index.isValid)
-  const wanted = all.filter((index) => fill === 'many' || isOfCalendar(index) || (fill === 'between' && isThere(index)))
+  const wanted = all.filter((index) => fill === 'many' || isOfCalendar(index) || (fill === 'between' && made.has(index.name)))
   return { wanted, present, isGone: false }
 }
 

@@ -7,7 +7,8 @@ import { formatInstant } from '../time.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked } from '../views/resolve.ts'
 import type { Sort } from '../views/sort.ts'
-import { isIndexable, shapeOf } from './plan.ts'
+import { isIndexable } from './plan.ts'
+import { shapeOf } from './shape.ts'
 
 /** A query that takes longer is looked at. It may only have waited for a busy machine: so then Postgres is asked. */
 const SLOW_MS = 100
@@ -33,7 +34,7 @@ interface Asked {
 export async function noteUse(scope: Scope, { table, where, order, page, tookMs }: Asked): Promise<void> {
   const { db, now } = scope
   if (tookMs < SLOW_MS || db.inTransaction()) return
-  const shape = shapeOf(where, order[0]?.field ?? null)
+  const shape = shapeOf(where, order)
   if (!shape || !isIndexable(table, shape) || isRemembered(db, `${table.id} ${JSON.stringify(shape)}`, now)) return
   try {
     if ((await costOf(db, page)) >= COSTLY) await note(scope, table.id, JSON.stringify(shape))

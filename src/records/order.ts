@@ -1,24 +1,13 @@
 /** How records are ordered: contract.md §5, last column of the table of compares. */
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser, KEY_FIELD } from '../tables/fields.ts'
-import type { Sort } from '../views/sort.ts'
+import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser } from '../tables/fields.ts'
+import { type Sort, wholeOrder } from '../views/sort.ts'
 import { type Context, cellValue, columnOf } from './condition.ts'
 
 /** The last record of a page: what it is sorted by, as text (null: an empty value, or no key but the id), and its id. */
 export interface Position {
   key: string | null
   id: number
-}
-
-/**
- * An empty value is the smallest. Ties go by id in the direction of the last key, so that the order is total and pages never
- * overlap; and so that one index `(f NULLS FIRST, …, id)` serves an order and its reverse, whatever directions its keys have.
- */
-export function wholeOrder(order: readonly Sort[]): Sort[] {
-  // No two records share an id: what comes after it decides nothing.
-  const byId = order.findIndex(({ field }) => field.key)
-  if (byId >= 0) return order.slice(0, byId + 1)
-  return [...order, { field: KEY_FIELD, isDescending: order.at(-1)?.isDescending ?? false }]
 }
 
 export function printOrder(order: readonly Sort[], context: Context): Sql {

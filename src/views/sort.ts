@@ -1,6 +1,6 @@
 /** What records are sorted by: one field with `order_by` and `order_dir`, or up to three with `order` (contract.md §5, §7). */
 import { badInputs, type Issue } from '../errors.ts'
-import { aField, type FieldDef, type TableDef } from '../tables/fields.ts'
+import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../tables/fields.ts'
 import { RULES } from './compares.ts'
 import { isGiven, type Path } from './filter.ts'
 import { fieldsOf, shortened } from './resolve.ts'
@@ -90,6 +90,17 @@ export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef
   if (typeof field === 'string') issues.push({ path: ['order_by'], message: field })
   if (issues.length) throw badInputs(issues)
   return field && typeof field !== 'string' ? { field, isDescending: direction === 'D' } : null
+}
+
+/**
+ * The keys with the one that makes an order total, so that pages never overlap: ties go by id, in the direction of the last key. So
+ * one index serves an order and its exact reverse, an empty value being the smallest.
+ */
+export function wholeOrder(order: readonly Sort[]): Sort[] {
+  // No two records share an id: what comes after it decides nothing.
+  const byId = order.findIndex(({ field }) => field.key)
+  if (byId >= 0) return order.slice(0, byId + 1)
+  return [...order, { field: KEY_FIELD, isDescending: order.at(-1)?.isDescending ?? false }]
 }
 
 /** An order by several keys as a view keeps it; an older client reads its first key. */

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { planIndexes, type Shape, shapeOf } from '../../src/indexes/plan.ts'
+import { type Known, planIndexes } from '../../src/indexes/plan.ts'
+import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
 import { CALC_FIELDS, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/tables/fields.ts'
 import { parseConditions } from '../../src/views/filter.ts'
-import { fieldsOf, resolveTree } from '../../src/views/resolve.ts'
+import { resolveTree } from '../../src/views/resolve.ts'
 import type { ViewRow } from '../../src/views/saved.ts'
+import { resolveOrder } from '../../src/views/sort.ts'
 
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   ...KEY_FIELD,
@@ -42,8 +44,20 @@ const table: TableDef = {
   ],
 }
 
+const NOTHING_KNOWN: Known = { groups: new Map(), made: new Set() }
+
+/** `'due D, city'` as the wire has it. */
+const orderOf = (text: string) =>
+  text.split(', ').map((key) => {
+    const [field, dir = 'A'] = key.split(' ')
+    return { field: field as string, dir: dir as 'A' | 'D' }
+  })
+
 const eq = (column: string, value: unknown) => ({ column, compare: '=', value })
 const stage = eq('stage', 'Option 1')
+
+/** `-due` goes against the direction of the first key. */
+const further = (...keys: string[]) => keys.map((key) => ({ field: key.replace('-', ''), isReversed: key.startsWith('-') }))
 
 describe('what of a query an index can follow', () => {
   const cases: [string, object, string | null, Shape | null][] = [
@@ -91,18 +105,31 @@ describe('what of a query an index can follow', () => {
       null,
       { equal: [], sort: 'city' },
     ],
+    ['one text of two', { filters: [eq('city', 'x'), eq('email', 'x'), stage] }, null, { equal: ['city', 'stage'], sort: null }],
+    ['all keys of an order', {}, 'stage, due, city', { equal: [], sort: 'stage', further: further('due', 'city') }],
+    [
+      'their directions against that of the first',
+      {},
+      'stage D, due, city D',
+      { equal: [], sort: 'stage', further: further('-due', 'city') },
+    ],
+    ['the exact reverse alike', {}, 'stage, due D, city', { equal: [], sort: 'stage', further: further('-due', 'city') }],
+    ['ties by id as usual, asked for or not', {}, 'stage, due D, id D', { equal: [], sort: 'stage', further: further('-due') }],
+    ['ties by id the other way', {}, 'due D, id', { equal: [], sort: 'due', further: further('-id') }],
+    ['nothing after the id', { filters: [stage] }, 'id D, due', { equal: ['stage'], sort: null }],
     ['beginnings of a url are for its trigrams', { filters: [{ column: 'site', compare: 'starts_with', value: 'http' }] }, null, null],
   ]
   test.each(cases)('%s', (_, request, sort, shape) => {
     const where = resolveTree(parseConditions(request), table)
-    expect(shapeOf(where, sort === null ? null : (fieldsOf(table).get(sort) ?? null))).toEqual(shape)
+    expect(shapeOf(where, resolveOrder({ order: sort && orderOf(sort) }, table))).toEqual(shape)
   })
 })
 
 describe('the index of a shape', () => {
   // The title has an index anyway, so here it is another field.
   const untitled = { ...table, fields: [field('title', 'text'), ...table.fields] }
-  const on = (shape: Shape) => planIndexes(untitled, [], [shape]).find(({ reason }) => reason === 'queries outside of views')?.on
+  const on = (shape: Shape) =>
+    planIndexes(untitled, [], [shape], NOTHING_KNOWN).find(({ reason }) => reason === 'queries outside of views')?.on
   const cases: [Shape, string | undefined][] = [
     [{ equal: ['stage'], sort: 'due' }, '("stage", "due" nulls first, id)'],
     [{ equal: ['email'], sort: null }, '("email", id)'],
@@ -110,7 +137,6 @@ describe('the index of a shape', () => {
     [{ equal: ['stage'], sort: 'city' }, '("stage", lower("city") nulls first, id)'],
     // Two texts might not fit into a row of an index.
     [{ equal: ['email'], sort: 'city' }, '("email", id)'],
-    [{ equal: ['city', 'email'], sort: null }, '("city", id)'],
     [{ equal: ['stage'], sort: 'stage' }, '("stage", id)'],
     [{ equal: [], sort: 'stage' }, '("stage" nulls first, id)'],
     [{ equal: [], sort: 'done' }, '(coalesce("done", false) nulls first, id)'],
@@ -122,6 +148,30 @@ describe('the index of a shape', () => {
     [{ equal: [], sort: 'site' }, undefined],
     [{ equal: [], sort: 'notes' }, undefined],
     [{ equal: ['stage'], sort: 'owner' }, '("stage", id)'],
+    // As an earlier version may have noted it.
+    [{ equal: ['city', 'email'], sort: null }, '("city", id)'],
+    [{ equal: [], sort: 'stage', further: further('amount') }, '("stage" nulls first, "amount" nulls first, id)'],
+    [{ equal: [], sort: 'stage', further: further('-amount') }, '("stage" nulls first, "amount" desc nulls last, id desc)'],
+    [
+      { equal: ['due'], sort: 'done', further: further('-city', 'amount') },
+      '("due", coalesce("done", false) nulls first, lower("city") desc nulls last, "amount" nulls first, id)',
+    ],
+    [{ equal: [], sort: 'due', further: further('-id') }, '("due" nulls first, id desc)'],
+    // What is compared decides nothing in the order but, as its last key, the direction of ties.
+    [{ equal: ['stage'], sort: 'stage', further: further('-amount') }, '("stage", "amount" nulls first, id)'],
+    [{ equal: ['stage'], sort: 'amount', further: further('-stage', 'due') }, '("stage", "amount" nulls first, "due" nulls first, id)'],
+    [{ equal: ['stage'], sort: 'amount', further: further('-stage') }, '("stage", "amount" nulls first, id desc)'],
+    // What cannot stand in an index ends it: Postgres sorts each group by the rest.
+    [{ equal: [], sort: 'due', further: further('-owner', 'amount') }, '("due" nulls first, id)'],
+    [{ equal: [], sort: 'due', further: further('-amount', 'mixed') }, '("due" nulls first, "amount" desc nulls last, id desc)'],
+    [{ equal: [], sort: 'owner', further: further('due') }, undefined],
+    [{ equal: ['stage'], sort: 'owner', further: further('due') }, '("stage", id)'],
+    [{ equal: [], sort: 'due', further: further('gone') }, '("due" nulls first, id)'],
+    // One text at most, wherever it stands.
+    [{ equal: [], sort: 'city', further: further('email') }, '(lower("city") nulls first, id)'],
+    [{ equal: [], sort: 'city', further: further('due', 'email') }, '(lower("city") nulls first, "due" nulls first, id)'],
+    [{ equal: ['email'], sort: 'due', further: further('city') }, '("email", "due" nulls first, id)'],
+    [{ equal: ['email'], sort: 'due', further: further('email', 'amount') }, '("email", "due" nulls first, id)'],
   ]
   test.each(cases)('%j is %s', (shape, expected) => {
     expect(on(shape)).toBe(expected)
@@ -158,7 +208,7 @@ describe('the plan', () => {
       view(5, { type: 'kanban', config: { categoryField: 'stage' }, order_by: 'due' }),
       ...[6, 7].map((id) => view(id, { order_by: 'due' })),
     ]
-    const plan = planIndexes(table, views, [{ equal: [], sort: 'done' }])
+    const plan = planIndexes(table, views, [{ equal: [], sort: 'done' }], NOTHING_KNOWN)
     expect(plan.map(({ fields, reason }) => `${fields}: ${reason}`)).toEqual([
       'starts,id: calendar "View 4"',
       'amount,id: view "View 9"',
@@ -169,10 +219,10 @@ describe('the plan', () => {
       ...['city', 'email', 'site', 'notes'].map((id) => `${id}: search, contains, starts_with and ends_with`),
     ])
     expect(plan.every(({ isOverBudget }) => !isOverBudget)).toBe(true)
-    expect(planIndexes(table, [...views].reverse(), [{ equal: [], sort: 'done' }])).toEqual(plan)
+    expect(planIndexes(table, [...views].reverse(), [{ equal: [], sort: 'done' }], NOTHING_KNOWN)).toEqual(plan)
   })
 
-  test('follows a group by what all its records meet, and an order by its first key', () => {
+  test('follows a group by what all its records meet, and an order by all its keys', () => {
     const condition = (column: string, value: unknown) => ({ column, compare: '=' as const, value })
     const [any, won] = [{ any: [condition('city', 'x'), condition('amount', 1)] }, condition('stage', 'Option 1')]
     const views = [
@@ -188,18 +238,67 @@ describe('the plan', () => {
       view(2, { filter: any, order_by: 'id', order_dir: 'A', order: [{ field: 'id', dir: 'A' }] }),
       view(3, { filter: { any: [{ all: [won] }] } }),
     ]
-    const wanted = planIndexes(table, views, []).filter(({ reason }) => reason.startsWith('view'))
-    expect(wanted.map(({ fields, reason }) => `${fields}: ${reason}`)).toEqual(['stage,due,id: view "View 1"', 'stage,id: view "View 3"'])
+    const wanted = planIndexes(table, views, [], NOTHING_KNOWN).filter(({ reason }) => reason.startsWith('view'))
+    expect(wanted.map(({ fields, reason }) => `${fields}: ${reason}`)).toEqual([
+      'stage,due,city,id: view "View 1"',
+      'stage,id: view "View 3"',
+    ])
+  })
+
+  test('makes one index for an order and its exact reverse', () => {
+    const sorted = ['stage, amount D', 'stage D, amount', 'stage, amount'].map((order, at) => view(at + 1, { order: orderOf(order) }))
+    const wanted = planIndexes(table, sorted, [], NOTHING_KNOWN).filter(({ reason }) => reason.startsWith('view'))
+    expect(wanted.map(({ on, reason }) => `${on}: ${reason}`)).toEqual([
+      '("stage" nulls first, "amount" desc nulls last, id desc): view "View 1", view "View 2"',
+      '("stage" nulls first, "amount" nulls first, id): view "View 3"',
+    ])
+  })
+
+  describe('leaves keys out that only sort small groups', () => {
+    const planned = (order: string, groups: Record<string, number>, { made = [] as string[], filters = [] as ViewRow['filters'] } = {}) =>
+      planIndexes(table, [view(1, { order: orderOf(order), filters })], [], {
+        groups: new Map(Object.entries(groups)),
+        made: new Set(made),
+      })[0]
+    const cases: [string, string, Record<string, number>, string][] = [
+      ['no statistics', 'stage, due, amount', {}, 'stage,due,amount,id'],
+      ['large groups', 'stage, due, amount', { stage: 300_000, due: 1_001, amount: 1_001 }, 'stage,due,amount,id'],
+      ['small groups of the first key', 'amount, due, city', { amount: 1_000 }, 'amount,id'],
+      ['small groups of the second key', 'stage, amount D, city', { stage: 300_000, amount: 3, city: 900 }, 'stage,amount,id'],
+      ['small groups of the last key', 'stage, due', { stage: 300_000, due: 7 }, 'stage,due,id'],
+      ['ties the other way', 'due, id D', { due: 7 }, 'due,id'],
+    ]
+    test.each(cases)('%s: %s', (_, order, groups, fields) => {
+      expect(`${planned(order, groups)?.fields}`).toBe(fields)
+    })
+
+    test('the first key stays, and what is compared counts, too', () => {
+      const filters = [{ column: 'owner', compare: '=' as const, value: '@me', connector: 'AND' as const }]
+      expect(`${planned('stage, due', { owner: 40, stage: 300_000, due: 5_000 }, { filters })?.fields}`).toBe('owner,stage,id')
+      expect(planned('stage, amount D', { amount: 3 })?.on).toBe('("stage" nulls first, "amount" desc nulls last, id desc)')
+      expect(planned('due, id D', { due: 7 })?.name).toBe(planned('due', {})?.name)
+    })
+
+    test('an index that is longer stays when estimates move', () => {
+      const [longest, middle, shortest] = ['due, stage, amount', 'due, stage', 'due'].map((order) => planned(order, {})?.name as string)
+      const few = { due: 999 }
+      expect(planned('due, stage, amount', few)?.name).toBe(shortest)
+      expect(planned('due, stage, amount', few, { made: [shortest, middle] as string[] })?.name).toBe(middle)
+      expect(planned('due, stage, amount', few, { made: [shortest, longest] as string[] })?.name).toBe(longest)
+      expect(planned('due, stage, amount', { due: 1_001 }, { made: [shortest, middle] as string[] })?.name).toBe(longest)
+      expect(planned('due', few, { made: [longest] as string[] })?.name).toBe(shortest)
+    })
   })
 
   test('names indexes by what they are, within the 63 bytes of a name', () => {
     const long = 'f'.repeat(48)
     const wide = { ...table, fields: [field(long, 'text'), field(`${long.slice(1)}a`, 'number')] }
-    const names = planIndexes(wide, [view(1, { order_by: `${long.slice(1)}a` })], []).map(({ name }) => name)
+    const names = planIndexes(wide, [view(1, { order_by: `${long.slice(1)}a` })], [], NOTHING_KNOWN).map(({ name }) => name)
     expect(new Set(names).size).toBe(3)
     for (const name of names) expect(name.length).toBeLessThanOrEqual(63)
     const reordered = table.fields.map((each) => (each.id === 'city' ? { ...each, type: 'number' as const } : each))
     const sorted = [view(1, { order_by: 'city' })]
-    expect(planIndexes({ ...table, fields: reordered }, sorted, [])[0]?.name).not.toBe(planIndexes(table, sorted, [])[0]?.name)
+    const nameIn = (of: TableDef) => planIndexes(of, sorted, [], NOTHING_KNOWN)[0]?.name
+    expect(nameIn({ ...table, fields: reordered })).not.toBe(nameIn(table))
   })
 })

@@ -1,0 +1,81 @@
+/** What of a query a b-tree can follow, whatever its values are: noted uses are kept in this form. */
+import { type FieldDef, isText } from '../tables/fields.ts'
+import type { Tree } from '../views/filter.ts'
+import type { Checked } from '../views/resolve.ts'
+import { type Sort, wholeOrder } from '../views/sort.ts'
+
+/** Fields of an index that are compared by equality. */
+const MAX_EQUAL = 2
+
+/** What a query compares by equality, and what it sorts by: ids of fields. */
+export interface Shape {
+  equal: string[]
+  /** The first key; null for the order by id. */
+  sort: string | null
+  /** The keys after the first. Absent where ties go by id as usual: uses are noted once for each text of a shape. */
+  further?: FurtherKey[]
+}
+
+export interface FurtherKey {
+  field: string
+  /** Whether it goes against the direction of the first key. Which one that has is all the same: an index is read both ways. */
+  isReversed: boolean
+}
+
+/** The shape of a query; null where an index can follow nothing of it. @param order the first key first, as in the request */
+export function shapeOf(where: Tree<Checked>, order: readonly Sort[]): Shape | null {
+  const conditions = conjuncts(where)
+  const equal = conditions.map(({ compare, field }) => (compare === '=' && !field.key ? field : undefined)).filter((field) => !!field)
+  const chosen = comparable([...new Set(equal)]).slice(0, MAX_EQUAL)
+  const [first] = order
+  const prefix = conditions.find(({ compare, field }) => compare === 'starts_with' && isShortText(field))
+  const shape = {
+    equal: chosen.map(({ id }) => id).sort(),
+    sort: first && !first.field.key ? first.field.id : first || chosen.length ? null : (prefix?.field.id ?? null),
+    ...furtherOf(order),
+  }
+  return shape.equal.length || shape.sort !== null ? shape : null
+}
+
+function furtherOf(order: readonly Sort[]): Pick<Shape, 'further'> {
+  const [first, ...further] = wholeOrder(order)
+  const isAsUsual = further.at(-1)?.isDescending === (further.at(-2) ?? first)?.isDescending
+  const keys = isAsUsual ? further.slice(0, -1) : further
+  if (!keys.length) return {}
+  return { further: keys.map(({ field, isDescending }) => ({ field: field.id, isReversed: isDescending !== first?.isDescending })) }
+}
+
+/** The conditions that every record of the query meets. */
+function conjuncts(tree: Tree<Checked>): Checked[] {
+  if ('all' in tree) return tree.all.flatMap(conjuncts)
+  if ('any' in tree) return tree.any.length === 1 ? tree.any.flatMap(conjuncts) : []
+  return [tree]
+}
+
+/**
+ * Fields that are compared by equality, the most selective kinds first. Missing are those whose `=` is no equality of a column
+ * (a datetime means a whole day, a checkbox counts empty as false, lists) and texts that may be longer than an index row.
+ */
+const EQUAL_RANK: Readonly<Partial<Record<FieldDef['type'], number>>> = {
+  lookup: 0,
+  user: 1,
+  text: 2,
+  email: 2,
+  phone: 2,
+  number: 3,
+  date: 4,
+  time: 5,
+  select: 6,
+}
+
+/** Those of the fields that can stand in one index to be compared by equality, the most selective kinds first. One text is all that fits. */
+export function comparable(fields: readonly FieldDef[]): FieldDef[] {
+  const ranked = fields
+    .filter(({ type }) => EQUAL_RANK[type] !== undefined)
+    .sort((a, b) => (EQUAL_RANK[a.type] ?? 0) - (EQUAL_RANK[b.type] ?? 0))
+  const text = ranked.find(({ type }) => isText(type))
+  return ranked.filter((field) => field === text || !isText(field.type))
+}
+
+/** At most 500 characters, so 1,500 bytes: a url of 2,000 and a long text could be too long for an index row. */
+const isShortText = ({ type }: FieldDef) => isText(type) && type !== 'long_text' && type !== 'url'
