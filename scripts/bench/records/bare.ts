@@ -46,6 +46,7 @@ const today = () => new Date().toISOString().slice(0, 10)
 const OPEN_AND_DUE = 'r.status = $1 and r.due <= $2'
 const BY_DUE = 'r.due desc nulls last, r.id desc'
 const BY_AMOUNT = 'r.amount desc nulls last, r.id desc'
+const BY_STATUS_AND_AMOUNT = 'r.status nulls first, r.amount desc nulls last, r.id desc'
 const BY_NAME = 'lower(r.name) nulls first, r.id'
 
 const openAndDue = pageOf('open-and-due', OPEN_AND_DUE, BY_DUE)
@@ -56,6 +57,9 @@ app.post('/largeOrNear', () => largeOrNear([AMOUNT, `%${CITY_PART}%`]))
 
 const byAmount = pageOf('by-amount', 'true', BY_AMOUNT)
 app.post('/byAmount', () => byAmount([]))
+
+const byStatusAndAmount = pageOf('by-status-and-amount', 'true', BY_STATUS_AND_AMOUNT)
+app.post('/byStatusAndAmount', () => byStatusAndAmount([]))
 
 // Words and prefixes are left unnamed: a plan made without knowing them walks the wrong index.
 const startsWith = pageOf('', 'lower(r.name) like $1', BY_NAME)

@@ -39,6 +39,12 @@ const VIEWS = {
     order_by: 'name',
   },
   byAmount: { order_by: 'amount', order_dir: 'D' },
+  byStatusAndAmount: {
+    order: [
+      { field: 'status', dir: 'A' },
+      { field: 'amount', dir: 'D' },
+    ],
+  },
   startsWith: { filters: [{ column: 'name', compare: 'starts_with', value: PREFIX }], order_by: 'name' },
 }
 

@@ -26,6 +26,7 @@ export function askedOfOthers(farIn: number): Record<string, Record<PeerName, As
       { where: `(amount,gt,${AMOUNT})~or(city,like,${CITY_PART})`, sort: 'name,id' },
     ),
     'no filter, by amount': pages(byAmount, byAmount),
+    'by status, then the largest amount': pages({ sort: 'status,-amount,-id' }, { sort: 'status,-amount,-id' }),
     'name starts with, by name': pages(
       { filter: JSON.stringify({ name: { _istarts_with: PREFIX } }), sort: 'name,id' },
       { where: `(name,like,${PREFIX}%)`, sort: 'name,id' },

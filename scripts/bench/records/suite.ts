@@ -38,6 +38,7 @@ export const records: Suite<Filled> = {
       page('open and due, newest due first', '/openAndDue', through('openAndDue'), ORDERED_MS),
       page("amount over x or city contains 'ber', by name", '/largeOrNear', through('largeOrNear'), ORDERED_MS),
       page('no filter, by amount', '/byAmount', through('byAmount'), ORDERED_MS),
+      page('by status, then the largest amount', '/byStatusAndAmount', through('byStatusAndAmount'), ORDERED_MS),
       page('name starts with, by name', '/startsWith', through('startsWith'), ORDERED_MS),
       ...words.map(([kind, word]) => page(`search for a ${kind} word`, `/search/${word}`, { search: word }, MOST_MS)),
       ...words.map(([kind, word]) =>
