@@ -25,20 +25,41 @@ export function joinList(values: readonly string[]): string {
   return values.map((value) => (value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value)).join(', ')
 }
 
-/** One value of a list, and the comma after it or the end. */
-const VALUE = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y
-
-/** The values of such a cell; null where a quote stands alone. Blanks around values and empty values do not count. */
+/**
+ * The values of such a cell; null where a quote stands alone. Blanks around values and empty values do not count. It looks at each
+ * character once: one expression for a value and the blanks around it would take the cube of the blanks before a lone quote.
+ */
 export function splitList(text: string): string[] | null {
   const values: string[] = []
-  for (let at = 0; ; ) {
-    VALUE.lastIndex = at
-    const match = VALUE.exec(text)
-    if (!match) return null
-    const [, inQuotes, plain = '', end] = match
-    const value = inQuotes?.replaceAll('""', '"') ?? plain.trim()
-    if (value !== '' || inQuotes !== undefined) values.push(value)
-    if (end === '') return values
-    at = VALUE.lastIndex
+  for (let at = 0; ; at++) {
+    const begin = endOf(BLANKS, text, at)
+    const isQuoted = text[begin] === '"'
+    const end = isQuoted ? endOfQuotes(text, begin) : endOf(PLAIN, text, begin)
+    if (end === null) return null
+    const value = text.slice(begin, end)
+    if (isQuoted) values.push(value.slice(1, -1).replaceAll('""', '"'))
+    else if (value.trim() !== '') values.push(value.trim())
+    at = endOf(BLANKS, text, end)
+    if (at === text.length) return values
+    if (text[at] !== ',') return null
+  }
+}
+
+const BLANKS = /\s*/y
+const PLAIN = /[^",]*/y
+
+/** Where what the expression takes from there on ends. */
+function endOf(expression: RegExp, text: string, from: number): number {
+  expression.lastIndex = from
+  expression.test(text)
+  return expression.lastIndex
+}
+
+/** Behind the quote that closes the one there; doubled ones do not. Null for none. */
+function endOfQuotes(text: string, begin: number): number | null {
+  for (let at = begin + 1; ; at += 2) {
+    at = text.indexOf('"', at)
+    if (at < 0) return null
+    if (text[at + 1] !== '"') return at + 1
   }
 }
