@@ -13,12 +13,14 @@ export interface Row {
 const MB = 1_048_576
 /** As much as a batch of records may have (contract.md §1). */
 const MAX_ROW_BYTES = 10 * MB
+/** More than a table can have fields; a megabyte of commas would take up a hundred of memory. */
+const MAX_CELLS = 1_000
 const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 4 * MB
 
 /**
  * The rows, whose ends (CRLF, LF and CR) may be mixed; empty lines are none, and a byte order mark is passed over.
- * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB; 413 above `maxBytes`
+ * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB or 1,000 cells; 413 above `maxBytes`
  */
 export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
   // Lines that the rows so far take up. (The parser's own count takes a CRLF within quotes for two.)
@@ -32,6 +34,7 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: numb
     max_record_size: MAX_ROW_BYTES,
     on_record: (cells, { empty_lines }): Row => {
       const number = lines + empty_lines + 1
+      if (cells.length > MAX_CELLS) throw tooWide(number)
       lines += 1
       for (const cell of cells) lines += lineEnds(cell)
       return { number, cells }
@@ -39,8 +42,13 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: numb
   }
   // The types of csv-parse 7 have no parser without columns whose records become something else.
   const parser = parse(options as Options)
+  // Not in its types: the cells so far of the row under way, which its limit on a row does not count, nor the commas between them.
+  const { state } = parser as unknown as { state: { record: readonly string[] } }
+  const refuseWide = () => {
+    if (state.record.length > MAX_CELLS) throw tooWide(lines + parser.info.empty_lines + 1)
+  }
   // Errors of the source come out of the parser, too.
-  pipeline(Readable.from(checked(bytes, maxBytes)), parser, () => {})
+  pipeline(Readable.from(checked(bytes, maxBytes, refuseWide)), parser, () => {})
   let held: Row[] = []
   let characters = 0
   try {
@@ -63,14 +71,18 @@ function lineEnds(cell: string): number {
   return cell.includes('\n') || cell.includes('\r') ? (cell.match(/\r\n|\n|\r/g)?.length ?? 0) : 0
 }
 
-/** The bytes as they come, counted, and looked at for what is no UTF-8: read leniently it would be stored as question marks. */
-async function* checked(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+/**
+ * The bytes as they come, counted, and looked at for what is no UTF-8: read leniently it would be stored as question marks.
+ * @param refuseWide throws when what has been read so far is a row of too many cells
+ */
+async function* checked(bytes: AsyncIterable<Uint8Array>, maxBytes: number, refuseWide: () => void): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let count = 0
   for await (const chunk of bytes) {
     count += chunk.length
     if (count > maxBytes) throw tooLarge(maxBytes)
     decode(decoder, chunk)
+    refuseWide()
     yield chunk
   }
   decode(decoder)
@@ -86,6 +98,8 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): void {
 
 /** 413. */
 export const tooLarge = (maxBytes: number) => new AppError('PAYLOAD_TOO_LARGE', `The file is larger than ${Math.floor(maxBytes / MB)} MB`)
+
+const tooWide = (row: number) => badCells([{ row, column: null, message: `has more than ${MAX_CELLS} cells` }])
 
 const QUOTE = 'a quote stands within a cell: write it twice, in a cell in quotes'
 const REASONS: Partial<Record<CsvError['code'], string>> = {

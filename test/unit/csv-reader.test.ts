@@ -87,3 +87,26 @@ describe('the number of a row is the line where it begins', () => {
     ])
   })
 })
+
+describe('a row has at most 1,000 cells', () => {
+  const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
+
+  it('and one of more is named', async () => {
+    expect(await cellsOf(`a${',a'.repeat(999)}`)).toEqual([Array(1_000).fill('a')])
+    const issue = { column: null, message: 'has more than 1000 cells' }
+    expect(await issuesOf(`h\n\n"a\nb"\n${','.repeat(1_000)}\n`)).toEqual([{ row: 5, ...issue }])
+  })
+
+  // A row of commas has no size that the limit on rows could count.
+  it('or is not read to its end', async () => {
+    let given = 0
+    async function* endless() {
+      for (; given < 100; given++) yield Buffer.from('"",'.repeat(100_000))
+    }
+    const error = await readRows(endless(), 1e9)
+      .next()
+      .catch((thrown: AppError) => thrown)
+    expect((error as AppError).cellIssues).toEqual([{ row: 1, column: null, message: 'has more than 1000 cells' }])
+    expect(given).toBeLessThan(50)
+  })
+})
