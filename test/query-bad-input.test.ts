@@ -47,6 +47,25 @@ describe('too much', () => {
     }
   })
 
+  test('a search for 100 words in 300 fields is answered, and one for more is 400', async () => {
+    const fields = Array.from({ length: 300 }, (_, index) => ({ name: `F${index}`, type: 'text' }))
+    const wide = `/api/table/${(await makeTable('Wide', fields)).id}/records`
+    const words = Array.from({ length: 101 }, (_, index) => String.fromCodePoint(0x4e00 + index))
+    const data = { f0: words.join(' ') }
+    await made(`${wide}/create_batch`, { records: [{ data }, { data }, { data }, { data: {} }] })
+    const search = words.slice(0, 100).join(' ')
+    const walk = { search, order_by: 'f0', order_dir: 'D', limit: 2, fields: ['id'] }
+    const first = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: '' })
+    // A page that reaches into two ranges names every word twice.
+    const last = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: first.headers.get('x-next-cursor') })
+    expect([first.body, last.body]).toEqual([[{ id: 3 }, { id: 2 }], [{ id: 1 }]])
+    for (const operation of ['query', 'count', 'groups']) {
+      const asked = { search: words.join(' '), ...(operation === 'groups' && { by: 'created_at' }) }
+      const { status, body } = await app.as(account.viewer).post(`${wide}/${operation}`, asked)
+      expect([status, body.message], operation).toEqual([400, 'search: must have at most 100 different words'])
+    }
+  })
+
   test('a view with 201 filters is not saved', async () => {
     const answer = await app.as(account.owner).post(`${path}/views/create`, { name: 'Long', type: 'grid', filters: many.slice(0, 201) })
     expect([answer.status, answer.body.message]).toEqual([400, 'filters: must have at most 200 filters'])

@@ -1,12 +1,21 @@
 /** `search`: every word, ignoring case, somewhere in the text and select fields of a record (contract.md §5). */
 import { join, type Sql, sql } from '../db.ts'
+import { badInput } from '../errors.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { RULES } from '../views/compares.ts'
 import { ALWAYS, columnOf, like, lower, NEVER } from './condition.ts'
 
-/** The words of a search, each once. */
+/** Each word is looked for in each field, and a statement takes 65,535 values: twice this many times 300 fields stay below. */
+const MAX_WORDS = 100
+
+/**
+ * The words of a search, each once.
+ * @throws AppError 400 for too many
+ */
 export function wordsOf(search: string): string[] {
-  return [...new Set(search.split(/\s+/).filter((word) => word !== ''))]
+  const words = [...new Set(search.split(/\s+/).filter((word) => word !== ''))]
+  if (words.length > MAX_WORDS) throw badInput('search', `must have at most ${MAX_WORDS} different words`)
+  return words
 }
 
 /** Holds for records that have every word in one of the fields; no words hold for all. */
