@@ -492,6 +492,21 @@ describe('a query outside of views', () => {
     for (const each of [body, reversed(body)]) expect(await namedBy(table, each)).toEqual([wanted[0]?.name])
   })
 
+  test('is not noted where a hundred are already', async () => {
+    const table = await largeTable(80_000)
+    await run(`insert into index_uses (table_id, shape, hits, first_at, last_at)
+      select ${table}, '{"equal":[],"sort":"field_' || i || '"}', 1, now(), now() from generate_series(1, 99) i`)
+    const noted = () => app.db.query(sql`select shape from index_uses where table_id = ${table} and shape not like '%field%'`)
+    await slowly(table, { order_by: 'due' })
+    expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
+    await slowly(table, { order_by: 'amount' })
+    expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
+    await follow(scope(), { table_id: table })
+    expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views').map(({ fields }) => `${fields}`)).toEqual([
+      'due,id',
+    ])
+  })
+
   test('that only waited, or that no index could help, is not noted', async () => {
     const table = await largeTable(21_000)
     for (const body of [{}, { order_by: 'notes' }, { filters: [filter('stage', '!=', 'Won')] }, { order_by: 'id' }])

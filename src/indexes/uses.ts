@@ -17,6 +17,8 @@ const COSTLY = 3_000
 /** The same need is noted once in so long by a process. */
 const AGAIN_MS = 3_600_000
 const MAX_REMEMBERED = 10_000
+/** Needs that are noted of a table. Orders of three keys of any fields are many thousands, and the budget is for six indexes. */
+const MAX_NOTED = 100
 
 /** When each need was last looked at, by table and shape. */
 const remembered = new WeakMap<Database, Map<string, number>>()
@@ -63,6 +65,7 @@ async function note({ db, jobs, now, transaction }: Scope, tableId: number, shap
     await db.execute(sql`
       insert into index_uses (table_id, shape, hits, first_at, last_at)
       select id, ${shape}, 1, ${at}::timestamp, ${at}::timestamp from tables where id = ${tableId}
+        and (select count(*) from index_uses where table_id = ${tableId} and shape <> ${shape}) < ${MAX_NOTED}
       on conflict (table_id, shape) do update set hits = index_uses.hits + 1, last_at = excluded.last_at`)
     await jobs.send(followIndexes, { table_id: tableId })
   })
