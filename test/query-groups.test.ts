@@ -96,6 +96,7 @@ describe('records in groups', () => {
       '2011-12-30 10:00:00',
       '2026-04-23 22:00:00',
       '9999-12-31 08:00:00',
+      '9999-12-31 23:30:00',
     ]
     await app.as(account.owner).post(`/api/table/${ages.id}/records/create_batch`, { records: instants.map((at) => ({ data: { at } })) })
     for (const zone of ['UTC', 'Europe/Berlin', 'Pacific/Apia', 'Africa/Cairo', 'Etc/GMT+12', 'America/St_Johns']) {

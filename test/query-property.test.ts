@@ -54,7 +54,7 @@ const SORTABLE = Object.keys(COMPARES).filter((type) => !type.startsWith('multi_
 
 const OPTIONS = ['Open', 'open now', 'Ähnlich 10%', "O'Neil", 'x_y']
 /** Characters that SQL, LIKE, regular expressions or case mapping could trip over. */
-const letters = fc.constantFrom(...'abABzÄäÉé%_\\\'"`;-.*()[]{}^$?+|/ 019Ω語😀'.split(''), '😀', '語', ' ', ' ', '--', '\\')
+const letters = fc.constantFrom(...'abABzÄäÉé%_\\\'"`;-.*()[]{}^$?+|/ 019ΩΣσςİ語😀'.split(''), '😀', '語', ' ', ' ', '--', '\\')
 const text = fc.array(letters, { minLength: 0, maxLength: 6 }).map((parts) => parts.join('').toWellFormed().replaceAll('�', ''))
 const words = fc
   .array(

@@ -1,7 +1,7 @@
 /** One checked condition as SQL, for every type of field and every compare that `views/compares.ts` gives it. Values are bound. */
 import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { type FieldDef, isMultiple } from '../tables/fields.ts'
-import { dayRange, formatInstant, isInRange } from '../time.ts'
+import { dayRange, formatInstant, isInRange, LAST_DATE } from '../time.ts'
 import type { Compare } from '../views/compares.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked, Operand } from '../views/resolve.ts'
@@ -148,7 +148,8 @@ function onDatetime({ field, compare, operand }: Checked, moment: Moment): Sql {
   const meaning = momentOf(operand, moment)
   if ('instant' in meaning) return scalar(column, compare, timestamp(meaning.instant))
   const day = dayRange(meaning.day, moment.timeZone)
-  const [from, to] = [timestamp(day.from), timestamp(day.to)]
+  // In zones east of UTC hours follow the last date that have none of their own: they are its, as in groups.
+  const [from, to] = [timestamp(day.from), meaning.day === LAST_DATE ? raw("'infinity'::timestamp") : timestamp(day.to)]
   switch (compare) {
     case '=':
       return sql`(${column} >= ${from} and ${column} < ${to})`

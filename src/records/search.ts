@@ -3,6 +3,7 @@ import { join, type Sql, sql } from '../db.ts'
 import { badInput } from '../errors.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import { RULES } from '../views/compares.ts'
+import { lowerCased } from '../views/resolve.ts'
 import { ALWAYS, columnOf, like, lower, NEVER } from './condition.ts'
 
 /** Each word is looked for in each field, and a statement takes 65,535 values: twice this many times 300 fields stay below. */
@@ -38,8 +39,8 @@ function inText(field: FieldDef, word: string): Sql {
 }
 
 function inOptions(field: FieldDef, word: string): Sql | [] {
-  const wanted = word.toLowerCase()
-  const ids = (field.options ?? []).filter(({ title }) => hasWord(title.toLowerCase(), wanted)).map(({ id }) => id)
+  const wanted = lowerCased(word)
+  const ids = (field.options ?? []).filter(({ title }) => hasWord(lowerCased(title), wanted)).map(({ id }) => id)
   return ids.length ? sql`${columnOf(field)} = any(${ids}::int[])` : []
 }
 

@@ -154,7 +154,7 @@ function readGrid(given: Record<string, unknown>, table: TableDef): ReadConfig {
 
   const widths: [string, number][] = []
   for (const [id, width] of Object.entries(isObject(given.widths) ? given.widths : {})) {
-    if (isShown(id) && typeof width === 'number' && width > 0) widths.push([id, width])
+    if (isShown(id) && typeof width === 'number' && width > 0 && Number.isFinite(width)) widths.push([id, width])
     else dropped.push(`config.widths.${id}`)
   }
   return {

@@ -153,8 +153,10 @@ const UNKNOWN_COMPARE = 'must be one of =, !=, >, <, >=, <=, contains, starts_wi
 
 function condition(column: string, compare: Compare, value: unknown, path: Path, issues: Issue[]): Condition | null {
   if (needsNoValue(compare)) return { column, compare, path }
-  if (value === undefined) return refuse(issues, [...path, 'value'], 'is required', null)
-  if (value === null) return refuse(issues, [...path, 'value'], 'must not be null; is_empty asks for empty values', null)
+  // In `where` the value stands under the name of the field.
+  const at = path[0] === 'where' ? path : [...path, 'value']
+  if (value === undefined) return refuse(issues, at, 'is required', null)
+  if (value === null) return refuse(issues, at, 'must not be null; is_empty asks for empty values', null)
   return { column, compare, value, path }
 }
 

@@ -148,10 +148,16 @@ function optionsOf(field: FieldDef, holds: (title: string) => boolean): Operand 
 
 /** Ignoring case, as on every text. */
 function hasPart(title: string, compare: Compare, part: string): boolean {
-  const [whole, wanted] = [title.toLowerCase(), part.toLowerCase()]
+  const [whole, wanted] = [lowerCased(title), lowerCased(part)]
   if (compare === 'starts_with') return whole.startsWith(wanted)
   return compare === 'ends_with' ? whole.endsWith(wanted) : whole.includes(wanted)
 }
+
+/**
+ * The lower case that the database gives to texts, character by character: so an option is found by the part of its title by which a
+ * text is. JavaScript looks at what stands around a sigma, and makes two characters of an İ.
+ */
+export const lowerCased = (text: string): string => text.replaceAll('Σ', 'σ').replaceAll('İ', 'i').toLowerCase()
 
 /** Names from a request, as messages quote them. */
 export const shortened = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text)

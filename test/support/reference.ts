@@ -23,7 +23,8 @@ export interface World {
   options: string[]
 }
 
-const lower = (text: string) => text.toLowerCase()
+/** Character by character. */
+const lower = (text: string) => [...text].map((character) => (character === 'İ' ? 'i' : character.toLowerCase())).join('')
 
 /** By code points, as UTF-8 sorts; JavaScript's own order is by halves of surrogate pairs. */
 function compareText(a: string, b: string): number {

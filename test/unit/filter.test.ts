@@ -171,7 +171,7 @@ describe('what cannot be read is refused, naming it', () => {
     ['where that is an array', { where: [] }, ['where']],
     ['where with an unknown compare', { where: { a: ['like', 'x'] } }, ['where.a.0']],
     ['where with three elements', { where: { a: ['>', 1, 2] } }, ['where.a']],
-    ['where with null', { where: { a: null } }, ['where.a.value']],
+    ['where with null', { where: { a: null } }, ['where.a']],
     ['where with an empty pair', { where: { a: [] } }, ['where.a.0']],
     ['a group that is an array', { filter: [] }, ['filter']],
     ['a group that is a condition', { filter: filter('a') }, ['filter']],

@@ -53,7 +53,7 @@ describe('a grid is never wrong', () => {
     ['showHidden that is no boolean is not kept', { columns: ['secret'], showHidden: 'true' }, { columns: [] }],
     [
       'widths of fields that may be shown',
-      { columns: [], widths: { due: 120, secret: 80, gone: 50, company: '9', stage: -4 } },
+      { columns: [], widths: { due: 120, secret: 80, gone: 50, company: '9', stage: -4, starts_at: Number.POSITIVE_INFINITY } },
       { columns: [], widths: { due: 120 } },
     ],
     [
