@@ -4,9 +4,10 @@ import type { Context } from '../records/condition.ts'
 import { planOf } from '../records/plan.ts'
 import { lookupsOf, present, type Row } from '../records/present.ts'
 import type { Selection } from '../records/print.ts'
+import { readWithDefinition } from '../records/with-definition.ts'
 import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
-import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import { tableDefinitions } from '../tables/definitions.ts'
 import type { FieldDef, TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
 import { fieldsOf } from '../views/resolve.ts'
@@ -31,25 +32,26 @@ export interface Export {
  * @param onProgress told how many rows have been written
  * @throws AppError 404 for a view that the table does not have
  */
-export async function exportRecords(
+export function exportRecords(
   scope: Scope,
   table: TableRef,
   viewId: number | undefined,
   onProgress: (rows: number) => void = () => {},
 ): Promise<Export> {
-  const { db } = scope
-  const definition = await tableDefinition(db, table)
-  const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
-  if (viewId && !view) throw notFound('View')
-  const fields = shownFields(definition, view?.config)
-  const { selection, order, context } = await planOf(scope, definition, { table_id: table.id, view_id: viewId }, () => notFound('View'))
-  // Before anything is answered: what takes too long is then told as an error.
-  const ids = order.length ? await idsInOrder(db, selection, context, order) : undefined
-  const pages = ids ? pagesOf(scope, definition, fields, ids) : pagesById(scope, selection, context, fields)
-  return {
-    fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
-    text: lines(scope, definition, fields, pages, onProgress),
-  }
+  return readWithDefinition(scope, table, async (definition) => {
+    const { db } = scope
+    const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
+    if (viewId && !view) throw notFound('View')
+    const fields = shownFields(definition, view?.config)
+    const { selection, order, context } = await planOf(scope, definition, { table_id: table.id, view_id: viewId }, () => notFound('View'))
+    // Before anything is answered: what takes too long is then told as an error.
+    const ids = order.length ? await idsInOrder(db, selection, context, order) : undefined
+    const pages = ids ? pagesOf(scope, definition, fields, ids) : pagesById(scope, selection, context, fields)
+    return {
+      fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
+      text: lines(scope, definition, fields, pages, onProgress),
+    }
+  })
 }
 
 /** All of the fields that stands in a file or decides it. */

@@ -1,12 +1,12 @@
 /** A file becomes records: all of them, or none. */
 import type { Role } from '../access.ts'
-import { AppError, badCells, type CellIssue, conflict, forbidden, sqlState } from '../errors.ts'
+import { AppError, badCells, type CellIssue, conflict, forbidden } from '../errors.ts'
 import type { UserRef } from '../records/cells.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
 import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
 import { STALE, withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
-import { tableDefinition } from '../tables/definitions.ts'
+import { isOutdated, tableDefinition } from '../tables/definitions.ts'
 import { type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import type { TableRef } from '../targets.ts'
@@ -63,6 +63,8 @@ export function importRecords(
     const created = judged ? await publish(scope, table, definition, file.staging) : 0
     await indexesFollowGrowth(scope, table.id)
     return { created }
+  }).catch((error) => {
+    throw isOutdated(error) ? changed() : error
   })
 }
 
@@ -124,12 +126,7 @@ function* draftsOf(
 function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
   return withDefinition(scope, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
-    try {
-      return (await staging.publish(definition, changeBy(scope))) || STALE
-    } catch (error) {
-      if (sqlState(error) === '42703') throw changed()
-      throw error
-    }
+    return (await staging.publish(definition, changeBy(scope))) || STALE
   })
 }
 

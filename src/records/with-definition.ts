@@ -1,14 +1,12 @@
 import { sql } from '../db.ts'
-import { notFound, sqlState, unavailable } from '../errors.ts'
+import { notFound, unavailable } from '../errors.ts'
 import type { Scope } from '../scope.ts'
-import { tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import { isOutdated, tableDefinition, tableDefinitions } from '../tables/definitions.ts'
 import type { TableDef } from '../tables/fields.ts'
 
 /** Answered by work that found the table changed since its definition was read. */
 export const STALE = Symbol('the definition is stale')
 
-/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table; 42804, 42846, 42883 a column of another type. */
-const CHANGED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
 /** A new field every few milliseconds, as a script makes them, must not starve who writes records meanwhile. */
 const ATTEMPTS = 10
 
@@ -25,7 +23,7 @@ export async function withDefinition<T>(
       if (result !== STALE) return result as T
     } catch (error) {
       // After an error a transaction can only be given up.
-      if (!CHANGED.has(sqlState(error) ?? '') || db.inTransaction()) throw error
+      if (!isOutdated(error) || db.inTransaction()) throw error
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')

@@ -1,13 +1,13 @@
 /** A field gets another type: what would become of its cells, and the job that does it. */
 import { ident, recordsOf, sql } from '../db.ts'
-import { badInput, badInputs, conflict, isUniqueViolation, unavailable } from '../errors.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, notFound, unavailable } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
 import { changeTable } from './change.ts'
 import { type Conversion, conversionOf, hasOwnOptions, isConvertible, type Place } from './conversion.ts'
 import { convertField } from './conversions.ts'
-import { tableDefinition } from './definitions.ts'
+import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
 import { neededByViews, viewsThat } from './dependents.ts'
 import { ownField } from './field-changes.ts'
 import { aField, type FieldDef, isLookup, isSelect, type TableDef } from './fields.ts'
@@ -31,18 +31,35 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
   const field = ownField(definition, fieldId)
   const place = { ...definition, timeZone: scope.actor.timeZone }
   if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed, please try again later')
-  const target = await targetOf(scope, definition, field, input, place)
-  const report = await reportOf(scope, table.id, conversionOf(field, target, table.id, place))
+  const { target, report } = await looked(scope, table, fieldId, async () => {
+    const wanted = await targetOf(scope, definition, field, input, place)
+    return { target: wanted, report: await reportOf(scope, table.id, conversionOf(field, wanted, table.id, place)) }
+  })
   if (input.dry_run) return { job_id: null, ...report }
 
   if (report.failing && !input.drop_failing) throw doNotConvert(field, report)
   return changeTable(scope, table, async (present) => {
-    if (JSON.stringify(ownField(present, fieldId)) !== JSON.stringify(field)) throw conflict('The field has just been changed')
+    if (JSON.stringify(ownField(present, fieldId)) !== JSON.stringify(field)) throw justChanged()
     const { needing, sorting } = await viewsThat('invalidWith', scope, present, target)
     if ((needing.length || sorting.length) && !input.force) throw neededByViews([...needing, ...sorting])
     return { job_id: await enqueue(scope, table, target, input), ...report }
   })
 }
+
+/** @throws AppError 404 or 409 when somebody else deletes the field or gives it a type while its cells are looked at */
+async function looked<T>({ db }: Scope, { id }: TableRef, fieldId: string, look: () => Promise<T>): Promise<T> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!isOutdated(error)) throw error
+    const present = (await tableDefinitions(db, [id])).get(id)
+    if (!present) throw notFound('Table')
+    ownField(present, fieldId)
+    throw justChanged()
+  }
+}
+
+const justChanged = () => conflict('The field has just been changed')
 
 /** The field as it is to be. @throws AppError 400 */
 async function targetOf(scope: Scope, table: TableDef, field: FieldDef, input: TypeChange, place: Place): Promise<FieldDef> {

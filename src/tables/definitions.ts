@@ -1,6 +1,6 @@
 /** What a table looks like, as compiled metadata: read once for every version of a table, then kept. */
 import { type Database, sql } from '../db.ts'
-import { notFound } from '../errors.ts'
+import { notFound, sqlState } from '../errors.ts'
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from './fields.ts'
 
 /** Some 300 bytes a field: 2,000 tables of 20 fields are 12 MB. */
@@ -36,6 +36,15 @@ export async function tableDefinitions(db: Database, ids: readonly number[]): Pr
   const found = ids.length ? await readDefinitions(db, ids) : []
   return new Map(found.map((table) => [table.id, table]))
 }
+
+/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table; 42804, 42846, 42883 a column of another type. */
+const OUTDATED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
+
+/** Thrown by who sees that the table has been changed since its definition was read. */
+export const outdated = new Error('The definition of the table is outdated')
+
+/** Whether it says so, or is what a statement fails with for that reason. */
+export const isOutdated = (error: unknown): boolean => error === outdated || OUTDATED.has(sqlState(error) ?? '')
 
 const latest = new WeakMap<Database, Map<number, TableDef>>()
 

@@ -1,5 +1,6 @@
 /** The rows of saved views, and what they mean as a query. */
 import { type Database, sql } from '../db.ts'
+import { outdated } from '../tables/definitions.ts'
 import type { TableDef } from '../tables/fields.ts'
 import type { WeekStart } from '../time.ts'
 import type { ViewType } from './config.ts'
@@ -77,13 +78,19 @@ const compiled = new WeakMap<TableDef, Map<number, SavedQuery>>()
 
 /**
  * What the view means; undefined when the table has none with the id. Compiled once per version of the table.
- * @throws AppError 400 when it names a field that is gone, which saving and deleting fields rule out
+ * @throws AppError 400 when it names a field that is gone, which saving and deleting fields rule out; `outdated`
  */
 export async function savedQuery(db: Database, table: TableDef, viewId: number): Promise<SavedQuery | undefined> {
   const kept = compiled.get(table)?.get(viewId)
   if (kept) return kept
-  const view = await readView(db, table.id, viewId)
+  const [view] = await db.query<ViewRow & { is_current: boolean }>(
+    sql`select ${columns}, (select t.version = ${table.version} from tables t where t.id = table_id) as is_current
+      from views where table_id = ${table.id} and id = ${viewId}`,
+    'view-to-query',
+  )
   if (!view) return undefined
+  // By titles that options had before, a view of now would hold other records.
+  if (!view.is_current) throw outdated
   const query = queryOf(view, table)
   const ofTable = compiled.get(table) ?? new Map<number, SavedQuery>()
   compiled.set(table, ofTable.set(viewId, query))

@@ -1,0 +1,97 @@
+/** Somebody changes a table between two statements of a request that reads it. */
+import { describe, expect, test } from 'vitest'
+import { exportRecords } from '../src/csv/export.ts'
+import { importRecords } from '../src/csv/import.ts'
+import { sql } from '../src/db.ts'
+import { query } from '../src/records/query.ts'
+import type { RecordsQuery } from '../src/records/schema.ts'
+import { systemScope } from '../src/scope.ts'
+import { changeType } from '../src/tables/change-type.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+
+async function made(path: string, body: object) {
+  const answer = await app.as(account.owner).post(path, body)
+  expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).toBe(200)
+  return answer.body
+}
+let counter = 0
+async function makeTable(fields: object[], records: object[] = []): Promise<number> {
+  const { id } = await made(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
+  await made(`/api/table/${id}/records/create_batch`, { records: records.map((data) => ({ data })) })
+  return id
+}
+
+/** A scope for the table as it is now, that runs a change just before its first statement with the words. */
+async function changedBefore(table: number, words: string, change: () => Promise<unknown>) {
+  const scope = systemScope(app.deps)
+  let isChanged = false
+  const ask: typeof scope.db.query = async (statement, ...rest) => {
+    if (!isChanged && statement.text.includes(words)) {
+      isChanged = true
+      await change()
+    }
+    return scope.db.query(statement, ...rest)
+  }
+  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const [found] = await scope.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
+  return { ref, scope: { ...scope, db, actor: { ...scope.actor, accountId: account.id } } }
+}
+
+const recordsOf = (table: number) => `"t${table}".records`
+const PICK = { name: 'Pick', type: 'select', options: ['Open', 'Done'] }
+const NAME = { name: 'Name', type: 'text' }
+
+describe('a view whose options get other titles', () => {
+  test.each([
+    ['!=', [{ id: 2, pick: 'Done' }]],
+    ['=', [{ id: 1, pick: 'Opened' }]],
+  ])('holds the records that it held: %s', async (compare, rows) => {
+    const table = await makeTable([PICK], [{ pick: 'Open' }, { pick: 'Done' }])
+    const filters = [{ column: 'pick', compare, value: 'Open' }]
+    const view = await made(`/api/table/${table}/views/create`, { name: 'Of one', type: 'grid', filters })
+    const { scope, ref } = await changedBefore(table, 'from views', () =>
+      made(`/api/table/${table}/field/pick/update`, { options: [{ was: 'Open', title: 'Opened' }, 'Done'] }),
+    )
+    const input = { view_id: view.id, fields: ['pick'], limit: 10, offset: 0 } as unknown as RecordsQuery
+    expect((await query(scope, ref, input)).rows).toEqual(rows)
+  })
+})
+
+test('an export through a view is of the fields that the table has when it begins', async () => {
+  const table = await makeTable([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
+  const view = await made(`/api/table/${table}/views/create`, { name: 'Sorted', type: 'grid', order_by: 'amount' })
+  const { scope, ref } = await changedBefore(table, recordsOf(table), () =>
+    made(`/api/table/${table}/field/amount/delete`, { force: true }),
+  )
+  const { text } = await exportRecords(scope, ref, view.id)
+  const { value: header } = await text.next()
+  expect(header).toBe('ID,Name,Created at,Created by,Updated at,Updated by\r\n')
+})
+
+describe('a look at the cells of a field', () => {
+  test.each<[string, (table: number) => Promise<unknown>, string]>([
+    ['is deleted', (table) => made(`/api/table/${table}/field/cell/delete`, {}), 'Field not found'],
+    ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'Table not found'],
+  ])('that %s', async (_, change, message) => {
+    const table = await makeTable([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
+    const { scope, ref } = await changedBefore(table, recordsOf(table), () => change(table))
+    await expect(changeType(scope, ref, 'cell', { type: 'number' })).rejects.toThrow(message)
+  })
+})
+
+test('an import whose lookups lose the field that is their title is 409', async () => {
+  const other = await makeTable([NAME], [{ name: 'Acme' }])
+  const table = await makeTable([{ name: 'Company', type: 'lookup', table: other }])
+  const { scope, ref } = await changedBefore(table, recordsOf(other), () => made(`/api/table/${other}/field/name/delete`, {}))
+  async function* file() {
+    yield Buffer.from('Company\nAcme\n')
+  }
+  await expect(importRecords(scope, ref, file(), { maxBytes: 1_000 })).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'The fields of the table were changed while the file was read',
+  })
+})
