@@ -166,7 +166,7 @@ class Progress {
   #write(end: string): void {
     this.#shownAt = performance.now()
     const seconds = Math.max(0.001, (this.#shownAt - this.#startedAt) / 1000)
-    const figures = `${this.rows} rows, ${Math.round(this.rows / seconds)} rows/s, ${(this.bytes / MB).toFixed(1)} MB`
+    const figures = `${this.rows} ${this.rows === 1 ? 'row' : 'rows'}, ${Math.round(this.rows / seconds)} rows/s, ${(this.bytes / MB).toFixed(1)} MB`
     if (!this.#isTerminal) {
       process.stderr.write(`${figures}\n`)
       return

@@ -84,7 +84,7 @@ test('a table goes out as CSV and comes back, beside the service, and a refused 
   writeFileSync(file, 'Name,Amount\nx,1\ny,two\nz\n')
   const refused = await admin(['import', '--table', String(table), file])
   expect(refused.code).toBe(1)
-  expect(refused.stderr).toContain('Nothing was imported\nrow 3, Amount: must be a number\nrow 4: has 1 cells, the header has 2\n')
+  expect(refused.stderr).toContain('Nothing was imported\nrow 3, Amount: must be a number\nrow 4: has 1 cell, the header has 2\n')
   const counted = await call(service.url, `/api/table/${table}/records/count`, { key, body: {} })
   expect(counted.body.count).toBe(2_500)
   expect(await refusal(['export', '--table', '999999', join(own.dataDir, 'none.csv')])).toBe('There is no table 999999')
@@ -98,6 +98,9 @@ test('a table goes out as CSV and comes back, beside the service, and a refused 
   )
   expect(readFileSync(`${file}.new.partial`, 'utf8')).toBe('kept')
   expect(existsSync(`${file}.new`)).toBe(false)
+
+  writeFileSync(file, 'Name\nx\n')
+  expect((await admin(['import', '--table', String(table), file])).stderr).toMatch(/^1 row, \d+ rows\/s, 0\.0 MB\n$/)
 })
 
 test('a new password ends the sessions that there were', async () => {

@@ -294,7 +294,7 @@ describe('an import', () => {
     expect(await stagingOf(table)).toEqual({ name: null })
     const refused = await importCsv(account.member, table, 'Name,Amount\na\nb,1,2\n\u0000,1\n')
     expect(refused.body.issues).toEqual([
-      { row: 2, column: null, message: 'has 1 cells, the header has 2' },
+      { row: 2, column: null, message: 'has 1 cell, the header has 2' },
       { row: 3, column: null, message: 'has 3 cells, the header has 2' },
       { row: 4, column: 'Name', message: 'must not contain NUL' },
     ])

@@ -108,7 +108,8 @@ function* draftsOf(
 ): Generator<Draft> {
   for (const { number, cells } of rows) {
     if (cells.length !== columns.length) {
-      refuse({ row: number, column: null, message: `has ${cells.length} cells, the header has ${columns.length}` })
+      const count = cells.length === 1 ? '1 cell' : `${cells.length} cells`
+      refuse({ row: number, column: null, message: `has ${count}, the header has ${columns.length}` })
       continue
     }
     const data: Record<string, unknown> = {}
