@@ -38,7 +38,7 @@ export function commandOf<Command>(script: string, commands: Record<string, Comm
 }
 
 /** What node's parser says of arguments that it refuses, without what it advises. */
-export const argumentProblem = (error: unknown): string => (error as Error).message.split('. ')[0] ?? ''
+export const argumentProblem = (error: unknown): string => (error as Error).message.split(/\.\s/)[0] ?? ''
 
 /** Opens what a service is made of, without listening: beside a running one, or alone. */
 export async function withDeps<T>(settings: Settings, use: (deps: Deps) => Promise<T>): Promise<T> {

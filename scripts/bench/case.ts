@@ -42,6 +42,8 @@ export interface Account {
 export interface Service {
   url: string
   account: Account
+  /** How many were made. */
+  records: number
 }
 
 /** What a suite measures besides its cases, with what it needs for that. */
@@ -66,7 +68,7 @@ export interface Suite<Prepared> {
   prepare(ground: Ground, options: { records: number }): Promise<Prepared>
   /** The file of the bare server, and what it is told. A suite without cases needs none. */
   bare?: string
-  tellBare?(prepared: Prepared): Record<string, unknown>
+  tellBare?(prepared: Prepared, records: number): Record<string, unknown>
   /** Who calls; by default the key of the account. */
   secretOf?(prepared: Prepared): string
   cases(prepared: Prepared, service: Service): Case[] | Promise<Case[]>
@@ -76,4 +78,6 @@ export interface Suite<Prepared> {
   steps?: Record<string, Step<Prepared>>
   /** Records that are made unless told otherwise, and seconds of a round. */
   defaults: { records: number; seconds: number }
+  /** The cases need so many records. */
+  fewest?: number
 }

@@ -2,17 +2,12 @@
  * Drives the service and the bare server in turn, and other products with them if there are any: medians of interleaved rounds,
  * and the latency that one caller sees.
  */
-import { Agent, request } from 'node:http'
-import { createRequire } from 'node:module'
-import { isDeepStrictEqual } from 'node:util'
-import type autocannonType from 'autocannon'
 import type { Database } from '../../src/db.ts'
+import { compareAnswers } from './answers.ts'
 import type { Case, Pids } from './case.ts'
-import { cpuMs } from './cpu.ts'
-import type { Answer, Peer } from './others/peer.ts'
+import { drive, type Figures, type Load, loadOf, loadOfOther, type Target, timesAlone } from './drive.ts'
+import type { Peer } from './others/peer.ts'
 import { untilQuiet } from './others/start.ts'
-
-const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
 
 export interface Servers {
   ours: string
@@ -33,149 +28,38 @@ export interface Rounds {
 
 /** Until the code of both has been compiled: ours is more. */
 const WARM_UP_SECONDS = 2
-/** One caller: so many requests one after another, or as many as fit into the time. */
-const ALONE = { requests: 200, milliseconds: 2_500 }
-
-interface Figures {
-  perSecond: number
-  /** Milliseconds of CPU a request: of the server, and of Postgres. */
-  nodeMs: number
-  postgresMs: number
-  p50: number
-  p99: number
-}
+/** Requests per second of ours to those of the best other product: at least. */
+const TIMES_THE_BEST_OTHER = 6
 
 type Side = 'ours' | 'bare'
 const SIDES: readonly Side[] = ['ours', 'bare']
+const isSide = ({ name }: Target) => SIDES.includes(name as Side)
 
-/** A case as one server is asked it. */
-interface Target {
-  name: string
-  pid: number
-  method: 'GET' | 'POST'
-  url: string
-  headers: Record<string, string>
-  path(index: number): string
-  body?: (index: number) => unknown
-}
-
-/** A round of what is slow is as long as every connection needs for so many requests, one after the other. */
-const REQUESTS_OF_A_CONNECTION = 2
-/** Who lets one caller wait longer than this is not driven by many: they would wait for minutes. */
-const MOST_ALONE_MS = 500
-const TIMEOUT_SECONDS = 60
-
-export async function measure(cases: readonly Case[], servers: Servers, rounds: Rounds): Promise<void> {
-  for (const one of cases) await compareAnswers(one, servers)
+/** @returns what has no figures because answers were no success, and why */
+export async function measure(cases: readonly Case[], servers: Servers, rounds: Rounds): Promise<string[]> {
+  const asked = cases.map((one) => ({ one, targets: targetsOf(one, servers) }))
+  for (const { one, targets } of asked) await compareAnswers(one, targets)
   console.log(`Answers of ${servers.others.length ? 'all' : 'both'} servers are equal. Measuring.\n`)
-  const alone = await measureAlone(cases, servers)
-  const ofOthers = servers.others.map(({ name }) => ` ${name} req/s | ${name} ratio | ${name} p50 / p99 ms | ${name} CPU node + pg ms |`)
-  console.log(
-    `\n| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | p99 ratio | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |${ofOthers.join('')}\n|${'---|'.repeat(12 + 4 * servers.others.length)}`,
-  )
-  for (const one of cases) {
-    const all = targetsOf(one, servers)
-    const targets = all.filter(({ name }) => SIDES.includes(name as Side) || aloneMs(one, name) <= MOST_ALONE_MS)
-    for (const target of targets) await drive(target, servers, Math.max(...rounds.connections), WARM_UP_SECONDS)
+  const failed: string[] = []
+  const printAlone = tableAlone(servers)
+  const alone = new Map<Case, Alone>()
+  for (const { one, targets } of asked) {
+    const waits = await measureAlone(one, targets, failed)
+    alone.set(one, waits)
+    printAlone(one, waits)
+  }
+  const print = tableOfRounds(servers)
+  for (const { one, targets } of asked) {
+    const driven = new Driven(one, servers, rounds.rounds, failed)
+    const loads = (connections: number) => loadsOf(targets, alone.get(one) ?? {}, connections, rounds.seconds)
+    await driven.warmUp(loads(Math.max(...rounds.connections)))
     for (const connections of rounds.connections) {
-      const figures: Record<string, Figures[]> = Object.fromEntries(all.map(({ name }) => [name, []]))
-      for (let round = 0; round < rounds.rounds; round++) {
-        // Who goes first changes each round.
-        for (const target of round % 2 ? targets.toReversed() : targets) {
-          const isSide = SIDES.includes(target.name as Side)
-          const ms = isSide ? Math.max(...SIDES.map((side) => aloneMs(one, side))) : aloneMs(one, target.name)
-          const seconds = Math.max(rounds.seconds, Math.ceil((ms * connections * REQUESTS_OF_A_CONNECTION) / 1_000))
-          figures[target.name]?.push(await drive(target, servers, connections, seconds))
-        }
-      }
-      print(one, connections, figures, servers)
+      await driven.inTurn(loads(connections))
+      print(one, connections, driven.figuresOf(loads(connections)))
     }
   }
-
-  function aloneMs(one: Case, name: string): number {
-    return alone.get(one.name)?.[name] ?? Number.POSITIVE_INFINITY
-  }
+  return failed
 }
-
-function print(
-  { name, goal, goalP99 = Number.POSITIVE_INFINITY }: Case,
-  connections: number,
-  figures: Record<string, Figures[]>,
-  servers: Servers,
-): void {
-  const [ours, bare] = [medians(figures.ours ?? []), medians(figures.bare ?? [])]
-  const ratio = ours.perSecond / bare.perSecond
-  const tail = ours.p99 / bare.p99
-  const cells = [
-    name,
-    connections,
-    Math.round(ours.perSecond),
-    Math.round(bare.perSecond),
-    ratio.toFixed(2),
-    `${goal}${ratio < goal ? ', missed' : ''}`,
-    `${ours.p50} / ${ours.p99}`,
-    `${bare.p50} / ${bare.p99}`,
-    `${tail.toFixed(1)}${tail > goalP99 ? ', missed' : ''}`,
-    cpuText(ours),
-    cpuText(bare),
-    ((bare.nodeMs + bare.postgresMs) / (ours.nodeMs + ours.postgresMs)).toFixed(2),
-    ...servers.others.flatMap((other) => {
-      const own = figures[other.name] ?? []
-      return own.length ? cellsOfOther(medians(own), bare) : ['–', '–', '–', '–']
-    }),
-  ]
-  console.log(`| ${cells.join(' | ')} |`)
-}
-
-const cellsOfOther = (own: Figures, bare: Figures) => [
-  own.perSecond < 10 ? own.perSecond.toFixed(1) : Math.round(own.perSecond),
-  (own.perSecond / bare.perSecond).toFixed(3),
-  `${own.p50} / ${own.p99}`,
-  cpuText(own),
-]
-
-const cpuText = ({ nodeMs, postgresMs }: Figures) => `${nodeMs.toFixed(2)} + ${postgresMs.toFixed(2)}`
-
-async function drive(target: Target, servers: Servers, connections: number, seconds: number): Promise<Figures> {
-  let index = 0
-  const used = () => ({ node: cpuMs(target.pid), postgres: cpuMs(servers.pids.postmaster, { withChildren: true }) })
-  const before = used()
-  const result = await autocannon({
-    url: target.url,
-    connections,
-    duration: seconds,
-    ...(servers.others.length && { timeout: TIMEOUT_SECONDS }),
-    requests: [
-      {
-        method: target.method,
-        headers: target.headers,
-        setupRequest: (sent) => {
-          index++
-          return { ...sent, path: target.path(index), ...(target.body && { body: JSON.stringify(target.body(index)) }) }
-        },
-      },
-    ],
-  })
-  if (result.non2xx || result.errors)
-    throw new Error(`${target.name}: ${result.non2xx} answers were no success, ${result.errors} errors at ${target.path(index)}`)
-  const after = used()
-  if (servers.others.length) await untilQuiet(servers.db)
-  const count = result.requests.total
-  return {
-    nodeMs: (after.node - before.node) / count,
-    postgresMs: (after.postgres - before.postgres) / count,
-    perSecond: count / result.duration,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
-  }
-}
-
-function medians(figures: Figures[]): Figures {
-  const of = (key: keyof Figures) => median(figures.map((figure) => figure[key]))
-  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), nodeMs: of('nodeMs'), postgresMs: of('postgresMs') }
-}
-
-export const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 
 /** Ours, the bare server, and the other products that can answer the case. */
 function targetsOf(one: Case, servers: Servers): Target[] {
@@ -205,81 +89,169 @@ function targetsOf(one: Case, servers: Servers): Target[] {
 
 const jsonType = (body: unknown): Record<string, string> => (body ? { 'content-type': 'application/json' } : {})
 
-// ── one caller ──────────────────────────────────────────────────────────────
+// ── many callers ────────────────────────────────────────────────────────────
 
-/** @returns the medians by case and server */
-async function measureAlone(cases: readonly Case[], servers: Servers): Promise<Map<string, Record<string, number>>> {
-  const all = new Map<string, Record<string, number>>()
-  const names = servers.others.map(({ name }) => ` ${name} median ms |`)
-  console.log(`| one caller | ours median ms | bare median ms | goal |${names.join('')}\n|${'---|'.repeat(4 + names.length)}`)
-  for (const one of cases) {
-    const medianOf: Record<string, number> = {}
-    for (const target of targetsOf(one, servers)) medianOf[target.name] = median(await timesAlone(target))
-    all.set(one.name, medianOf)
-    const { ours = Number.NaN, bare = Number.NaN } = medianOf
-    const goal = one.goalMs === undefined ? '' : `under ${one.goalMs}${ours < one.goalMs ? '' : ', missed'}`
-    const ofOthers = servers.others.map(({ name }) => ` ${medianOf[name]?.toFixed(1) ?? '–'} |`)
-    console.log(`| ${one.name} | ${ours.toFixed(1)} | ${bare.toFixed(1)} | ${goal} |${ofOthers.join('')}`)
-  }
-  return all
+interface Loaded {
+  target: Target
+  load: Load
 }
 
-async function timesAlone(target: Target): Promise<number[]> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const times: number[] = []
-  const end = performance.now() + ALONE.milliseconds
-  for (let index = 1; times.length < ALONE.requests && performance.now() < end; index++) {
-    const from = performance.now()
-    await send(agent, target.url + target.path(index), target.method, target.headers, target.body?.(index))
-    times.push(performance.now() - from)
-  }
-  agent.destroy()
-  return times
-}
-
-/** Reads the answer to its end. */
-function send(agent: Agent, url: string, method: string, headers: Record<string, string>, body: unknown): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { agent, method, headers }, (answer) => {
-      answer.resume()
-      answer.on('end', () =>
-        answer.statusCode && answer.statusCode < 300 ? resolve() : reject(new Error(`${url} answers ${answer.statusCode}`)),
-      )
-    })
-    sent.on('error', reject)
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
+/** Ours and bare are driven for the same time. Who has not answered one caller is left out. */
+function loadsOf(targets: readonly Target[], alone: Alone, connections: number, seconds: number): Loaded[] {
+  const slower = Math.max(...SIDES.map((side) => alone[side] ?? 0))
+  return targets.flatMap((target) => {
+    const ms = alone[target.name]
+    if (ms === undefined) return []
+    return [{ target, load: isSide(target) ? loadOf(slower, connections, seconds) : loadOfOther(ms, connections, seconds) }]
   })
 }
 
-// ── the same work ───────────────────────────────────────────────────────────
+/** The rounds of one case. What is so slow that it gets the same callers for several numbers of connections is driven once. */
+class Driven {
+  readonly #figures = new Map<string, Figures[] | 'failed'>()
+  readonly #one: Case
+  readonly #servers: Servers
+  readonly #rounds: number
+  readonly #failed: string[]
 
-/** They do the same work only if they give the same answer: ours and bare the very same, others the same rows or number. */
-async function compareAnswers(one: Case, servers: Servers): Promise<void> {
-  const answers = await Promise.all(
-    targetsOf(one, servers).map(async (target) => {
-      const init = { method: target.method, headers: target.headers, ...(target.body && { body: JSON.stringify(target.body(1)) }) }
-      const answer = await fetch(target.url + target.path(1), init)
-      const body = (await answer.json()) as Record<string, unknown>
-      if (!answer.ok) throw new Error(`${one.name} (${target.name}) answers ${answer.status}: ${JSON.stringify(body)}`)
-      for (const key of one.ignore ?? []) delete body[key]
-      return { name: target.name, body }
-    }),
-  )
-  const [ours, bare, ...others] = answers
-  mustEqual(one.name, ours, bare)
-  for (const { name, body } of others) {
-    const { read, readBare } = one.others?.[name as Peer['name']] ?? {}
-    if (read && readBare) mustEqual(one.name, { name, body: read(body as Answer) }, { name: 'bare', body: readBare(bare?.body) })
+  constructor(one: Case, servers: Servers, rounds: number, failed: string[]) {
+    this.#one = one
+    this.#servers = servers
+    this.#rounds = rounds
+    this.#failed = failed
+  }
+
+  /** What is slow is warm since it answered one caller. */
+  async warmUp(loads: readonly Loaded[]): Promise<void> {
+    for (const { target, load } of loads) {
+      if (load.isSlow) continue
+      // If it fails, so will the rounds.
+      await this.#drive(target, { ...load, seconds: WARM_UP_SECONDS }).catch(() => {})
+    }
+  }
+
+  async inTurn(loads: readonly Loaded[]): Promise<void> {
+    const left = loads.filter((loaded) => !this.#figures.has(keyOf(loaded)))
+    for (let round = 0; round < this.#rounds; round++) {
+      // Who goes first changes each round.
+      for (const loaded of round % 2 ? left.toReversed() : left) {
+        const before = this.#figures.get(keyOf(loaded)) ?? []
+        if (before === 'failed') continue
+        try {
+          this.#figures.set(keyOf(loaded), [...before, await this.#drive(loaded.target, loaded.load)])
+        } catch (error) {
+          this.#figures.set(keyOf(loaded), 'failed')
+          this.#failed.push(`${this.#one.name}, ${loaded.load.connections} connections, ${loaded.target.name}: ${(error as Error).message}`)
+        }
+      }
+    }
+  }
+
+  /** Medians by server. */
+  figuresOf(loads: readonly Loaded[]): Record<string, Shown> {
+    return Object.fromEntries(
+      loads.flatMap((loaded) => {
+        const figures = this.#figures.get(keyOf(loaded)) ?? 'failed'
+        return figures === 'failed' ? [] : [[loaded.target.name, { ...medians(figures), callers: loaded.load.connections }]]
+      }),
+    )
+  }
+
+  async #drive(target: Target, load: Load): Promise<Figures> {
+    try {
+      return await drive(target, load, this.#servers.pids.postmaster)
+    } finally {
+      if (this.#servers.others.length) await untilQuiet(this.#servers.db)
+    }
   }
 }
 
-interface Named {
-  name: string
-  body: unknown
+const keyOf = ({ target, load }: Loaded) => `${target.name} ${load.connections}`
+
+interface Shown extends Figures {
+  callers: number
 }
 
-function mustEqual(name: string, one: Named | undefined, other: Named | undefined): void {
-  if (isDeepStrictEqual(one?.body, other?.body)) return
-  const shown = [one, other].map((answer) => `${answer?.name} ${JSON.stringify(answer?.body)?.slice(0, 3000)}`)
-  throw new Error(`${name}: the answers differ\n${shown.join('\n')}`)
+function medians(figures: readonly Figures[]): Figures {
+  const of = (key: keyof Figures) => median(figures.map((figure) => figure[key]))
+  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), nodeMs: of('nodeMs'), postgresMs: of('postgresMs') }
+}
+
+export const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+
+const NONE: Shown = { perSecond: Number.NaN, p50: Number.NaN, p99: Number.NaN, nodeMs: Number.NaN, postgresMs: Number.NaN, callers: 0 }
+
+/** Prints the head of the table, and then its rows. */
+function tableOfRounds({ others }: Servers) {
+  const best = others.length ? ' times the best other | goal |' : ''
+  const ofOthers = others.map(({ name }) => ` ${name} req/s | ${name} ratio | ${name} p50 / p99 ms | ${name} CPU node + pg ms |`)
+  const head = `| case | connections | ours req/s | bare req/s | ratio | goal | ours p50 / p99 ms | bare p50 / p99 ms | p99 ratio | ours CPU node + pg ms | bare CPU node + pg ms | CPU ratio |${best}${ofOthers.join('')}`
+  console.log(`\n${head}\n${lineBelow(head)}`)
+  return ({ name, goal, goalP99 = Number.POSITIVE_INFINITY }: Case, connections: number, figures: Record<string, Shown>) => {
+    const { ours = NONE, bare = NONE } = figures
+    const ratio = ours.perSecond / bare.perSecond
+    const tail = ours.p99 / bare.p99
+    const theirs = others.map((other) => figures[other.name] ?? NONE)
+    const rates = theirs.map(({ perSecond }) => perSecond).filter(Number.isFinite)
+    const times = rates.length ? ours.perSecond / Math.max(...rates) : Number.NaN
+    const cells = [
+      name,
+      connections,
+      fixed(ours.perSecond, 0),
+      fixed(bare.perSecond, 0),
+      fixed(ratio, 2),
+      `${goal}${ratio < goal ? ', missed' : ''}`,
+      tailText(ours),
+      tailText(bare),
+      `${fixed(tail, 1)}${tail > goalP99 ? ', missed' : ''}`,
+      cpuText(ours),
+      cpuText(bare),
+      fixed((bare.nodeMs + bare.postgresMs) / (ours.nodeMs + ours.postgresMs), 2),
+      ...(others.length
+        ? [fixed(times, 1), rates.length ? `${TIMES_THE_BEST_OTHER}${times < TIMES_THE_BEST_OTHER ? ', missed' : ''}` : '–']
+        : []),
+      ...theirs.flatMap((own) => [
+        fixed(own.perSecond, own.perSecond < 1 ? 2 : own.perSecond < 10 ? 1 : 0) + callersText(own, connections),
+        fixed(own.perSecond / bare.perSecond, 3),
+        tailText(own),
+        cpuText(own),
+      ]),
+    ]
+    console.log(`| ${cells.join(' | ')} |`)
+  }
+}
+
+const lineBelow = (head: string) => `|${'---|'.repeat(head.split('|').length - 2)}`
+const fixed = (value: number, digits: number) => (Number.isFinite(value) ? value.toFixed(digits) : '–')
+const tailText = ({ p50, p99 }: Figures) => (Number.isFinite(p50) ? `${p50} / ${p99}` : '–')
+const cpuText = ({ nodeMs, postgresMs }: Figures) => (Number.isFinite(nodeMs) ? `${nodeMs.toFixed(2)} + ${postgresMs.toFixed(2)}` : '–')
+const callersText = ({ callers }: Shown, connections: number) =>
+  callers && callers < connections ? ` from ${callers} ${callers === 1 ? 'caller' : 'callers'}` : ''
+
+// ── one caller ──────────────────────────────────────────────────────────────
+
+/** The median wait by server, in milliseconds; without those that failed. */
+type Alone = Record<string, number>
+
+async function measureAlone(one: Case, targets: readonly Target[], failed: string[]): Promise<Alone> {
+  const waits: Alone = {}
+  for (const target of targets) {
+    try {
+      waits[target.name] = median(await timesAlone(target))
+    } catch (error) {
+      failed.push(`${one.name}, one caller, ${target.name}: ${(error as Error).message}`)
+    }
+  }
+  return waits
+}
+
+function tableAlone({ others }: Servers) {
+  const head = `| one caller | ours median ms | bare median ms | goal |${others.map(({ name }) => ` ${name} median ms |`).join('')}`
+  console.log(`${head}\n${lineBelow(head)}`)
+  return ({ name, goalMs }: Case, waits: Alone) => {
+    const { ours = Number.NaN, bare = Number.NaN } = waits
+    const goal = goalMs === undefined ? '' : `under ${goalMs}${ours < goalMs ? '' : ', missed'}`
+    const theirs = others.map((other) => fixed(waits[other.name] ?? Number.NaN, 1))
+    console.log(`| ${[name, fixed(ours, 1), fixed(bare, 1), goal, ...theirs].join(' | ')} |`)
+  }
 }

@@ -3,11 +3,11 @@ import { openBare, optionTitles } from '../bare.ts'
 import { AMOUNT, CITY_PART, PREFIX } from './data.ts'
 
 const {
-  setting: { tableId, userId },
+  setting: { tableId, userId, farIn },
   pool,
   app,
   listen,
-} = openBare<{ tableId: number; userId: number }>()
+} = openBare<{ tableId: number; userId: number; farIn: number }>()
 const records = `"t${tableId}".records`
 const titles = await optionTitles(pool, tableId)
 
@@ -73,14 +73,14 @@ app.post<{ Params: { word: string } }>('/search/:word', ({ params }) => search([
 const searchOpenAndDue = pageOf('', `${OPEN_AND_DUE} and ${anywhere('$3')}`, BY_DUE)
 app.post<{ Params: { word: string } }>('/searchOpenAndDue/:word', ({ params }) => searchOpenAndDue([1, today(), `%${params.word}%`]))
 
-const farIn = withUsers(
-  `select * from ${records} r where r.id in (select r.id from ${records} r order by ${BY_AMOUNT} limit 100 offset 9900)`,
+const byOffset = withUsers(
+  `select * from ${records} r where r.id in (select r.id from ${records} r order by ${BY_AMOUNT} limit 100 offset ${farIn})`,
   BY_AMOUNT,
 )
-app.post('/offset', async () => (await pool.query<Row>({ name: 'offset', text: farIn })).rows.map(present))
+app.post('/offset', async () => (await pool.query<Row>({ name: 'offset', text: byOffset })).rows.map(present))
 
 const byCursor = pageOf('by-cursor', '(r.amount, r.id) < ($1, $2)', BY_AMOUNT)
-const { rows: anchors } = await pool.query<Row>(`select r.amount, r.id from ${records} r order by ${BY_AMOUNT} limit 1 offset 9899`)
+const { rows: anchors } = await pool.query<Row>(`select r.amount, r.id from ${records} r order by ${BY_AMOUNT} limit 1 offset ${farIn - 1}`)
 app.post('/cursor', () => byCursor([anchors[0]?.amount, anchors[0]?.id]))
 
 app.post('/count', async () => {

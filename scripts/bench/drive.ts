@@ -1,0 +1,151 @@
+/** How a server is driven, by many callers or by one, and what that took. */
+import { Agent, request } from 'node:http'
+import { createRequire } from 'node:module'
+import type autocannonType from 'autocannon'
+import { cpuMs } from './cpu.ts'
+
+const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
+
+/** A case as one server is asked it. */
+export interface Target {
+  name: string
+  pid: number
+  method: 'GET' | 'POST'
+  url: string
+  headers: Record<string, string>
+  path(index: number): string
+  body?: (index: number) => unknown
+}
+
+export interface Figures {
+  perSecond: number
+  /** Milliseconds of CPU a request: of the server, and of Postgres. */
+  nodeMs: number
+  postgresMs: number
+  p50: number
+  p99: number
+}
+
+/** One round of one server. */
+export interface Load {
+  connections: number
+  seconds: number
+  /** All requests that began in these seconds are waited for and counted: of what is slow, those under way are much of the whole. */
+  isSlow: boolean
+}
+
+/** A round of what is slow is as long as every connection needs for so many requests, one after the other... */
+const REQUESTS_OF_A_CONNECTION = 2
+/** ...but no longer than this. */
+const MOST_SECONDS = 20
+/** Another product that is slow gets at most so many seconds, and no more callers than have their turns in them. */
+const OTHERS = { requestsOfACaller: 3, seconds: 8 }
+
+/** @param aloneMs what one caller waits */
+export function loadOf(aloneMs: number, connections: number, seconds: number): Load {
+  const needed = Math.ceil((aloneMs * connections * REQUESTS_OF_A_CONNECTION) / 1_000)
+  return { connections, seconds: Math.max(seconds, Math.min(needed, MOST_SECONDS)), isSlow: false }
+}
+
+/** The same of another product, which may be slower by orders of magnitude. */
+export function loadOfOther(aloneMs: number, connections: number, seconds: number): Load {
+  const turnMs = aloneMs * OTHERS.requestsOfACaller
+  if (turnMs * connections <= seconds * 1_000) return { connections, seconds, isSlow: false }
+  const callers = Math.max(1, Math.min(connections, Math.floor((OTHERS.seconds * 1_000) / turnMs)))
+  return { connections: callers, seconds: Math.max(seconds, Math.min((turnMs * callers) / 1_000, OTHERS.seconds)), isSlow: true }
+}
+
+/** @throws Error when an answer is no success */
+export async function drive(target: Target, load: Load, postmaster: number): Promise<Figures> {
+  const used = () => ({ node: cpuMs(target.pid), postgres: cpuMs(postmaster, { withChildren: true }) })
+  const before = used()
+  const { count, ...figures } = load.isSlow ? await byHand(target, load) : await byAutocannon(target, load)
+  const after = used()
+  return { ...figures, nodeMs: (after.node - before.node) / count, postgresMs: (after.postgres - before.postgres) / count }
+}
+
+interface Driven extends Pick<Figures, 'perSecond' | 'p50' | 'p99'> {
+  count: number
+}
+
+async function byAutocannon(target: Target, { connections, seconds }: Load): Promise<Driven> {
+  let index = 0
+  const result = await autocannon({
+    url: target.url,
+    connections,
+    duration: seconds,
+    timeout: TIMEOUT_MS / 1_000,
+    requests: [
+      {
+        method: target.method,
+        headers: target.headers,
+        setupRequest: (sent) => {
+          index++
+          return { ...sent, path: target.path(index), ...(target.body && { body: JSON.stringify(target.body(index)) }) }
+        },
+      },
+    ],
+  })
+  const { requests, duration, latency } = result
+  if (result.non2xx || result.errors || !requests.total)
+    throw new Error(`of ${requests.total} answers ${result.non2xx} were no success, ${result.errors} errors at ${target.path(index)}`)
+  return { count: requests.total, perSecond: requests.total / duration, p50: latency.p50, p99: latency.p99 }
+}
+
+async function byHand(target: Target, { connections, seconds }: Load): Promise<Driven> {
+  const from = performance.now()
+  const times = (await ask(target, connections, seconds * 1_000)).toSorted((a, b) => a - b)
+  const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? Number.NaN)
+  return { count: times.length, perSecond: (times.length * 1_000) / (performance.now() - from), p50: at(0.5), p99: at(0.99) }
+}
+
+// ── few callers ─────────────────────────────────────────────────────────────
+
+/** One caller: so many requests one after another, or as many as fit into the time. */
+const ALONE = { requests: 200, milliseconds: 2_500 }
+/** Whoever lets a caller wait longer has failed. */
+const TIMEOUT_MS = 60_000
+
+/** What one caller waits, time after time, in milliseconds. @throws Error when an answer is no success */
+export const timesAlone = (target: Target): Promise<number[]> => ask(target, 1, ALONE.milliseconds, ALONE.requests)
+
+/** Callers who begin no request after the given time, and wait for those that they began. @returns what each took, in milliseconds */
+async function ask(target: Target, callers: number, milliseconds: number, requests = Number.POSITIVE_INFINITY): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: callers })
+  const times: number[] = []
+  let end = performance.now() + milliseconds
+  let index = 0
+  const caller = async () => {
+    while (index < requests && performance.now() < end) {
+      const from = performance.now()
+      await send(agent, target, ++index)
+      times.push(performance.now() - from)
+    }
+  }
+  try {
+    await Promise.all(Array.from({ length: callers }, caller))
+  } finally {
+    // When one has failed, the others ask no more.
+    end = 0
+    agent.destroy()
+  }
+  return times
+}
+
+/** Reads the answer to its end. */
+function send(agent: Agent, { url, path, method, headers, body }: Target, index: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const sent = request(url + path(index), { agent, method, headers, signal }, (answer) => {
+      answer.resume()
+      answer.on('error', reject)
+      answer.on('end', () =>
+        answer.statusCode && answer.statusCode < 300
+          ? resolve()
+          : reject(new Error(`${path(index)} is answered with ${answer.statusCode}`)),
+      )
+    })
+    sent.on('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body(index)))
+  })
+}

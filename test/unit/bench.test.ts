@@ -1,0 +1,107 @@
+/** What the benchmark is asked, and how long it drives whom. */
+import { describe, expect, it } from 'vitest'
+import { loadOf, loadOfOther } from '../../scripts/bench/drive.ts'
+import { isWanted, type Options, readOptions, refuseUnknown } from '../../scripts/bench/options.ts'
+import { ScriptError } from '../../scripts/runtime.ts'
+
+const SUITES = {
+  foundation: { defaults: { records: 1_000, seconds: 3 } },
+  records: { defaults: { records: 1_000_000, seconds: 1 }, fewest: 1_000, tableOf: () => 1 },
+  events: { defaults: { records: 0, seconds: 1 } },
+}
+const FOLDER = import.meta.dirname
+const FILE = import.meta.filename
+
+describe('options', () => {
+  const read = (...args: string[]) => readOptions(args, SUITES) as Options
+
+  it('have defaults', () => {
+    expect(read()).toEqual({
+      suite: 'foundation',
+      only: [],
+      connections: [10, 50],
+      rounds: 5,
+      seconds: undefined,
+      records: undefined,
+      dataDir: undefined,
+      prepare: false,
+      others: undefined,
+      profile: false,
+    })
+    expect(readOptions(['-h'], SUITES)).toBe('help')
+  })
+
+  it('are taken as they are given', () => {
+    const given = ['--suite', 'records', '--only', 'a, b', '--only', 'c', '--connections', '1,2', '--rounds', '3', '--seconds', '4']
+    expect(read(...given, '--records', '1000', '--data-dir', '/nowhere/yet', '--others', FOLDER, '--prepare', '--profile')).toEqual({
+      suite: 'records',
+      only: ['a, b', 'c'],
+      connections: [1, 2],
+      rounds: 3,
+      seconds: 4,
+      records: 1_000,
+      dataDir: '/nowhere/yet',
+      prepare: true,
+      others: FOLDER,
+      profile: true,
+    })
+  })
+
+  it.each([
+    [['--jason'], "Unknown option '--jason'; npm run bench -- --help"],
+    [['records'], "Unexpected argument 'records'; npm run bench -- --help"],
+    [['--rounds'], "Option '--rounds <value>' argument missing; npm run bench -- --help"],
+    [['--rounds', '-1'], "Option '--rounds' argument is ambiguous; npm run bench -- --help"],
+    [['--prepare=yes'], "Option '--prepare' does not take an argument; npm run bench -- --help"],
+    [['--suite', 'nope'], '--suite nope: must be one of foundation, records, events'],
+    [['--suite', 'toString'], '--suite toString: must be one of foundation, records, events'],
+    [['--suite', ''], "--suite '': must be one of foundation, records, events"],
+    [['--rounds', '0'], '--rounds 0: must be a whole number, 1 or more'],
+    [['--rounds', '1e3'], '--rounds 1e3: must be a whole number, 1 or more'],
+    [['--seconds', '0.5'], '--seconds 0.5: must be a whole number, 1 or more'],
+    [['--seconds', ''], "--seconds '': must be a whole number, 1 or more"],
+    [['--connections', '10,,5'], '--connections 10,,5: must be whole numbers, by commas, 1 or more'],
+    [['--connections', '10 50'], '--connections 10 50: must be whole numbers, by commas, 1 or more'],
+    [['--only', 'a', '--only', ''], "--only '': must be a part of a name"],
+    [['--records', 'many'], '--records many: must be a whole number, 1 or more'],
+    [['--suite', 'records', '--records', '999'], '--records 999: the suite records needs 1000 or more'],
+    [['--suite', 'events', '--records', '5'], '--records 5: the suite events makes none'],
+    [['--data-dir', ''], "--data-dir '': must be a folder"],
+    [['--data-dir', FILE], `--data-dir ${FILE}: must be a folder`],
+    [['--prepare'], '--prepare: needs --data-dir, or the data would be gone at once'],
+    [['--suite', 'records', '--others', '/nowhere'], '--others /nowhere: must be the folder where they were installed'],
+    [['--suite', 'records', '--others', ''], "--others '': must be the folder where they were installed"],
+    [['--others', FOLDER], `--others ${FOLDER}: the suite foundation has nothing to ask them`],
+  ])('%j is refused in one line', (args, message) => {
+    expect(() => read(...args)).toThrow(new ScriptError(message))
+  })
+
+  it('choose cases by parts of their names, commas and all', () => {
+    const names = ['open and due, newest due first', 'open and due, search for a rare word', 'count of open and due']
+    const chosen = (only: string[]) => names.filter((name) => isWanted(only, name))
+    expect(chosen([])).toEqual(names)
+    expect(chosen(['open and due, newest due first'])).toEqual(names.slice(0, 1))
+    expect(chosen(['count', 'rare'])).toEqual(names.slice(1))
+    expect(() => refuseUnknown(['count', 'due, rare'], names)).toThrow(
+      new ScriptError(`--only due, rare: is in no name of ${names.map((name) => `"${name}"`).join(', ')}`),
+    )
+    expect(() => refuseUnknown(['count', 'rare'], names)).not.toThrow()
+  })
+})
+
+describe('a round', () => {
+  it('is as long as told, or as every connection needs for two requests, and never endless', () => {
+    expect(loadOf(2, 50, 3)).toEqual({ connections: 50, seconds: 3, isSlow: false })
+    expect(loadOf(60, 50, 1)).toEqual({ connections: 50, seconds: 6, isSlow: false })
+    expect(loadOf(9_000, 50, 1)).toEqual({ connections: 50, seconds: 20, isSlow: false })
+    expect(loadOf(9_000, 50, 30)).toEqual({ connections: 50, seconds: 30, isSlow: false })
+  })
+
+  it('of a slow product has as many callers as get an answer or three in eight seconds', () => {
+    expect(loadOfOther(10, 10, 1)).toEqual({ connections: 10, seconds: 1, isSlow: false })
+    expect(loadOfOther(100, 10, 1)).toEqual({ connections: 10, seconds: 3, isSlow: true })
+    expect(loadOfOther(100, 50, 1)).toEqual({ connections: 26, seconds: 7.8, isSlow: true })
+    expect(loadOfOther(1_000, 50, 1)).toEqual({ connections: 2, seconds: 6, isSlow: true })
+    expect(loadOfOther(30_000, 10, 1)).toEqual({ connections: 1, seconds: 8, isSlow: true })
+  })
+})
