@@ -20,7 +20,7 @@ import { foundation } from './foundation/suite.ts'
 import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
 import { startOthers } from './others/start.ts'
-import { type Process, startProcess } from './process.ts'
+import { type Process, startArguments, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
 import { records } from './records/suite.ts'
 import { unhurried } from './sql.ts'
@@ -60,7 +60,7 @@ interface Place {
 
 async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDir, started }: Place): Promise<void> {
   const profiling = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
-  const service = await startProcess([...profiling, join(import.meta.dirname, '../../src/main.ts')], /listens on (http[^;\s]+)/, {
+  const service = await startProcess([...profiling, ...startArguments()], /listens on (http[^;\s]+)/, {
     DATA_DIR: dataDir,
     PORT: '0',
     LOG_LEVEL: 'warn',

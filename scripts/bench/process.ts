@@ -1,11 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 export interface Process {
   child: ChildProcess
   /** What the pattern found in the output. */
   found: string
   stop(): Promise<void>
+}
+
+/** What `npm start` gives to node: the flags of V8 are part of the service. */
+export function startArguments(): string[] {
+  const root = join(import.meta.dirname, '../..')
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const [, , ...flags] = scripts.start.split(' ')
+  const file = flags.pop() ?? ''
+  return [...flags, join(root, file)]
 }
 
 /** Starts a server and waits until its output says where it listens. */
