@@ -1,4 +1,5 @@
 /** A million records, queried through saved views and ad hoc, with the indexes that the service has made for them. */
+import { ScriptError } from '../../runtime.ts'
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, newRecord, type ViewName, WORDS } from './data.ts'
 import { askedOfOthers } from './others.ts'
@@ -34,7 +35,10 @@ export const records: Suite<Filled> = {
       goalP99: GOAL_P99,
       goalMs,
     })
-    const through = (view: ViewName) => ({ view_id: views[view] })
+    const through = (view: ViewName) => {
+      if (views[view]) return { view_id: views[view] }
+      throw new ScriptError(`The data have no view ${view}, since an earlier version made them: make them again, in another folder`)
+    }
     const words = Object.entries(WORDS)
     const cases: Case[] = [
       page('open and due, newest due first', '/openAndDue', through('openAndDue'), ORDERED_MS),
