@@ -38,8 +38,8 @@ export interface Load {
 const REQUESTS_OF_A_CONNECTION = 2
 /** ...but no longer than this. */
 const MOST_SECONDS = 20
-/** Another product that is slow gets at most so many seconds, and no more callers than have their turns in them. */
-const OTHERS = { requestsOfACaller: 3, seconds: 8 }
+/** Another product that is slow gets at most so many seconds, and no more callers than have their turns in them; one alone might keep one core busy. */
+const OTHERS = { requestsOfACaller: 3, seconds: 5, fewestCallers: 2 }
 
 /** @param aloneMs what one caller waits */
 export function loadOf(aloneMs: number, connections: number, seconds: number): Load {
@@ -51,7 +51,7 @@ export function loadOf(aloneMs: number, connections: number, seconds: number): L
 export function loadOfOther(aloneMs: number, connections: number, seconds: number): Load {
   const turnMs = aloneMs * OTHERS.requestsOfACaller
   if (turnMs * connections <= seconds * 1_000) return { connections, seconds, isSlow: false }
-  const callers = Math.max(1, Math.min(connections, Math.floor((OTHERS.seconds * 1_000) / turnMs)))
+  const callers = Math.min(connections, Math.max(OTHERS.fewestCallers, Math.floor((OTHERS.seconds * 1_000) / turnMs)))
   return { connections: callers, seconds: Math.max(seconds, Math.min((turnMs * callers) / 1_000, OTHERS.seconds)), isSlow: true }
 }
 

@@ -97,11 +97,12 @@ describe('a round', () => {
     expect(loadOf(9_000, 50, 30)).toEqual({ connections: 50, seconds: 30, isSlow: false })
   })
 
-  it('of a slow product has as many callers as get an answer or three in eight seconds', () => {
+  it('of a slow product has as many callers as get three answers in five seconds, and two at least', () => {
     expect(loadOfOther(10, 10, 1)).toEqual({ connections: 10, seconds: 1, isSlow: false })
     expect(loadOfOther(100, 10, 1)).toEqual({ connections: 10, seconds: 3, isSlow: true })
-    expect(loadOfOther(100, 50, 1)).toEqual({ connections: 26, seconds: 7.8, isSlow: true })
-    expect(loadOfOther(1_000, 50, 1)).toEqual({ connections: 2, seconds: 6, isSlow: true })
-    expect(loadOfOther(30_000, 10, 1)).toEqual({ connections: 1, seconds: 8, isSlow: true })
+    expect(loadOfOther(100, 50, 1)).toEqual({ connections: 16, seconds: 4.8, isSlow: true })
+    expect(loadOfOther(1_000, 50, 1)).toEqual({ connections: 2, seconds: 5, isSlow: true })
+    expect(loadOfOther(30_000, 10, 1)).toEqual({ connections: 2, seconds: 5, isSlow: true })
+    expect(loadOfOther(30_000, 1, 1)).toEqual({ connections: 1, seconds: 5, isSlow: true })
   })
 })
