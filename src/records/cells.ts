@@ -119,7 +119,18 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
   },
 }
 
-const optionId = ({ options }: FieldDef, title: unknown): number | null => options?.find((option) => option.title === title)?.id ?? null
+const optionId = (field: FieldDef, title: unknown): number | null => optionIds(field).get(title) ?? null
+
+const idsByTitle = new WeakMap<FieldDef, ReadonlyMap<unknown, number>>()
+
+/** Kept with the definition of the table: a batch may name a million titles, and a field have 500 options. */
+function optionIds(field: FieldDef): ReadonlyMap<unknown, number> {
+  const kept = idsByTitle.get(field)
+  if (kept) return kept
+  const ids = new Map<unknown, number>((field.options ?? []).map(({ id, title }) => [title, id]))
+  idsByTitle.set(field, ids)
+  return ids
+}
 
 function userRef(value: unknown, me: number): UserRef | null {
   if (value === '@me') return me

@@ -191,3 +191,21 @@ describe('a decimal number', () => {
     )
   })
 })
+
+describe('options', () => {
+  it.each(['select', 'multi_select'] as const)('of a %s field are read once, however many cells name them', (type) => {
+    let reads = 0
+    const options = Array.from({ length: 500 }, (_, index) => ({
+      id: index + 1,
+      get title() {
+        reads++
+        return `Option ${index}`
+      },
+    }))
+    const many = field(type, { options })
+    const value = type === 'select' ? 'Option 499' : Array(1_000).fill('Option 499')
+    for (let cell = 0; cell < 100; cell++)
+      expect(parseCell(many, value, ME)).toEqual({ kind: 'cell', cell: type === 'select' ? 500 : [500] })
+    expect(reads).toBe(500)
+  })
+})
