@@ -83,27 +83,3 @@ test('a table whose name another is about to take is 503 while nobody knows', as
   await other.end()
   expect((await create()).status).toBe(409)
 })
-
-describe('on a large table', () => {
-  test('digits that go are taken off the cells in short statements', async () => {
-    const table = await makeTable(25_000)
-    expect((await post(`/api/table/${table}/field/amount/update`, { decimals: 1, name: 'company', force: true })).status).toBe(409)
-    const count = async (where: string) =>
-      (await app.db.query<{ n: number }>(sql([`select count(*) as n from t${table}.records where ${where}`] as never)))[0]?.n
-    // A name that is taken is found before any cell is changed.
-    expect(await count('amount <> round(amount, 1)')).toBe(25_000)
-    expect((await post(`/api/table/${table}/field/amount/update`, { decimals: 1, force: true })).body.decimals).toBe(1)
-    expect(await count('amount <> round(amount, 1)')).toBe(0)
-  })
-
-  test('a change ahead does not hold writers up', async () => {
-    const table = await makeTable(25_000)
-    const other = await app.db.connect()
-    await other.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
-    const changed = post(`/api/table/${table}/field/amount/update`, { decimals: 1, force: true })
-    for (let n = 0; n < 5; n++) expect((await post(`/api/table/${table}/records/create`, { data: { company: `${n}` } })).status).toBe(200)
-    await other.query('commit')
-    await other.end()
-    expect((await changed).status).toBe(200)
-  })
-})

@@ -8,7 +8,7 @@ import { readWithDefinition } from '../records/with-definition.ts'
 import { MAX_ID } from '../schemas.ts'
 import type { Scope } from '../scope.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
+import { type FieldDef, settled, type TableDef } from '../tables/fields.ts'
 import type { TableRef } from '../targets.ts'
 import { fieldsOf } from '../views/resolve.ts'
 import { readView } from '../views/saved.ts'
@@ -55,7 +55,7 @@ export function exportRecords(
 }
 
 /** All of the fields that stands in a file or decides it. */
-const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map((field) => ({ ...field, removed_options: [] })))
+const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map(settled))
 
 /** What a grid shows, in its order; else all fields, an always-hidden one only where nothing is laid out. */
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {

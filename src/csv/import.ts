@@ -7,8 +7,9 @@ import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
 import { STALE, withDefinition } from '../records/with-definition.ts'
 import type { Scope } from '../scope.ts'
 import { isOutdated, tableDefinition } from '../tables/definitions.ts'
-import { type FieldDef, ownFields, type TableDef } from '../tables/fields.ts'
+import { ownFields, settled, type TableDef } from '../tables/fields.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
+import { keepAll } from '../tables/narrowing.ts'
 import type { TableRef } from '../targets.ts'
 import { type Named, readCell } from './cells.ts'
 import { type Column, readHeader } from './header.ts'
@@ -127,6 +128,7 @@ function* draftsOf(
 function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
   return withDefinition(scope, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
+    if (await keepAll(scope, table.id, definition.fields)) return STALE
     return (await staging.publish(definition, changeBy(scope))) || STALE
   })
 }
@@ -134,6 +136,6 @@ function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Sta
 const changed = () => conflict('The fields of the table were changed while the file was read')
 
 const fieldsText = (table: TableDef) =>
-  JSON.stringify(ownFields(table).map((field: FieldDef) => ({ ...field, name: '', always_hidden: false, removed_options: [] })))
+  JSON.stringify(ownFields(table).map((field) => ({ ...settled(field), name: '', always_hidden: false })))
 /** Whether cells that were judged by one definition are as good by the other. */
 const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

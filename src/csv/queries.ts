@@ -1,6 +1,6 @@
 /** The statements that read an export: short ones, each by ids. */
-import { type Database, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { type Context, columnOf } from '../records/condition.ts'
+import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { type Context, cellValue, columnOf } from '../records/condition.ts'
 import { printOrder } from '../records/order.ts'
 import type { Row } from '../records/present.ts'
 import { printSelection, type Selection } from '../records/print.ts'
@@ -51,7 +51,7 @@ const columns = (fields: readonly FieldDef[]): Sql =>
       sql`r.id`,
       ...fields.flatMap((field) => {
         if (field.key) return []
-        return field.type === 'number' ? sql`${columnOf(field)}::text` : columnOf(field)
+        return field.type === 'number' ? sql`${cellValue(field)}::text as ${ident(field.id)}` : columnOf(field)
       }),
     ]).sql,
   )

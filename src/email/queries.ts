@@ -1,6 +1,7 @@
 /** Hand-written reads of the email feature; some of tables that other features own. */
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
+import { type Database, join, recordsOf, type Sql, sql } from '../db.ts'
 import { lookupsOf, present, type Row } from '../records/present.ts'
+import { columnsOf } from '../records/print.ts'
 import type { FileEntry } from '../stored-files.ts'
 import type { TableDef } from '../tables/fields.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
@@ -9,8 +10,7 @@ import type { OutgoingMetadata } from './schema.ts'
 
 /** Every field of one record, as callers read it; undefined when it is gone. */
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
-  const columns = table.fields.map(({ id }) => ident(id))
-  const rows = await db.query<Row>(sql`select ${join(columns)} from ${recordsOf(table.id)} where id = ${recordId}`)
+  const rows = await db.query<Row>(sql`select ${columnsOf(table.fields)} from ${recordsOf(table.id)} r where r.id = ${recordId}`)
   await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
   return rows[0]
 }

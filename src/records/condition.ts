@@ -1,5 +1,6 @@
 /** One checked condition as SQL, for every type of field and every compare that `views/compares.ts` gives it. Values are bound. */
-import { ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { roundedTo } from '../tables/cell-changes.ts'
 import { type FieldDef, isMultiple } from '../tables/fields.ts'
 import { dayRange, formatInstant, isInRange, LAST_DATE } from '../time.ts'
 import type { Compare } from '../views/compares.ts'
@@ -24,13 +25,17 @@ export const ALWAYS = sql`true`
 export const columnOf = (field: { id: string }): Sql => sql`r.${ident(field.id)}`
 
 /**
- * The value of a field that holds one. An option that was removed is none, though cells hold it for a while. The ids stand in the text,
- * so that Postgres knows the same expression again where it groups.
+ * The value of a field that holds one. An option that was removed is none, and digits that are too many count as rounded, though cells
+ * hold them for a while. The ids stand in the text, so that Postgres knows the same expression again where it groups.
  */
 export function cellValue(field: FieldDef): Sql {
   const column = columnOf(field)
+  if (field.is_rounding && field.decimals !== null) return roundedTo(column, field.decimals)
   return field.removed_options.length ? sql`(case when ${column} <> all(${idsOf(field)}) then ${column} end)` : column
 }
+
+/** A column to read, named like its field. Removed options are left to present.ts, which knows no title of them. */
+export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${cellValue(field)} as ${ident(field.id)}` : columnOf(field))
 
 const idsOf = ({ removed_options }: FieldDef): Sql => raw(`'{${removed_options.map(Number).join()}}'::int[]`)
 
@@ -124,11 +129,21 @@ function onText({ field, compare, operand }: Checked): Sql {
 }
 
 function onNumber({ field, compare, operand }: Checked): Sql {
-  if (operand.kind === 'text') return like(unicode(sql`trim_scale(${columnOf(field)}::numeric)::text`), compare, operand.text)
+  if (operand.kind === 'text') return like(unicode(sql`trim_scale(${cellValue(field)}::numeric)::text`), compare, operand.text)
   const decimal = operand.kind === 'number' ? operand.decimal : null
   // The key is an int: as a number of its own type the value can use the primary key.
   const isInt = field.key && decimal !== null && /^\d{1,9}$/.test(decimal)
-  return scalar(columnOf(field), compare, isInt ? sql`${decimal}::int` : sql`${decimal}::numeric`)
+  const holds = scalar(cellValue(field), compare, isInt ? sql`${decimal}::int` : sql`${decimal}::numeric`)
+  return field.is_rounding ? sql`(${holds}${near(field, compare, sql`${decimal}::numeric`)})` : holds
+}
+
+/** What is rounded lies within 1 of its cell: an index on the column narrows it down to those. */
+function near(field: FieldDef, compare: Compare, value: Sql): Sql {
+  const column = columnOf(field)
+  const above = sql` and ${column} >= ${value} - 1`
+  const below = sql` and ${column} <= ${value} + 1`
+  if (compare === '!=') return empty
+  return compare === '=' ? sql`${above}${below}` : compare.startsWith('>') ? above : below
 }
 
 function onCheckbox({ field, compare, operand }: Checked): Sql {

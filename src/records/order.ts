@@ -58,6 +58,8 @@ export function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {
       return sql`lower(left(${column}, 200))`
     case 'checkbox':
       return sql`coalesce(${column}, false)`
+    case 'number':
+      return cellValue(field)
     case 'select':
       return byPosition(field)
     case 'user':

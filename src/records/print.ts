@@ -5,7 +5,7 @@ import { totalOf } from '../tables/tallies.ts'
 import type { Tree } from '../views/filter.ts'
 import type { Checked } from '../views/resolve.ts'
 import type { Sort } from '../views/sort.ts'
-import { ALWAYS, type Context, columnOf, printTree } from './condition.ts'
+import { ALWAYS, type Context, columnRead, printTree } from './condition.ts'
 import { type Position, printAfter, printOrder, printOrderBy, sortKey } from './order.ts'
 import { printSearch } from './search.ts'
 
@@ -96,7 +96,7 @@ const columnLists = new WeakMap<readonly FieldDef[], Sql>()
 export function columnsOf(fields: readonly FieldDef[]): Sql {
   const kept = columnLists.get(fields)
   if (kept) return kept
-  const columns = raw(join([sql`r.id`, ...fields.filter(({ key }) => !key).map(columnOf)]).sql)
+  const columns = raw(join([sql`r.id`, ...fields.filter(({ key }) => !key).map(columnRead)]).sql)
   columnLists.set(fields, columns)
   return columns
 }

@@ -4,6 +4,7 @@ import type { Scope } from '../scope.ts'
 import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../tables/fields.ts'
 import { formatInstant } from '../time.ts'
 import type { Cell } from './cells.ts'
+import { columnOf, columnRead } from './condition.ts'
 import type { Cells } from './drafts.ts'
 import type { Row } from './present.ts'
 
@@ -156,9 +157,10 @@ export const isCurrent = ({ id, version }: TableDef): Sql =>
  * A cell as it is read. Users and records that it names come with the row: for one row or a batch that is written that is cheaper
  * than two more statements, as present.ts has them for a page of a query.
  */
-function shownCell(table: TableDef, { id, type, lookup, lookup_table_id }: FieldDef): Sql {
-  const cell = sql`r.${ident(id)}`
-  if (!isUser(type) && !isLookup(type)) return cell
+function shownCell(table: TableDef, field: FieldDef): Sql {
+  const { id, type, lookup, lookup_table_id } = field
+  const cell = columnOf(field)
+  if (!isUser(type) && !isLookup(type)) return columnRead(field)
   const title = lookup?.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
   const value = isUser(type)
     ? sql`json_build_object('id', n.id, 'email', n.email, 'name', n.name)`

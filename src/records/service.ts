@@ -5,6 +5,7 @@ import { holdFiles } from '../stored-files.ts'
 import { recordsDeleted } from '../tables/dependents.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../tables/fields.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
+import { keepWhatIsWritten } from '../tables/narrowing.ts'
 import type { RecordRef, TableRef } from '../targets.ts'
 import { type Draft, readDrafts } from './drafts.ts'
 import { pathsIn, updateCells } from './file-cells.ts'
@@ -56,6 +57,7 @@ function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promis
   const { db, transaction } = scope
   return withDefinition(scope, table, async (definition) => {
     const cells = await readDrafts(scope, definition, { role: table.role, isNew: true }, drafts)
+    if (await keepWhatIsWritten(scope, definition, cells)) return STALE
     const paths = cells.flatMap((record) => pathsIn(definition, record))
     const write = async () => {
       await holdFiles(db, paths)
@@ -74,6 +76,7 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
   const { db } = scope
   return withDefinition(scope, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(scope, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
+    if (await keepWhatIsWritten(scope, definition, [cells])) return STALE
     const changed = cells.size ? await updateCells(scope, definition, record.id, cells) : undefined
     if (changed) return presentOne(scope, definition, changed)
 

@@ -1,38 +1,33 @@
-/** Cells that a change of their field empties or rounds: on a large table most of them beforehand, so that nobody waits for long. */
+/** Cells that a change of their field empties or rounds. */
 import type { Actor } from '../access.ts'
-import { type Database, ident, recordsOf, type Sql, sql } from '../db.ts'
-import { conflict } from '../errors.ts'
+import { type Database, ident, raw, recordsOf, type Sql, sql } from '../db.ts'
+import { type AppError, conflict } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { holdWriters } from './ddl.ts'
-import { type FieldDef, isMultiple, type Option } from './fields.ts'
-import { isWorthIndexing } from './indexing.ts'
+import { type FieldDef, isMultiple, type Loss, type Option } from './fields.ts'
 
-/** Which cells of a field, what becomes of them, and why a caller has to agree. */
-export interface CellChange {
+/** Which cells of a field, and what becomes of them. */
+export interface CellUpdate {
   field: FieldDef
   where: Sql
   to: Sql
-  /** The key of the request that leads to it. */
-  path: 'options' | 'decimals'
+}
+
+/** The same for what a caller has to agree to, and why. */
+export interface CellChange extends CellUpdate {
+  loss: Loss
   reason: string
 }
 
 /** Options that go are taken out of the cells that hold them. */
 export function withoutOptions(field: FieldDef, removed: readonly Option[]): CellChange {
-  const reason = `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}`
-  return {
-    ...takingOut(
-      field,
-      removed.map(({ id }) => id),
-    ),
-    path: 'options',
-    reason,
-  }
+  const options = removed.map(({ id }) => id)
+  return { ...takingOut(field, options), loss: { options }, reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}` }
 }
 
 /** Options, by their ids, taken out of the cells that hold them. */
-export function takingOut(field: FieldDef, ids: readonly number[]): Pick<CellChange, 'field' | 'where' | 'to'> {
+export function takingOut(field: FieldDef, ids: readonly number[]): CellUpdate {
   const cell = ident(field.id)
   const [where, to] = isMultiple(field.type)
     ? [
@@ -44,10 +39,24 @@ export function takingOut(field: FieldDef, ids: readonly number[]): Pick<CellCha
 }
 
 /** Numbers keep fewer digits after the point. */
-export function rounded(field: FieldDef, decimals: number): CellChange {
-  const to = sql`round(${ident(field.id)}, ${decimals}::int)`
-  return { field, where: sql`${ident(field.id)} <> ${to}`, to, path: 'decimals', reason: 'records have more digits' }
+export const rounded = (field: FieldDef, decimals: number): CellChange => ({
+  ...rounding(field, decimals),
+  loss: { decimals },
+  reason: 'records have more digits',
+})
+
+export function rounding(field: FieldDef, decimals: number): CellUpdate {
+  const cell = ident(field.id)
+  // What is stored with no more digits is told by that alone, at half the price.
+  return {
+    field,
+    where: sql`scale(${cell}) > ${decimals}::int and ${cell} <> round(${cell}, ${decimals}::int)`,
+    to: roundedTo(cell, decimals),
+  }
 }
+
+/** A number as a field of these decimals holds it. They stand in the text, so that Postgres knows the same expression again. */
+export const roundedTo = (cell: Sql, decimals: number): Sql => sql`trim_scale(round(${cell}, ${raw(String(Math.trunc(decimals)))}))`
 
 /**
  * In the transaction that changes the field: with `force` the cells are changed, without none may be in need of it.
@@ -61,27 +70,20 @@ export async function changeCells(scope: Scope, tableId: number, change: CellCha
     return
   }
   const [used] = await scope.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
-  const { path, reason } = change
-  if (used) throw conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
+  if (used) throw inNeedOfForce(change)
+}
+
+/** 409, naming the key of the request that leads to it. */
+export function inNeedOfForce({ loss, reason }: CellChange): AppError {
+  const [path = ''] = Object.keys(loss)
+  return conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
 }
 
 /** Ids in one statement: each record also goes into every index, so 0.2 s or more, for which others may have to wait for one of them. */
 const STEP = 1_000
 
-/**
- * Before that transaction, on a large table: changes what is there by now, in short statements. The transaction then finds the few
- * that were written since. Should it fail, these cells have been changed all the same: `force` has been said.
- */
-export async function changeAhead(scope: Scope, tableId: number, change: CellChange): Promise<void> {
-  if (await isWorthIndexing(scope.db, tableId)) await changeInSteps(scope, tableId, change)
-}
-
 /** Cells that are there by now, in short statements. */
-export async function changeInSteps(
-  scope: Pick<Scope, 'db' | 'actor' | 'now'>,
-  tableId: number,
-  change: Pick<CellChange, 'field' | 'where' | 'to'>,
-): Promise<void> {
+export async function changeInSteps(scope: Pick<Scope, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
   const { db } = scope
   const last = await lastId(db, tableId)
   for (let from = 0; from < last; from += STEP) {
@@ -89,16 +91,11 @@ export async function changeInSteps(
   }
 }
 
-async function lastId(db: Database, tableId: number): Promise<number> {
+export async function lastId(db: Database, tableId: number): Promise<number> {
   const [found] = await db.query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
   return found?.id ?? 0
 }
 
-const updateOf = (
-  { actor, now }: { actor: Actor; now: Date },
-  tableId: number,
-  { field, to }: Pick<CellChange, 'field' | 'to'>,
-  where: Sql,
-) => sql`
+const updateOf = ({ actor, now }: { actor: Actor; now: Date }, tableId: number, { field, to }: CellUpdate, where: Sql) => sql`
   update ${recordsOf(tableId)} set ${ident(field.id)} = ${to}, version = version + 1,
     updated_at = ${formatInstant(now)}::timestamp, updated_by = ${actor.userId || null} where ${where}`

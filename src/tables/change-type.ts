@@ -11,6 +11,7 @@ import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
 import { neededByViews, viewsThat } from './dependents.ts'
 import { ownField } from './field-changes.ts'
 import { aField, type FieldDef, isLookup, isSelect, type TableDef } from './fields.ts'
+import { justChanged } from './narrowing.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './options.ts'
 import { MAX_OPTIONS, type TypeChange, type TypeChangeReport } from './schema.ts'
@@ -31,6 +32,7 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
   const field = ownField(definition, fieldId)
   const place = { ...definition, timeZone: scope.actor.timeZone }
   if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed, please try again later')
+  if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
   const { target, report } = await looked(scope, table, fieldId, async () => {
     const wanted = await targetOf(scope, definition, field, input, place)
     return { target: wanted, report: await reportOf(scope, table.id, conversionOf(field, wanted, table.id, place)) }
@@ -58,8 +60,6 @@ async function looked<T>({ db }: Scope, { id }: TableRef, fieldId: string, look:
     throw justChanged()
   }
 }
-
-const justChanged = () => conflict('The field has just been changed')
 
 /** The field as it is to be. @throws AppError 400 */
 async function targetOf(scope: Scope, table: TableDef, field: FieldDef, input: TypeChange, place: Place): Promise<FieldDef> {

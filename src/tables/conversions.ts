@@ -234,7 +234,7 @@ async function retype(scope: Scope, table: TableDef, to: FieldDef, isForced: boo
   if ((needing.length || sorting.length) && !isForced) throw neededByViews([...needing, ...sorting])
   await scope.db.execute(sql`
     update fields set type = ${to.type}, options = ${to.options && JSON.stringify(to.options)}::jsonb, decimals = ${to.decimals}::int,
-      lookup_table_id = ${to.lookup_table_id}::int
+      lookup_table_id = ${to.lookup_table_id}::int, narrowing = null
     where table_id = ${table.id} and id = ${to.id}`)
   for (const { retypeField } of dependents) await retypeField?.(scope, table, to)
 }

@@ -29,6 +29,10 @@ export async function dropColumn(db: Database, tableId: number, field: FieldDef)
   await db.execute(sql`alter table ${recordsOf(tableId)} drop column ${ident(field.id)}`)
 }
 
+/** The number of a field's column, as SQL: a column that is made anew has another. Null when there is none. */
+export const columnNumber = (tableId: number, fieldId: string): Sql => sql`(
+  select attnum from pg_attribute where attrelid = to_regclass(${recordsOf(tableId).sql}) and attname = ${fieldId} and not attisdropped)`
+
 export async function dropRecords(db: Database, tableId: number): Promise<void> {
   const there = await db.query(sql`select where to_regclass(${recordsOf(tableId).sql}) is not null`)
   if (there.length) await settle(db, tableId)

@@ -1,19 +1,19 @@
 /** A table's fields come, change and go: metadata, column and cells in one transaction. */
-import { sql } from '../db.ts'
+import { DbNull, sql } from '../db.ts'
 import { badInput, badInputs, conflict, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
-import { changeAhead, changeCells, rounded, withoutOptions } from './cell-changes.ts'
+import { type CellChange, changeCells, rounded, withoutOptions } from './cell-changes.ts'
 import { changeTable } from './change.ts'
 import { requireNotConverting } from './conversions.ts'
 import { addColumn, dropColumn } from './ddl.ts'
-import { tableDefinition } from './definitions.ts'
 import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import { type FieldDef, isSelect, ownFields, type TableDef } from './fields.ts'
 import { isWorthIndexing } from './indexing.ts'
+import { leaveCells } from './leftovers.ts'
+import { announce, requireUnused } from './narrowing.ts'
 import { newFields } from './new-fields.ts'
-import { changeOptions, type OptionChange } from './options.ts'
-import { emptyLater } from './removed-options.ts'
+import { changeOptions } from './options.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from './schema.ts'
 import { insertFields, naming, requireLookedUpTables } from './service.ts'
 
@@ -45,20 +45,24 @@ export async function create(scope: Scope, table: TableRef, wanted: NewField): P
  * when cells would lose something without `force`
  */
 export async function update(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
-  await prepareCells(scope, table, fieldId, changes)
+  const { name, required, always_hidden, admin_only, options, decimals, force } = changes
+  const announced = force ? undefined : await announce(scope, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
   return naming(() =>
     changeTable(scope, table, async (definition) => {
       const field = ownField(definition, fieldId)
-      const { name, required, always_hidden, admin_only, options, decimals } = changes
       if (options !== undefined || decimals !== undefined) await requireNotConverting(scope.db, table.id, fieldId)
+      const { field: changed, cells } = nextOf(field, changes)
+      const isLeft = cells && force && (await isWorthIndexing(scope.db, table.id))
+      if (cells && announced) requireUnused(field, cells, announced)
+      else if (cells && !isLeft) await changeCells(scope, table.id, cells, force)
       const next: FieldDef = {
         ...field,
         ...(name !== undefined && { name }),
         ...(required !== undefined && { required: required ?? false }),
         ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
         ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
-        ...(await nextOptions(scope, definition, field, changes)),
-        decimals: await nextDecimals(scope, definition, field, changes),
+        ...changed,
+        ...(isLeft && (await left(scope, definition, cells))),
       }
       await scope.db.prisma.field.update({
         where: { tableId_id: { tableId: table.id, id: field.id } },
@@ -70,6 +74,8 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
           ...(next.options && { options: next.options.map(({ id, title }) => ({ id, title })) }),
           removedOptions: next.removed_options,
           decimals: next.decimals,
+          isRounding: next.is_rounding,
+          ...(announced && { narrowing: DbNull }),
         },
       })
       const renamed = renamedOptions(field, next)
@@ -99,51 +105,39 @@ function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> 
   )
 }
 
-async function nextOptions(
-  scope: Scope,
-  table: TableDef,
-  field: FieldDef,
-  changes: FieldUpdate,
-): Promise<Pick<FieldDef, 'options' | 'removed_options'>> {
-  const { options: present, removed_options } = field
-  if (changes.options === undefined) return { options: present, removed_options }
-  const { options, removed } = wantedOptions(field, changes)
-  if (!removed.length) return { options, removed_options }
-  if (changes.force && (await isWorthIndexing(scope.db, table.id))) {
-    await emptyLater(scope, table.id, field.id)
-    return { options, removed_options: [...removed_options, ...removed.map(({ id }) => id)] }
-  }
-  await changeCells(scope, table.id, withoutOptions(field, removed), changes.force)
-  return { options, removed_options }
+interface Next {
+  /** What of the field is other. */
+  field: Partial<Pick<FieldDef, 'options' | 'decimals'>>
+  /** What of the cells has to be; undefined when nothing has. */
+  cells?: CellChange | undefined
 }
 
-/** @throws AppError 400 for a list that cannot be */
-function wantedOptions(field: FieldDef, { options: wanted }: FieldUpdate): OptionChange {
-  if (!isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
-  const change = changeOptions(field.options ?? [], wanted ?? [], field.removed_options)
-  if (change.problem) throw badInput('options', change.problem)
-  if (change.options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
-  return change
+/** What options or decimals, where they are given, make of the field. @throws AppError 400; 409 for decimals while cells are being rounded */
+function nextOf(field: FieldDef, changes: FieldUpdate): Next {
+  const { options, decimals } = changes
+  if (options !== undefined && !isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
+  if (decimals !== undefined && field.type !== 'number') throw badInput('decimals', `${field.type} fields have no decimals`)
+  return options !== undefined ? nextOptions(field, changes) : decimals !== undefined ? nextDecimals(field, decimals) : { field: {} }
 }
 
-async function nextDecimals(scope: Scope, table: TableDef, field: FieldDef, { decimals, force }: FieldUpdate): Promise<number | null> {
-  if (decimals === undefined) return field.decimals
-  if (field.type !== 'number') throw badInput('decimals', `${field.type} fields have no decimals`)
-  if (decimals !== null && (field.decimals === null || decimals < field.decimals))
-    await changeCells(scope, table.id, rounded(field, decimals), force)
-  return decimals
+function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {
+  const { options, removed, problem } = changeOptions(field.options ?? [], wanted ?? [], field.removed_options)
+  if (problem) throw badInput('options', problem)
+  if (options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
+  return { field: { options }, cells: removed.length ? withoutOptions(field, removed) : undefined }
 }
 
-/** On a large table the cells that lose digits are changed first, once nothing else can be wrong with the request. */
-async function prepareCells(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<void> {
-  const { name, options, decimals, force } = changes
-  if (!force || decimals == null) return
-  const definition = await tableDefinition(scope.db, table)
-  const field = ownField(definition, fieldId)
-  await requireNotConverting(scope.db, table.id, fieldId)
-  const isTaken = definition.fields.some((other) => other.id !== fieldId && other.name.toLowerCase() === name?.toLowerCase())
-  if (isTaken) throw conflict('This name is taken')
-  if (options === undefined && field.type === 'number') await changeAhead(scope, table.id, rounded(field, decimals))
+function nextDecimals(field: FieldDef, decimals: number | null): Next {
+  if (decimals === field.decimals) return { field: {} }
+  if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
+  const isFewer = decimals !== null && (field.decimals === null || decimals < field.decimals)
+  return { field: { decimals }, cells: isFewer ? rounded(field, decimals) : undefined }
+}
+
+/** From the change on, cells of a large table count as changed; a job makes them so. */
+async function left(scope: Scope, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
+  await leaveCells(scope, table.id, field.id)
+  return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }
 }
 
 /**

@@ -27,6 +27,9 @@ export interface Option {
   title: string
 }
 
+/** What a field is about to lose: digits beyond `decimals`, or options by their ids (narrowing.ts). */
+export type Loss = { decimals: number } | { options: number[] }
+
 export interface FieldDef {
   /** The slug: on the wire, in filters, and the name of the column. Never changed by a rename. */
   id: string
@@ -37,10 +40,14 @@ export interface FieldDef {
   admin_only: boolean
   /** Of a select or multi_select, in order. */
   options: Option[] | null
-  /** Ids of options that were removed, but that cells may hold until a job has emptied them (removed-options.ts): they are no value. */
+  /** Ids of options that were removed, but that cells may hold until a job has emptied them (leftovers.ts): they are no value. */
   removed_options: number[]
   /** Of a number: digits after the point that are kept. */
   decimals: number | null
+  /** Whether cells may have more digits than that until a job has rounded them (leftovers.ts): they are read as rounded. */
+  is_rounding: boolean
+  /** What it loses if no cell has it, and the version of the table that said so first; null for nothing. */
+  narrowing: (Loss & { since: number }) | null
   /** Of a lookup or multi_lookup: the table whose records it names. */
   lookup_table_id: number | null
   /** What a lookup needs of that table; null when it is gone. Every change of it gives the lookup's own table a new version. */
@@ -71,6 +78,8 @@ const given = {
   options: null,
   removed_options: [],
   decimals: null,
+  is_rounding: false,
+  narrowing: null,
   lookup_table_id: null,
 }
 
@@ -82,6 +91,9 @@ export const CALC_FIELDS: readonly FieldDef[] = [
   { ...given, id: 'updated_at', name: 'Updated at', type: 'datetime', key: false, calc: true },
   { ...given, id: 'updated_by', name: 'Updated by', type: 'user', key: false, calc: true },
 ]
+
+/** The field without what is still under way in its cells: two that are the same so hold the same values. */
+export const settled = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
 
 /** The fields that a user made: what `data` of a record holds. */
 export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((field) => !field.key && !field.calc)

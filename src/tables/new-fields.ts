@@ -47,6 +47,8 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     options: isSelect(type) ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
     removed_options: [],
     decimals: type === 'number' ? (decimals ?? null) : null,
+    is_rounding: false,
+    narrowing: null,
     lookup_table_id: isLookup(type) ? (table ?? null) : null,
     key: false,
     calc: false,

@@ -133,8 +133,8 @@ export const fieldsRouter = router({
       rest('POST', '/api/table/{table_id}/field/{field_id}/update', 'Change a field', {
         description:
           'Options are given as the whole list; `{title, was}` renames one. What would change cells (an option that records use goes, ' +
-          'fewer decimals) is 409 unless `force` is true. On a large table that takes its time, some 5,000 cells a second, but holds nobody up; ' +
-          'cut off in the middle, it is finished by sending it again.',
+          'fewer decimals) is 409 unless `force` is true. From the answer on everybody reads such cells as changed; on a large table a job then ' +
+          'changes them, and until it is done the field keeps its decimals and type.',
         tags: ['Tables'],
         example: {
           input: { options: ['Lead', { title: 'Closed', was: 'Won' }, 'Lost'] },

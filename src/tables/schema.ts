@@ -145,10 +145,11 @@ export const FieldPath = TablePath.extend({
 })
 
 /** A field as the wire has it: titles for options, and only what the type has. */
-export function fieldOf({ lookup_table_id, options, removed_options: _, decimals, key, calc, ...field }: FieldDef): Field {
+export function fieldOf({ id, name, type, required, always_hidden, admin_only, ...field }: FieldDef): Field {
+  const { options, decimals, lookup_table_id, key, calc } = field
   return {
-    ...field,
-    ...(isSelect(field.type) && { options: (options ?? []).map(({ title }) => title) }),
+    ...{ id, name, type, required, always_hidden, admin_only },
+    ...(isSelect(type) && { options: (options ?? []).map(({ title }) => title) }),
     ...(decimals !== null && { decimals }),
     ...(lookup_table_id !== null && { table: lookup_table_id }),
     ...(key && { key }),

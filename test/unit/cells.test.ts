@@ -16,6 +16,8 @@ const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
     { id: 4, title: 'Done' },
   ],
   removed_options: [],
+  is_rounding: false,
+  narrowing: null,
   decimals: null,
   lookup_table_id: 9,
   key: false,

@@ -1,0 +1,258 @@
+/** A number field that is to keep fewer digits, on a table so large that a job rounds its cells: from the answer on all see them rounded. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { importRecords } from '../src/csv/import.ts'
+import { sql } from '../src/db.ts'
+import { readRecord } from '../src/email/queries.ts'
+import { systemScope } from '../src/scope.ts'
+import { tableDefinition } from '../src/tables/definitions.ts'
+import { changeLeft, resumeLeft } from '../src/tables/leftovers.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const as = app.as(account.admin)
+const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
+
+const ROWS = 12_000
+let counter = 0
+
+/** Amounts from -5.00 to 4.99, each as often as the others and also with one digit or none; every seventh record has none. */
+async function makeTable(decimals: number | null = 2): Promise<number> {
+  const { body } = await as.post(`/api/space/${account.space}/tables/create`, {
+    name: `Deals ${counter++}`,
+    fields: [
+      { name: 'Company', type: 'text' },
+      { name: 'Amount', type: 'number', decimals },
+    ],
+  })
+  await app.db.execute(
+    raw(`insert into t${body.id}.records (created_at, updated_at, company, amount)
+      select now(), now(), 'Company ' || i, case when i % 7 > 0 then trim_scale((i * 37 % 1000 - 500) / 100.0) end from generate_series(1, ${ROWS}) i`),
+  )
+  return body.id
+}
+
+const update = (table: number, body: object) => as.post(`/api/table/${table}/field/amount/update`, body)
+const round = (table: number) => changeLeft(systemScope(app.deps), { table_id: table, field_id: 'amount', user_id: account.admin.id })
+const count = async (table: number, where: string) =>
+  (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
+const isRounding = async (table: number) =>
+  (await app.db.query<{ is_rounding: boolean }>(sql`select is_rounding from fields where table_id = ${table} and id = 'amount'`))[0]
+    ?.is_rounding
+const TOO_LONG = 'amount <> round(amount, 1)'
+
+/** What callers can find out of the field. */
+async function everythingOf(table: number): Promise<unknown> {
+  const path = `/api/table/${table}/records`
+  const counted = async (body: object) => (await as.post(`${path}/count`, body)).body.count
+  const seen: unknown[] = []
+  for (const compare of ['is_empty', 'is_not_empty']) seen.push(await counted({ filters: [{ column: 'amount', compare }] }))
+  for (const value of [-5, -4.3, -0.1, 0, 0.1, 1.2, 1.25, 1.3, 4.9, 5, 900])
+    for (const compare of ['=', '!=', '>', '>=', '<', '<=']) seen.push(await counted({ filters: [{ column: 'amount', compare, value }] }))
+  for (const value of ['1.2', '.25', '-']) seen.push(await counted({ filters: [{ column: 'amount', compare: 'contains', value }] }))
+  seen.push(
+    await counted({
+      filter: {
+        any: [
+          { column: 'amount', compare: '=', value: 1.3 },
+          { column: 'company', compare: '=', value: 'Company 5' },
+        ],
+      },
+    }),
+  )
+  for (const order_dir of ['A', 'D']) {
+    const pages: unknown[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page = await as.post(`${path}/query`, { fields: ['amount'], order_by: 'amount', order_dir, limit: 1_000, cursor })
+      expect(page.status, JSON.stringify(page.body)).toBe(200)
+      pages.push(...page.body)
+      cursor = page.headers.get('x-next-cursor')
+    }
+    expect(new Set(pages.map((row) => (row as { id: number }).id)).size).toBe(ROWS)
+    seen.push(pages)
+    seen.push((await as.post(`${path}/query`, { order_by: 'amount', order_dir, limit: 50, offset: 6_000, fields: ['amount'] })).body)
+  }
+  for (const id of [1, 2, 5, 7, 11]) seen.push((await as.get(`/api/table/${table}/record/${id}/get`)).body.data)
+  const query = { filters: [{ column: 'amount', compare: '>', value: 2.1 }], explain: true, record_id: 2 }
+  seen.push((await as.post(`${path}/query`, query)).body.record)
+  // What a mail says of a record.
+  const definition = await tableDefinition(app.db, { id: table, version: -1 })
+  for (const id of [1, 2, 5]) seen.push((await readRecord(app.db, definition, id))?.amount)
+  const { body: file } = await as.get(`/api/table/${table}/export.csv`)
+  const lines = String(file).trim().split('\r\n')
+  expect(lines).toHaveLength(ROWS + 1)
+  // Without the columns that say when and by whom a record was changed.
+  seen.push(lines.map((line) => line.split(',').slice(0, -4).join()))
+  return seen
+}
+
+test('are what is read, filtered, sorted and exported at once, and it stays like that when the cells have been rounded', async () => {
+  const table = await makeTable()
+  const { status, body } = await update(table, { decimals: 1, force: true })
+  expect(status, JSON.stringify(body)).toBe(200)
+  expect(Object.keys(body).sort()).toEqual(['admin_only', 'always_hidden', 'decimals', 'id', 'name', 'required', 'type'])
+  expect(body.decimals).toBe(1)
+  const tooLong = await count(table, TOO_LONG)
+  expect(tooLong).toBeGreaterThan(9_000)
+
+  const atOnce = (await everythingOf(table)) as unknown[]
+  expect(await count(table, TOO_LONG)).toBe(tooLong)
+  const equal = async (value: number) =>
+    (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where round(amount, 1) = ${value}`)))[0]?.n
+  const asked = async (value: number) =>
+    (await as.post(`/api/table/${table}/records/count`, { filters: [{ column: 'amount', compare: '=', value }] })).body.count
+  for (const value of [1.3, -1.3, 0, -0.1]) expect([value, await asked(value)]).toEqual([value, await equal(value)])
+  expect(await asked(1.25)).toBe(0)
+
+  await round(table)
+  expect([await count(table, TOO_LONG), await isRounding(table)]).toEqual([0, false])
+  expect(await everythingOf(table)).toEqual(atOnce)
+  expect(await count(table, 'version > 1')).toBe(tooLong)
+  expect(await count(table, `version > 1 and updated_by is distinct from ${account.admin.id}`)).toBe(0)
+}, 120_000)
+
+test('hold for what is written meanwhile, and for the cell that stays as it is read', async () => {
+  const table = await makeTable()
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+  const made = await as.post(`/api/table/${table}/records/create`, { data: { amount: 0.25 } })
+  expect(made.body.data.amount).toBe(0.3)
+  const other = await as.post(`/api/table/${table}/record/1/update`, { data: { company: 'Other' } })
+  expect(other.body.data).toEqual({ company: 'Other', amount: -4.6 })
+  expect(await count(table, 'id = 1 and amount = -4.63')).toBe(1)
+  await round(table)
+  expect((await as.get(`/api/table/${table}/record/1/get`)).body.data).toEqual({ company: 'Other', amount: -4.6 })
+})
+
+test('cannot become others, nor the field another type, until the cells have been rounded', async () => {
+  const table = await makeTable()
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+  for (const body of [{ decimals: 0, force: true }, { decimals: 0 }, { decimals: 3 }, { decimals: null }]) {
+    const refused = await update(table, body)
+    expect([refused.status, refused.body.message]).toEqual([409, 'The cells are still being rounded, please try again later'])
+  }
+  expect((await as.post(`/api/table/${table}/field/amount/changeType`, { type: 'text', dry_run: true })).status).toBe(409)
+  expect((await update(table, { decimals: 1, name: 'Sum', required: true })).body).toMatchObject({
+    name: 'Sum',
+    decimals: 1,
+    required: true,
+  })
+  await round(table)
+  expect((await update(table, { decimals: 0, force: true })).body.decimals).toBe(0)
+  await round(table)
+  // Rounded twice, as two changes do: 0.45 by way of 0.5.
+  expect([await count(table, 'amount = 1'), await count(table, 'amount <> round(amount)')]).toEqual([
+    await count(table, `id % 7 > 0 and round(round(trim_scale((id * 37 % 1000 - 500) / 100.0), 1)) = 1`),
+    0,
+  ])
+  expect((await update(table, { decimals: null })).status).toBe(200)
+})
+
+test('without force are refused while a cell has more, and stand at once when none has', async () => {
+  const table = await makeTable()
+  const refused = await update(table, { decimals: 1 })
+  expect([refused.status, refused.body]).toMatchObject([
+    409,
+    { message: 'decimals: records have more digits; send force: true to change them', issues: [{ path: ['decimals'] }] },
+  ])
+  await expect(as.rpc.fields.update.mutate({ table_id: table, field_id: 'amount', decimals: 1 })).rejects.toThrow(
+    'records have more digits',
+  )
+  expect((await update(table, { decimals: 1, name: 'company', force: true })).status).toBe(409)
+  expect([await count(table, 'version > 1'), await isRounding(table)]).toEqual([0, false])
+  await app.db.execute(raw(`update t${table}.records set amount = round(amount, 1)`))
+  expect((await update(table, { decimals: 1 })).body.decimals).toBe(1)
+  expect(await isRounding(table)).toBe(false)
+  expect(await as.rpc.fields.update.mutate({ table_id: table, field_id: 'amount', decimals: null })).not.toHaveProperty('decimals')
+})
+
+test('are a job that goes on where it was interrupted, and that the clock finds when it was lost', async () => {
+  const table = await makeTable()
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+  const scope = systemScope(app.deps)
+  await expect(
+    changeLeft({ ...scope, db: after(5, table, () => Promise.reject(new Error('the plug was pulled'))) }, jobOf(table)),
+  ).rejects.toThrow('the plug was pulled')
+  expect(await count(table, TOO_LONG)).toBeGreaterThan(0)
+  expect(await isRounding(table)).toBe(true)
+  const jobs = async () =>
+    (await app.db.query(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
+  expect(await jobs()).toBe(1)
+  await resumeLeft(scope)
+  expect(await jobs()).toBe(2)
+  await Promise.all([round(table), round(table)])
+  expect([await count(table, TOO_LONG), await isRounding(table)]).toEqual([0, false])
+})
+
+const jobOf = (table: number) => ({ table_id: table, field_id: 'amount', user_id: account.admin.id })
+
+/** The database, where something happens before the n-th step of the job. */
+function after(n: number, table: number, happens: () => Promise<unknown>) {
+  let steps = 0
+  const { db } = app.deps
+  const execute: typeof db.execute = async (statement) => {
+    if (statement.text.includes(`update "t${table}".records set "amount"`) && steps++ === n) await happens()
+    return db.execute(statement)
+  }
+  return new Proxy(db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+}
+
+test('leave the cells of another field alone that gets the same name meanwhile', async () => {
+  const table = await makeTable()
+  expect((await update(table, { decimals: 0, force: true })).status).toBe(200)
+  const anew = async () => {
+    expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
+    expect((await as.post(`/api/table/${table}/fields/create`, { name: 'Amount', type: 'number' })).body.id).toBe('amount')
+    await app.db.execute(raw(`update t${table}.records set amount = 0.25`))
+  }
+  await changeLeft({ ...systemScope(app.deps), db: after(3, table, anew) }, jobOf(table))
+  expect(await count(table, 'amount = 0.25')).toBe(ROWS)
+  // Neither does the new field count as rounded when it is the old one's job that ends.
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+  expect(await isRounding(table)).toBe(true)
+})
+
+test('hold nobody up: others write while they come, and while the job runs', async () => {
+  const table = await makeTable()
+  const held = await app.db.connect()
+  await held.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
+  // Who is in the middle of a write is waited for, and told apart from those who write by the new decimals.
+  for (const force of [true, false]) expect((await update(table, { decimals: 1, force })).status).toBe(503)
+  expect([await isRounding(table), await count(table, 'version > 1')]).toEqual([false, 0])
+  await held.query('commit')
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+
+  await held.query(`begin; update t${table}.records set company = 'Held again' where id = 11000`)
+  const job = round(table)
+  for (let n = 0; n < 5; n++) expect((await as.post(`/api/table/${table}/records/create`, { data: { company: `${n}` } })).status).toBe(200)
+  await held.query('commit')
+  await held.end()
+  await job
+  expect(await count(table, TOO_LONG)).toBe(0)
+})
+
+test('wait for a vacuum as long as Postgres needs to stop it', async () => {
+  const table = await makeTable()
+  const vacuum = await app.db.connect()
+  await vacuum.query(`begin; lock table t${table}.records in share update exclusive mode`)
+  const changed = update(table, { decimals: 1, force: true })
+  const isAnswered = await Promise.race([changed.then(() => true), sleep(2_500).then(() => false)])
+  const { status } = await as.post(`/api/table/${table}/records/create`, { data: { company: 'Meanwhile' } })
+  await vacuum.query('rollback')
+  await vacuum.end()
+  expect([isAnswered, status]).toEqual([false, 200])
+  expect((await changed).status).toBe(200)
+})
+
+test('hold for an import, also for one that is under way when the job ends', async () => {
+  const table = await makeTable()
+  expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
+  async function* file() {
+    yield Buffer.from('Amount\r\n0.25\r\n')
+    await round(table)
+    yield Buffer.from('0.35\r\n')
+  }
+  const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: -1, role: 'admin' as const }
+  expect(await importRecords(systemScope(app.deps), ref, file(), { maxBytes: 100 })).toEqual({ created: 2 })
+  expect(await count(table, `id > ${ROWS} and amount in (0.3, 0.4)`)).toBe(2)
+})

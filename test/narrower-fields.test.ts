@@ -1,0 +1,206 @@
+/** A field of a large table that is to lose digits or options without force: it is refused while a cell has them, and nobody waits for the look. */
+import { expect, test } from 'vitest'
+import { importRecords } from '../src/csv/import.ts'
+import { sql } from '../src/db.ts'
+import { systemScope } from '../src/scope.ts'
+import { update } from '../src/tables/field-changes.ts'
+import type { FieldUpdate } from '../src/tables/schema.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const account = await app.account()
+const as = app.as(account.admin)
+const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
+
+const ROWS = 12_000
+let counter = 0
+
+/** No cell has more than one digit, and none the last option. */
+async function makeTable(): Promise<number> {
+  const { body } = await as.post(`/api/space/${account.space}/tables/create`, {
+    name: `Deals ${counter++}`,
+    fields: [
+      { name: 'Company', type: 'text' },
+      { name: 'Amount', type: 'number' },
+      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
+      { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+    ],
+  })
+  await app.db.execute(
+    raw(`insert into t${body.id}.records (created_at, updated_at, company, amount, stage, tags)
+      select now(), now(), 'Company ' || i, i / 10.0, 1 + i % 2, array[1, 2] from generate_series(1, ${ROWS}) i`),
+  )
+  return body.id
+}
+
+/** What each field is to lose, a value that has it and one that has not. */
+const FIELDS: [string, FieldUpdate, unknown, unknown][] = [
+  ['amount', { decimals: 1 }, -1.25, 1.2],
+  ['stage', { options: ['New', 'Open'] }, 'Won', 'Open'],
+  ['tags', { options: ['Red', 'Green'] }, ['Red', 'Blue'], ['Green']],
+]
+
+const ref = (id: number) => ({ id, name: '', space_id: account.space, account_id: account.id, version: -1, role: 'admin' as const })
+
+/** Changes the field, and does something before or after all cells are looked at: so few are looked at in one statement. */
+async function changing(table: number, field: string, changes: FieldUpdate, meanwhile: () => Promise<unknown>, when = 'after') {
+  const scope = systemScope(app.deps)
+  let isFirst = true
+  const query: typeof scope.db.query = async (statement, ...rest) => {
+    const isLook = isFirst && statement.text.startsWith('select count(*) as n from') && statement.text.includes('id <= ')
+    if (isLook) isFirst = false
+    if (isLook && when === 'before') await meanwhile()
+    const rows = await scope.db.query<never>(statement, ...rest)
+    if (isLook && when === 'after') await meanwhile()
+    return rows
+  }
+  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) })
+  return update({ ...scope, db }, ref(table), field, changes)
+}
+
+const fieldOf = async (table: number, id: string) =>
+  (await as.get(`/api/table/${table}/get`)).body.fields.find((field: { id: string }) => field.id === id)
+const narrowingOf = async (table: number) =>
+  (await app.db.query<{ narrowing: unknown }>(sql`select narrowing from fields where table_id = ${table} and narrowing is not null`)).length
+
+const WRITERS: [string, (table: number, field: string, value: unknown) => Promise<unknown>][] = [
+  [
+    'a record is made',
+    async (table, field, value) => {
+      const { status, body } = await as.post(`/api/table/${table}/records/create`, { data: { [field]: value } })
+      expect([status, body.data[field]]).toEqual([200, value])
+      return body.id
+    },
+  ],
+  [
+    'records are made',
+    async (table, field, value) => {
+      const records = [{ data: { company: 'Other' } }, { data: { [field]: value } }]
+      const { status, body } = await as.post(`/api/table/${table}/records/create_batch`, { records })
+      expect([status, body[1].data[field]]).toEqual([200, value])
+      return body[1].id
+    },
+  ],
+  [
+    'a record is changed',
+    async (table, field, value) => {
+      const { data } = await as.rpc.records.update.mutate({ table_id: table, record_id: 17, data: { [field]: value } })
+      expect(data[field]).toEqual(value)
+      return 17
+    },
+  ],
+]
+
+for (const [field, changes, lost, kept] of FIELDS) {
+  test.each(WRITERS)(`${field}: refused when %s with what is to go`, async (_, write) => {
+    const table = await makeTable()
+    const before = await fieldOf(table, field)
+    let record: unknown
+    const changed = changing(table, field, changes, async () => {
+      record = await write(table, field, lost)
+    })
+    await expect(changed).rejects.toMatchObject({ code: 'CONFLICT', message: expect.stringContaining('send force: true') })
+    expect(await fieldOf(table, field)).toEqual(before)
+    expect(await narrowingOf(table)).toBe(0)
+    expect((await as.get(`/api/table/${table}/record/${record}/get`)).body.data[field]).toEqual(lost)
+  })
+
+  test.each(WRITERS)(`${field}: done when %s with what stays`, async (_, write) => {
+    const table = await makeTable()
+    expect(await changing(table, field, changes, () => write(table, field, kept))).toMatchObject(changes)
+    expect(await fieldOf(table, field)).toMatchObject(changes)
+    expect(await narrowingOf(table)).toBe(0)
+  })
+
+  test(`${field}: refused while a cell has it, which is in no answer`, async () => {
+    const table = await makeTable()
+    await as.post(`/api/table/${table}/record/11999/update`, { data: { [field]: lost } })
+    const refused = await as.post(`/api/table/${table}/field/${field}/update`, changes)
+    expect([refused.status, refused.body.issues[0].path]).toEqual([409, Object.keys(changes)])
+    expect(await narrowingOf(table)).toBe(0)
+    await as.post(`/api/table/${table}/record/11999/update`, { data: { [field]: null } })
+    let seen: object = {}
+    await changing(table, field, changes, async () => {
+      seen = await fieldOf(table, field)
+      expect(await narrowingOf(table)).toBe(1)
+    })
+    expect(Object.keys(seen)).not.toContain('narrowing')
+  })
+
+  test(`${field}: what a request that broke off has left hinders nobody`, async () => {
+    const table = await makeTable()
+    const broken = changing(table, field, changes, () => Promise.reject(new Error('the plug was pulled')))
+    await expect(broken).rejects.toThrow('the plug was pulled')
+    expect(await narrowingOf(table)).toBe(1)
+    const { body } = await as.post(`/api/table/${table}/records/create`, { data: { [field]: lost } })
+    expect(body.data[field]).toEqual(lost)
+    expect(await narrowingOf(table)).toBe(0)
+    expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).status).toBe(409)
+    expect((await as.post(`/api/table/${table}/record/${body.id}/delete`)).status).toBe(200)
+    expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).body).toMatchObject(changes)
+  })
+
+  test(`${field}: of two at once, what the earlier one found counts no more when the later one has changed the field`, async () => {
+    const table = await makeTable()
+    const earlier = changing(table, field, changes, async () => {
+      expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).status).toBe(200)
+      // As before: what one has found is not what the other has to go by.
+      const back = field === 'amount' ? { decimals: null } : { options: [...(changes.options as string[]), 'Other'] }
+      expect((await as.post(`/api/table/${table}/field/${field}/update`, back)).status).toBe(200)
+      await as.post(`/api/table/${table}/record/5/update`, {
+        data: { [field]: field === 'amount' ? 7.25 : field === 'tags' ? ['Other'] : 'Other' },
+      })
+    })
+    await expect(earlier).rejects.toMatchObject({ code: 'CONFLICT' })
+    expect((await as.get(`/api/table/${table}/record/5/get`)).body.data[field]).toEqual(
+      field === 'amount' ? 7.25 : field === 'tags' ? ['Other'] : 'Other',
+    )
+  })
+}
+
+test('an import that has begun takes back what a field is about to lose', async () => {
+  const table = await makeTable()
+  let imported: Promise<unknown> = Promise.resolve()
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>()
+  async function* file() {
+    yield Buffer.from('Amount\r\n1.25\r\n')
+    await looked
+  }
+  imported = importRecords(systemScope(app.deps), ref(table), file(), { maxBytes: 100 })
+  const changed = changing(table, 'amount', { decimals: 1 }, async () => {
+    look()
+    expect(await imported).toEqual({ created: 1 })
+  })
+  await expect(changed).rejects.toMatchObject({ code: 'CONFLICT' })
+  const { body } = await as.post(`/api/table/${table}/records/query`, { filters: [{ column: 'amount', compare: '=', value: 1.25 }] })
+  expect(body).toHaveLength(1)
+})
+
+test('a write that is under way when the look begins is found by it', async () => {
+  const table = await makeTable()
+  const writer = await app.db.connect()
+  await writer.query(`begin; update t${table}.records set amount = 7.25 where id = 5`)
+  const changed = as.post(`/api/table/${table}/field/amount/update`, { decimals: 1 })
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'lock table %'`
+  await expect.poll(async () => (await app.db.query(waiting)).length).toBe(1)
+  await writer.query('commit')
+  await writer.end()
+  expect((await changed).status).toBe(409)
+})
+
+test('a field that is deleted before it is looked at is told of', async () => {
+  const table = await makeTable()
+  const deleted = async () => expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
+  await expect(changing(table, 'amount', { decimals: 1 }, deleted, 'before')).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: 'The field has just been changed',
+  })
+})
+
+test('a type that the field gets meanwhile is not changed with it', async () => {
+  const table = await makeTable()
+  const changed = changing(table, 'amount', { decimals: 1 }, async () => {
+    expect((await as.post(`/api/table/${table}/field/amount/changeType`, { type: 'text' })).status).toBe(200)
+  })
+  await expect(changed).rejects.toMatchObject({ message: 'The field is being converted to another type' })
+})
