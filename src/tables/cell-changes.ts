@@ -6,6 +6,7 @@ import type { Scope } from '../scope.ts'
 import { formatInstant } from '../time.ts'
 import { holdWriters } from './ddl.ts'
 import { type FieldDef, isMultiple, type Loss, type Option } from './fields.ts'
+import { FIRST_STEP, nextStep } from './pace.ts'
 
 /** Which cells of a field, and what becomes of them. */
 export interface CellUpdate {
@@ -79,15 +80,15 @@ export function inNeedOfForce({ loss, reason }: CellChange): AppError {
   return conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
 }
 
-/** Ids in one statement: each record also goes into every index, so 0.2 s or more, for which others may have to wait for one of them. */
-const STEP = 1_000
-
 /** Cells that are there by now, in short statements. */
 export async function changeInSteps(scope: Pick<Scope, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
   const { db } = scope
   const last = await lastId(db, tableId)
-  for (let from = 0; from < last; from += STEP) {
-    await db.execute(updateOf(scope, tableId, change, sql`id > ${from} and id <= ${from + STEP} and ${change.where}`))
+  for (let from = 0, step = FIRST_STEP; from < last; ) {
+    const startedAt = performance.now()
+    await db.execute(updateOf(scope, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
+    from += step
+    step = nextStep(step, performance.now() - startedAt)
   }
 }
 

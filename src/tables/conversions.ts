@@ -18,6 +18,7 @@ import { dependents, neededByViews, viewsThat } from './dependents.ts'
 import type { FieldDef, TableDef } from './fields.ts'
 import { asBuilder, buildIndexBeside } from './index-builds.ts'
 import { isWorthIndexing } from './indexing.ts'
+import { FIRST_STEP, nextStep } from './pace.ts'
 import type { Job } from './schema.ts'
 
 export const convertField = defineQueue({
@@ -122,15 +123,13 @@ async function isStillRunning(db: Database, id: number): Promise<boolean> {
   return (await db.query(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
 }
 
-/** Records in one statement: each also goes into every index, so 0.2 s or more, for which others may have to wait for one of them. */
-const STEP = 1_000
-
 /** Every record once, by id; where it is stands in the same transaction. */
 async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
   const records = recordsOf(conversion.table_id)
-  for (let from = conversion.last_id; ; ) {
+  for (let from = conversion.last_id, step = FIRST_STEP; ; ) {
+    const startedAt = performance.now()
     const [last] = await db.query<{ id: number | null }>(
-      sql`select max(id) as id from (select id from ${records} where id > ${from} order by id limit ${STEP}) r`,
+      sql`select max(id) as id from (select id from ${records} where id > ${from} order by id limit ${step}) r`,
     )
     const to = last?.id
     if (!to) return
@@ -141,6 +140,7 @@ async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: 
         update field_conversions set done = done + ${done}, last_id = ${to}, updated_at = now() where id = ${conversion.id} and last_id = ${after}`)
     })
     from = to
+    step = nextStep(step, performance.now() - startedAt)
   }
 }
 
@@ -166,6 +166,9 @@ async function indexChanged({ db }: Scope, { id, table_id }: ConversionRow): Pro
 }
 
 const CANCELLED = '57014'
+
+/** Records that were changed since, in one statement. */
+const STEP = 1_000
 
 /** So few are left to the transaction that everybody waits for. */
 const FEW = 200
