@@ -1,6 +1,6 @@
 /** A field gets another type: what would become of its cells, and the job that does it. */
-import { ident, recordsOf, sql } from '../db.ts'
-import { badInput, badInputs, conflict, isUniqueViolation, notFound, unavailable } from '../errors.ts'
+import { ident, sql } from '../db.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
 import { formatInstant } from '../time.ts'
@@ -14,6 +14,7 @@ import { aField, type FieldDef, isLookup, isSelect, type TableDef } from './fiel
 import { justChanged } from './narrowing.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './options.ts'
+import { type Range, ranges, within } from './ranges.ts'
 import { MAX_OPTIONS, type TypeChange, type TypeChangeReport } from './schema.ts'
 import { requireLookedUpTables } from './service.ts'
 import { totalOf } from './tallies.ts'
@@ -111,46 +112,6 @@ async function optionsOf(
     if (titles.size > MAX_OPTIONS) throw badInput('options', `must be given: the records hold more than ${MAX_OPTIONS} different values`)
   }
   return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
-}
-
-/** Records that are looked at in the first statement; then as many as take it about so long, well below what a statement may. */
-const FIRST_STEP = 20_000
-const MAX_STEP = 250_000
-const GOAL_MS = 1_500
-
-/** Ids beyond `from`, up to `to`. */
-interface Range {
-  from: number
-  to: number
-}
-
-const within = ({ from, to }: Range) => sql`r.id > ${from} and r.id <= ${to}`
-
-/**
- * All records `r` in ranges, so that no statement takes longer than others may. Each is long enough for Postgres to give it workers.
- * @throws AppError 503 once the caller has hung up
- */
-async function* ranges(scope: Scope, tableId: number): AsyncGenerator<Range> {
-  let hasHungUp = false
-  // A statement under way is given up by itself; this is for the time between two.
-  const stop = scope.onHangUp(() => {
-    hasHungUp = true
-  })
-  try {
-    for (let from = 0, step = FIRST_STEP; ; ) {
-      const some = sql`select id from ${recordsOf(tableId)} where id > ${from} order by id limit ${step}`
-      const [last] = await scope.db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, scope)
-      if (!last?.id) return
-      if (hasHungUp) throw unavailable('The caller has hung up')
-      const startedAt = performance.now()
-      yield { from, to: last.id }
-      from = last.id
-      const fits = (step * GOAL_MS) / Math.max(1, performance.now() - startedAt)
-      step = Math.ceil(Math.min(fits, 4 * step, MAX_STEP))
-    }
-  } finally {
-    stop()
-  }
 }
 
 /** One look at all records, and another at those few among which the first failing ones are. */

@@ -5,6 +5,7 @@
 import { ident, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { isMember } from '../spaces/membership.ts'
 import { COLUMN_TYPES, type FieldDef, type FieldType, isMultiple, isSelect, isText, type Option } from './fields.ts'
+import { dateOf, dayStart, fitting, instantOf, numberOf, timeOf } from './readings.ts'
 
 /** Where the cells are, and in whose zone a date and an instant become each other. */
 export interface Place {
@@ -121,16 +122,16 @@ const jsonOf = (entries: readonly (readonly [number | string, number | string])[
 function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
   switch (to.type) {
     case 'number':
-      return numberOf(words, to.decimals ?? 8)
+      return numberOf(sql`btrim(${words})`, to.decimals ?? 8)
     case 'checkbox':
       return sql`case lower(btrim(${words})) when 'true' then true when 'yes' then true when '1' then true
         when 'false' then false when 'no' then false when '0' then false end`
     case 'date':
-      return sql`case when btrim(${words}) ~ ${`^${DATE}$`} and pg_input_is_valid(btrim(${words}), 'date') then btrim(${words})::date end`
+      return dateOf(sql`btrim(${words})`)
     case 'datetime':
       return instantOf(sql`btrim(${words})`, place)
     case 'time':
-      return sql`case when btrim(${words}) ~ ${`^${TIME}$`} then btrim(${words})::time(0) end`
+      return timeOf(sql`btrim(${words})`)
     case 'select':
       return optionOf(to, sql`btrim(${words})`)
     case 'user':
@@ -146,48 +147,6 @@ function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
     default:
       return fitting(words, MAX_LENGTH[to.type] ?? 0)
   }
-}
-
-const DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
-const TIME = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?'
-const PLAIN_NUMBER = '^-?[0-9]+\\.?[0-9]*$'
-const NUMBER = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)(e[+-]?[0-9]{1,3})?$'
-const INSTANT = `^${DATE}[T ]${TIME}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
-
-/** Rounded half away from zero, within ±10^15 (contract.md §1). What is short and plain is sure to lie within. */
-function numberOf(words: Sql, decimals: number): Sql {
-  const text = sql`btrim(${words})`
-  const number = sql`round(${text}::numeric, ${decimals}::int)`
-  return sql`case when octet_length(${text}) <= 15 and ${text} ~ ${PLAIN_NUMBER} then trim_scale(${number})
-    when octet_length(${text}) <= 500 and ${text} ~* ${NUMBER}
-    then case when abs(${number}) <= 1000000000000000 then trim_scale(${number}) end end`
-}
-
-/** As `parseInstant` of time.ts reads it: UTC unless it has an offset, fractions cut off; or a date, whose day begins then. */
-function instantOf(text: Sql, place: Place): Sql {
-  const whole = sql`(case when strpos(${text}, '.') > 0 then regexp_replace(${text}, '\\.[0-9]+', '') else ${text} end)`
-  // An offset begins where seconds would, at the earliest.
-  const inUtc = sql`(${whole} || case when substr(${text}, 17) ~ '[Zz+-]' then '' else 'Z' end)`
-  // A text that Postgres writes as it has read it is in the form of the wire, which costs less to find out than by a pattern.
-  return sql`case
-    when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text} then ${text}::timestamp(0)
-    when ${text} ~ ${`^${DATE}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, place)}
-    when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz')
-      then ${inYears(sql`left(${text}, 10)`, sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`
-}
-
-/** Years 1 to 9999, as everywhere. Only an instant that is written with the first or the last day can lie outside. */
-const inYears = (day: Sql, instant: Sql) => sql`case when ${day} not in ('0001-01-01', '9999-12-31')
-  or ${instant} between '0001-01-01' and '9999-12-31 23:59:59' then ${instant} end`
-
-/** The first instant of a local day, as `startOfDay` of time.ts has it: where midnight strikes twice, Postgres means the second. */
-function dayStart(date: Sql, { timeZone }: Place): Sql {
-  const midnight = sql`(${date}::timestamp at time zone ${timeZone}::text)`
-  return inYears(
-    date,
-    sql`((case when ((${midnight} - interval '1 hour') at time zone ${timeZone}::text)::date = ${date}
-    then ${midnight} - interval '1 hour' else ${midnight} end) at time zone 'UTC')::timestamp(0)`,
-  )
 }
 
 const optionOf = ({ options }: FieldDef, title: Sql): Sql => sql`(${idsByTitle(options ?? [])} -> ${title})::int`
@@ -244,10 +203,6 @@ const areKeys = (words: Sql, keys: Sql, plain: Sql): Sql => sql`case
 /** Whether there are words between the commas, and each is one of those that are meant. */
 const isEach = (words: Sql, isMeant: (word: Sql) => Sql): Sql => sql`coalesce((select bool_and(${isMeant(sql`s.word`)})
   from (select btrim(t.word) as word from unnest(string_to_array(${words}, ',')) t (word)) s where s.word <> ''), false)`
-
-/** Counted as JavaScript does, characters beyond the first 65,536 twice. */
-const fitting = (words: Sql, max: number): Sql => sql`case when octet_length(${words}) <= ${max}
-  or 2 * char_length(${words}) - char_length(regexp_replace(${words}, '[\\U00010000-\\U0010FFFF]', '', 'g')) <= ${max} then ${words} end`
 
 // ── without words ───────────────────────────────────────────────────────────
 
