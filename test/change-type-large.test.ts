@@ -2,12 +2,13 @@
 import { expect, test } from 'vitest'
 import { type Sql, sql } from '../src/db.ts'
 import { follow } from '../src/indexes/service.ts'
-import { type Scope, systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/scope.ts'
 import { changeType as change } from '../src/tables/change-type.ts'
 import { convert } from '../src/tables/conversions.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
+import { watchedScope } from './support/scope.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -46,18 +47,7 @@ const besides = (table: number) =>
     where i.indrelid = to_regclass(${`t${table}.records`}) and c.relname like '~%'
     union all select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`)
 
-/** A scope that calls back before each statement of its own. */
-function watched(before: (statement: Sql, scope: Scope) => Promise<void>): Scope {
-  const scope = systemScope(app.deps)
-  const watch =
-    <Result>(run: (statement: Sql) => Promise<Result>) =>
-    async (statement: Sql) => {
-      await before(statement, scope)
-      return run(statement)
-    }
-  const ways = { query: watch(scope.db.query), execute: watch(scope.db.execute) }
-  return { ...scope, db: new Proxy(scope.db, { get: (target, key) => Reflect.get(key in ways ? ways : target, key) }) }
-}
+const watched = (before: Parameters<typeof watchedScope>[1]) => watchedScope(app.deps, before)
 
 const looksForChanged = ({ sql }: Sql) => sql.startsWith('select id') && sql.includes('is distinct from version')
 const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')

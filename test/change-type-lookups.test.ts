@@ -2,8 +2,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { raw, sql } from '../src/db.ts'
 import { systemScope } from '../src/scope.ts'
+import { changeType } from '../src/tables/change-type.ts'
 import { convert } from '../src/tables/conversions.ts'
 import { testApp } from './support/app.ts'
+import { watchedScope } from './support/scope.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -179,7 +181,7 @@ describe.each([
   })
 
   test('numbers become lookups, and lists of one', async () => {
-    const numbers = [0, -4, 4, 4.5, 3, 1_000_000_000, 2_147_483_648, 1e15, null, ...some(100, someId)]
+    const numbers = [0, -4, 4, 4.5, 3, 1_000_000_000, 2_147_483_648, 1e15, null, ...some(200, someId)]
     const table = await tableOf({ type: 'number', decimals: 2 }, numbers, 'numeric')
     const fates = numbers.map((number) => (number === null ? null : { words: String(number), converts: idOf(String(number)) !== null }))
     await expectReport(table, { type: 'lookup', table: named.table }, fates)
@@ -257,4 +259,26 @@ test('the titles of lookups become options, however many records are named', asy
   await convert(systemScope(app.deps), { conversion_id: body.job_id })
   const { body: records } = await as.post(`/api/table/${table}/records/query`, {})
   expect(records.map(({ cell }: { cell: unknown }) => cell)).toEqual(['Odd', 'Even', 'Even', null, 'Even', null])
+})
+
+test('the table that is looked up is read once, unless it is sparse or has far more records than there are cells', async () => {
+  const dense = await makeNamed()
+  const sparse = await makeNamed(100_000_000)
+  /** Statements of a report that read the looked-up table, and those among them that look for single records of it. */
+  const readsOf = async (records: number, named: number) => {
+    const table = await tableOf({ type: 'multi_lookup', table: named }, Array(records).fill('{1,2,4}'), 'int[]')
+    const [row] = await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+    const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: row?.version ?? 0, role: 'admin' as const }
+    const texts: string[] = []
+    const scope = watchedScope(app.deps, async (statement) => void texts.push(statement.sql))
+    const { converts } = await changeType(scope, ref, 'cell', { type: 'text', dry_run: true })
+    expect(converts).toBe(records)
+    return {
+      marked: texts.filter((text) => text.includes('as marks from (')).length,
+      probed: texts.filter((text) => text.includes('as failing') && text.includes(`"t${named}".records`)).length,
+    }
+  }
+  expect(await readsOf(200, dense.table)).toEqual({ marked: 1, probed: 0 })
+  expect(await readsOf(50, dense.table)).toEqual({ marked: 0, probed: 1 })
+  expect(await readsOf(200, sparse.table)).toEqual({ marked: 0, probed: 1 })
 })

@@ -1,5 +1,5 @@
 /** A field gets another type: what would become of its cells, and the job that does it. */
-import { ident, sql } from '../db.ts'
+import { empty, ident, recordsOf, sql } from '../db.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
 import type { Scope } from '../scope.ts'
 import type { TableRef } from '../targets.ts'
@@ -11,6 +11,7 @@ import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
 import { neededByViews, viewsThat } from './dependents.ts'
 import { ownField } from './field-changes.ts'
 import { aField, type FieldDef, isLookup, isSelect, type TableDef } from './fields.ts'
+import { marksOf } from './looked-up.ts'
 import { justChanged } from './narrowing.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './options.ts'
@@ -36,7 +37,7 @@ export async function changeType(scope: Scope, table: TableRef, fieldId: string,
   if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
   const { target, report } = await looked(scope, table, fieldId, async () => {
     const wanted = await targetOf(scope, definition, field, input, place)
-    return { target: wanted, report: await reportOf(scope, table.id, conversionOf(field, wanted, table.id, place)) }
+    return { target: wanted, report: await reportOf(scope, table.id, await informed(scope, table.id, field, wanted, place)) }
   })
   if (input.dry_run) return { job_id: null, ...report }
 
@@ -96,11 +97,15 @@ async function optionsOf(
 ): Promise<FieldDef['options']> {
   if (isSelect(field.type)) return changeOptions(field.options ?? [], options ?? (field.options ?? []).map(({ title }) => title)).options
   if (options || !hasOwnOptions(field.type, wanted.type)) return wanted.options
-  const { select } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
+  const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
+  const cell = sql`r.${ident(field.id)}`
+  // Each record that is named costs a look for it.
+  const once = isLookup(field.type) ? sql`distinct` : empty
   const isOne = wanted.type === 'select'
   const titles = new Set<string>()
   for await (const range of ranges(scope, table.id)) {
-    const cells = sql`(${select(sql`${within(range)} and r.${ident(field.id)} is not null`)}) c`
+    const some = sql`select ${once} ${cell} as cell from ${recordsOf(table.id)} r where ${within(range)} and ${cell} is not null`
+    const cells = sql`(select ${words(sql`s.cell`)} as words from (${some}) s offset '0') c`
     const found = await scope.db.query<{ title: string }>(
       sql`
         select distinct btrim(v.word) as title from ${isOne ? sql`(select words as word from ${cells})` : sql`(select unnest(string_to_array(words, ',')) as word from ${cells})`} v
@@ -114,8 +119,15 @@ async function optionsOf(
   return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
 }
 
+/** The conversion that knows of looked-up records what a look at all cells asks of them. */
+async function informed(scope: Scope, tableId: number, field: FieldDef, target: FieldDef, place: Place): Promise<Conversion> {
+  const conversion = conversionOf(field, target, tableId, place)
+  const marks = conversion.question && (await marksOf(scope, tableId, conversion.question))
+  return marks ? conversionOf(field, target, tableId, { ...place, marks }) : conversion
+}
+
 /** One look at all records, and another at those few among which the first failing ones are. */
-async function reportOf(scope: Scope, tableId: number, { look }: Conversion): Promise<Report> {
+async function reportOf(scope: Scope, tableId: number, { look, words }: Conversion): Promise<Report> {
   const report: Report = { converts: 0, fails: [], failing: 0 }
   for await (const range of ranges(scope, tableId)) {
     const length = Math.ceil((range.to - range.from) / PARTS)
@@ -123,8 +135,8 @@ async function reportOf(scope: Scope, tableId: number, { look }: Conversion): Pr
     // Without groups, whose number Postgres cannot know, it lets workers count.
     const [counted] = await scope.db.query<{ converts: number; failing: number; parts: number }>(
       sql`
-        select count(*) filter (where c.converts) as converts, count(*) filter (where c.words is not null and not c.converts) as failing,
-          coalesce(bit_or(1::int8 << ${part}) filter (where c.words is not null and not c.converts), 0) as parts
+        select count(*) filter (where c.converts) as converts, count(*) filter (where c.is_value and not c.converts) as failing,
+          coalesce(bit_or(1::int8 << ${part}) filter (where c.is_value and not c.converts), 0) as parts
         from (${look(within(range))} offset '0') c`,
       undefined,
       scope,
@@ -135,7 +147,9 @@ async function reportOf(scope: Scope, tableId: number, { look }: Conversion): Pr
     for (let at = 0; at < PARTS && report.fails.length < NAMED; at++) {
       const from = range.from + at * length
       if ((bits >> BigInt(at)) & 1n)
-        report.fails.push(...(await failsIn(scope, look, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)))
+        report.fails.push(
+          ...(await failsIn(scope, { look, words }, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)),
+        )
     }
   }
   return report
@@ -144,11 +158,12 @@ async function reportOf(scope: Scope, tableId: number, { look }: Conversion): Pr
 /** Parts of a range of which it is told whether cells fail there: as bits of a number that is exact in JavaScript. */
 const PARTS = 48
 
-function failsIn({ db, onHangUp }: Scope, look: Conversion['look'], range: Range, limit: number): Promise<Report['fails']> {
-  return db.query(
+function failsIn({ db, onHangUp }: Scope, { look, words }: Pick<Conversion, 'look' | 'words'>, range: Range, limit: number) {
+  return db.query<Report['fails'][number]>(
     sql`
-      select c.id as record_id, left(c.words, 500) as value from (${look(within(range))} offset '0') c
-      where c.words is not null and not c.converts order by c.id limit ${limit}`,
+      select f.id as record_id, left(${words(sql`f.cell`)}, 500) as value from (
+        select c.id, c.cell from (${look(within(range))} offset '0') c where c.is_value and not c.converts order by c.id limit ${limit}) f
+      order by f.id`,
     undefined,
     { onHangUp },
   )

@@ -4,14 +4,18 @@
  */
 import { ident, raw, recordsOf, type Sql, sql } from '../db.ts'
 import { isMember } from '../spaces/membership.ts'
-import { COLUMN_TYPES, type FieldDef, type FieldType, isMultiple, isSelect, isText, type Option } from './fields.ts'
-import { dateOf, dayStart, fitting, instantOf, numberOf, timeOf } from './readings.ts'
+import { COLUMN_TYPES, type FieldDef, type FieldType, isLookup, isMultiple, isSelect, isText, type Option } from './fields.ts'
+import { type Marks, markOf, marksOfList, type Question, withMarks } from './looked-up.ts'
+import { dateOf, dayStart, fitting, instantOf, numberOf, timeOf, unitsOf } from './readings.ts'
+import { jsonOf, SEPARATOR, wordsOf } from './words.ts'
 
 /** Where the cells are, and in whose zone a date and an instant become each other. */
 export interface Place {
   account_id: number
   space_id: number
   timeZone: string
+  /** What was asked of the records that lookups name (`question`). Without it each is looked for by its id. */
+  marks?: Marks | undefined
 }
 
 export interface Conversion {
@@ -20,8 +24,12 @@ export interface Conversion {
    * is not `converted` cannot be a value of the new type.
    */
   select(where: Sql): Sql
-  /** Of the same records the `id`, the `words`, and whether the cell `converts`: for a look at all of them, cheap tests first. */
+  /** Of the same records the `id`, the `cell`, whether it `converts` and whether it `is_value`: for a look at all, cheap tests first. */
   look(where: Sql): Sql
+  /** A cell as the wire has it, lists joined by commas; null when it is no value. */
+  words(cell: Sql): Sql
+  /** What a look at all records should know beforehand of the records that lookups name, if there are any. */
+  question?: Question | undefined
 }
 
 /** Types that each type becomes beside text, email, url, phone and long_text, which all but files do; text becomes all but files. */
@@ -52,70 +60,65 @@ export const isRelabelling = (from: FieldType, to: FieldType): boolean => (MAX_L
 
 /** @param to a type that `from` becomes (isConvertible) */
 export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {
-  const [cell, words] = [sql`w.cell`, sql`w.words`]
-  const unworded = direct(from, to, cell, place)
-  const converted = unworded ?? fromWords(to, words, place)
+  const words = (cell: Sql) => wordsOf(from, cell, place)
   const column = sql`r.${ident(from.id)}`
-  // With an offset the words are made once a record, however often they are looked at; written as text, it lets workers in.
-  const worded = (where: Sql) => sql`(select r.id, r.version, ${column} as cell, ${wordsOf(from, column, place)} as words
-    from ${recordsOf(tableId)} r where ${where} offset '0') w`
+  const { marks, ...unmarked } = place
+  const converted = direct(from, to, sql`w.cell`, sql`w.words`, unmarked) ?? fromWords(to, sql`w.words`, unmarked)
+  const { made, converts, isValue } = judgement(from, to, column, place)
+  // With an offset what is looked at more than once is made once a record; written as text, it lets workers in.
+  const records = (columns: Sql, where: Sql) =>
+    sql`(select r.id, ${column} as cell, ${columns} from ${recordsOf(tableId)} r where ${where} offset '0') w`
   return {
-    select: (where) => sql`select w.id, w.version, w.words, (${converted})::${castOf(to.type)} as converted from ${worded(where)}`,
-    look: (where) => {
-      const converts = (unworded ? undefined : convertsToList(to, words, place)) ?? sql`(${converted}) is not null`
-      return sql`select w.id, w.words, ${converts} as converts from ${worded(where)}`
-    },
+    select: (where) => sql`
+      select w.id, w.version, w.words, (${converted})::${castOf(to.type)} as converted
+      from ${records(sql`r.version, ${words(column)} as words`, where)}`,
+    look: (where) => sql`${withMarks(marks)}
+      select w.id, w.cell, ${converts} as converts, ${isValue} as is_value from ${records(sql`${made} as made`, where)}`,
+    words,
+    question: questionOf(from, to, place),
   }
+}
+
+/** Whether a cell converts and whether it is a value, told by what is `made` of it once, `w.made`. */
+function judgement(from: FieldDef, to: FieldDef, cell: Sql, place: Place): Record<'made' | 'converts' | 'isValue', Sql> {
+  const { marks } = place
+  const isMarked = marks && isLookup(from.type)
+  const made = sql`w.made`
+  if (isMarked && !isLookup(to.type)) {
+    const converts = isMultiple(from.type)
+      ? sql`${made} between 1 and ${(MAX_LENGTH[to.type] ?? 0) + SEPARATOR.length}`
+      : sql`${made} = ${CONVERTS}`
+    return { made: isMultiple(from.type) ? marksOfList(marks, cell) : markOf(marks, cell), converts, isValue: sql`${made} > 0` }
+  }
+  const unworded = direct(from, to, cell, wordsOf(from, cell, place), place)
+  if (unworded) {
+    const has = isMarked ? sql`${marksOfList(marks, sql`w.cell`)} > 0` : sql`${wordsOf(from, sql`w.cell`, place)} is not null`
+    // What converts is a value, or is taken for one: most cells need no further look.
+    return { made: sql`(${unworded}) is not null`, converts: made, isValue: sql`case when ${made} then true else ${has} end` }
+  }
+  const converts = convertsToList(to, made, place) ?? sql`(${fromWords(to, made, place)}) is not null`
+  return { made: wordsOf(from, cell, place), converts, isValue: sql`${made} is not null` }
+}
+
+/** The mark of a record whose title converts; that of all others is 1. */
+const CONVERTS = 2
+
+function questionOf(from: FieldDef, to: FieldDef, place: Place): Question | undefined {
+  const isThere = () => sql`1`
+  if (!isLookup(from.type)) return isLookup(to.type) ? { field: to, mark: isThere, bytes: 1 } : undefined
+  // What is gone becomes a list as it is.
+  if (!from.lookup || (from.type === 'lookup' && isLookup(to.type))) return undefined
+  if (isLookup(to.type)) return { field: from, mark: isThere, bytes: 1 }
+  // The lengths add up to that of the list, if each has a separator, and the list one too many. A title is 500 units long at most.
+  if (isMultiple(from.type))
+    return { field: from, mark: (title) => sql`least(${unitsOf(title)} + ${SEPARATOR.length}::int, 32767)`, bytes: 2 }
+  const converts = (title: Sql) =>
+    to.type === 'number' ? sql`true` : (convertsToList(to, title, place) ?? sql`(${fromWords(to, title, place)}) is not null`)
+  return { field: from, mark: (title) => sql`case when ${converts(title)} then ${CONVERTS}::int else 1 end`, bytes: 1 }
 }
 
 /** The column type as a cast has it. */
 const castOf = (type: FieldType): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
-
-// ── in words: as the wire has it, lists joined by commas ────────────────────
-
-function wordsOf(field: FieldDef, cell: Sql, place: Place): Sql {
-  const named = (one: (id: Sql) => Sql) =>
-    isMultiple(field.type)
-      ? sql`(select string_agg(${one(sql`o.id`)}, ', ' order by o.at) from unnest(${cell}) with ordinality o (id, at))`
-      : one(cell)
-  switch (field.type) {
-    case 'number':
-      return sql`trim_scale(${cell})::text`
-    case 'checkbox':
-      return sql`(case when ${cell} then 'true' when not ${cell} then 'false' end)`
-    case 'select':
-    case 'multi_select':
-      return named((id) => picked(field.options ?? [], id))
-    case 'user':
-    case 'multi_user':
-      return named(
-        (id) =>
-          sql`((select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${place.account_id}) ->> (${id})::text)`,
-      )
-    case 'lookup':
-    case 'multi_lookup':
-      return named((id) => recordWords(field, id))
-    default:
-      return sql`${cell}::text`
-  }
-}
-
-/** The title of a record, or its id where it has none. Records that are gone are no value, as they are read. */
-function recordWords({ lookup, lookup_table_id }: FieldDef, id: Sql): Sql {
-  if (!lookup || lookup_table_id === null) return sql`null::text`
-  const title = lookup.title_field === null ? sql`l.id::text` : sql`coalesce(l.${ident(lookup.title_field)}, l.id::text)`
-  return sql`(select ${title} from ${recordsOf(lookup_table_id)} l where l.id = ${id})`
-}
-
-const picked = (options: readonly Option[], id: Sql): Sql =>
-  sql`(${jsonOf(options.map((option) => [option.id, option.title]))} ->> (${id})::text)`
-
-/**
- * Postgres finds the keys of a JSON object by halving, and does so within a parallel worker; a list would be gone through for each
- * cell, and a table be asked.
- */
-const jsonOf = (entries: readonly (readonly [number | string, number | string])[]): Sql =>
-  sql`${JSON.stringify(Object.fromEntries(entries))}::jsonb`
 
 // ── from words ──────────────────────────────────────────────────────────────
 
@@ -137,13 +140,13 @@ function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
     case 'user':
       return memberOf(sql`lower(btrim(${words}))`, place)
     case 'lookup':
-      return recordOf(to, sql`btrim(${words})`)
+      return recordOf(to, sql`btrim(${words})`, place)
     case 'multi_select':
       return sql`coalesce(${asList(optionOf(to, sql`btrim(${words})`))}, ${each(words, (one) => optionOf(to, one))})`
     case 'multi_user':
       return each(words, (one) => memberOf(sql`lower(${one})`, place))
     case 'multi_lookup':
-      return each(words, (one) => recordOf(to, one))
+      return each(words, (one) => recordOf(to, one, place))
     default:
       return fitting(words, MAX_LENGTH[to.type] ?? 0)
   }
@@ -159,8 +162,13 @@ const memberOf = (email: Sql, place: Place): Sql => sql`(${members(place)} -> ${
 const members = ({ account_id, space_id }: Place): Sql => sql`(select jsonb_object_agg(u.email, u.id) from public.users u
   where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)})`
 
-const recordOf = ({ lookup_table_id }: FieldDef, id: Sql): Sql => sql`(select l.id from ${recordsOf(lookup_table_id ?? 0)} l
-  where l.id = case when ${id} ~ '^[0-9]{1,9}$' then ${id}::int end)`
+function recordOf({ lookup_table_id }: FieldDef, word: Sql, { marks }: Place): Sql {
+  const isId = sql`${word} ~ '^[0-9]{1,9}$'`
+  const id = sql`${word}::int`
+  return marks
+    ? sql`case when ${isId} then case when ${markOf(marks, id)} > 0 then ${id} end end`
+    : sql`(select l.id from ${recordsOf(lookup_table_id ?? 0)} l where l.id = case when ${isId} then ${id} end)`
+}
 
 /** Words between commas, each read for itself and kept once; null when one of them cannot be read, or there are more than 1,000. */
 function each(words: Sql, read: (one: Sql) => Sql): Sql {
@@ -188,7 +196,7 @@ function convertsToList(to: FieldDef, words: Sql, place: Place): Sql | undefined
     case 'multi_user':
       return orLong(areKeys(sql`lower(${words})`, members(place), members(place)))
     case 'multi_lookup':
-      return orLong(isEach(words, (word) => sql`${recordOf(to, word)} is not null`))
+      return orLong(areRecords(to, words, place))
     default:
       return undefined
   }
@@ -200,6 +208,19 @@ const areKeys = (words: Sql, keys: Sql, plain: Sql): Sql => sql`case
   when btrim(split_part(${words}, ',', 1)) <> '' and not ${keys} ? btrim(split_part(${words}, ',', 1)) then false
   else ${isEach(words, (word) => sql`${keys} ? ${word}`)} end`
 
+/**
+ * Whether all words between commas are ids of records. A list that Postgres writes as it has read it is taken apart as numbers; with a
+ * brace it could be a list of lists. Numbers of ten digits have no mark.
+ */
+function areRecords(to: FieldDef, words: Sql, place: Place): Sql {
+  const { marks } = place
+  const each = isEach(words, (word) => sql`${recordOf(to, word, place)} is not null`)
+  if (!marks) return each
+  const list = sql`('{' || ${words} || '}')`
+  return sql`case when strpos(${words}, '{') = 0 and pg_input_is_valid(${list}, 'int[]') and ${list}::int[]::text = replace(${list}, ', ', ',')
+    then coalesce((select bool_and(${markOf(marks, sql`e.id`)} > 0) from unnest(${list}::int[]) e (id)), false) else ${each} end`
+}
+
 /** Whether there are words between the commas, and each is one of those that are meant. */
 const isEach = (words: Sql, isMeant: (word: Sql) => Sql): Sql => sql`coalesce((select bool_and(${isMeant(sql`s.word`)})
   from (select btrim(t.word) as word from unnest(string_to_array(${words}, ',')) t (word)) s where s.word <> ''), false)`
@@ -207,7 +228,7 @@ const isEach = (words: Sql, isMeant: (word: Sql) => Sql): Sql => sql`coalesce((s
 // ── without words ───────────────────────────────────────────────────────────
 
 /** Undefined for what goes through words. */
-function direct(from: FieldDef, to: FieldDef, cell: Sql, place: Place): Sql | undefined {
+function direct(from: FieldDef, to: FieldDef, cell: Sql, words: Sql, place: Place): Sql | undefined {
   switch (`${from.type}>${to.type}`) {
     case 'date>datetime':
       return dayStart(cell, place)
@@ -218,7 +239,7 @@ function direct(from: FieldDef, to: FieldDef, cell: Sql, place: Place): Sql | un
     case 'number>checkbox':
       return sql`case ${cell} when 0 then false when 1 then true end`
     case 'lookup>number':
-      return sql`case when w.words is not null then ${cell}::numeric end`
+      return sql`case when ${words} is not null then ${cell}::numeric end`
     case 'select>multi_select':
       return asList(sameOption(from, to, cell))
     case 'multi_select>select':
