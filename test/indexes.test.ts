@@ -262,15 +262,16 @@ describe('the indexes of a table', () => {
     for (const text of ['company text', 'email text', 'notes text']) expect(search).toContain(names[text])
   })
 
-  test('of texts are told rare words from frequent ones by more samples than usual', async () => {
+  test('of texts tell rare words from frequent ones by more samples than usual, and let less wait than usual', async () => {
     const table = await largeTable(21_000)
     await follow(scope(), { table_id: table })
-    const samples = await app.db.query<{ name: string; samples: number | null }>(sql`
-      select c.relname as name, a.attstattarget as samples from pg_index i join pg_class c on c.oid = i.indexrelid
+    const samples = await app.db.query<{ name: string; samples: number | null; options: string[] }>(sql`
+      select c.relname as name, a.attstattarget as samples, c.reloptions as options from pg_index i join pg_class c on c.oid = i.indexrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
       where i.indrelid = to_regclass(${`t${table}.records`}) and starts_with(c.relname, 'idx_text')`)
     expect(samples.length).toBeGreaterThan(1)
     expect(new Set(samples.map((index) => index.samples))).toEqual(new Set([1_000]))
+    expect(new Set(samples.flatMap((index) => index.options))).toEqual(new Set(['gin_pending_list_limit=1024']))
   })
 
   test('hold the longest texts that a record may have', async () => {
