@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { askPrepared, type NamedStatement } from './prepared.ts'
 
-/** Answers come in the order of the questions. When none has come for so long, one of them is waiting for a lock: others go around. */
+/** Answers come in the order of the questions. When none comes for so long, one of them is waiting for a lock: others go around. */
 const STUCK_AFTER_MS = 20
 /** What holds up the others for longer than this is given up, and asked again on the pool, where patience is longer. */
 const PATIENCE = '-c lock_timeout=50 -c statement_timeout=1000'
@@ -31,8 +31,9 @@ interface Open {
   openedAt: number
   /** Sent and not answered yet. */
   waiting: number
-  /** When the last answer came, or the first of those that wait was asked. */
-  movedAt: number
+  answered: number
+  isStuck: boolean
+  watch: NodeJS.Timeout | undefined
 }
 
 /** Opens its connection when it is first asked for something, and again after it was lost or has grown old. */
@@ -53,7 +54,7 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
       await client.connect()
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
-      open = { client, stream, openedAt: performance.now(), waiting: 0, movedAt: 0 }
+      open = { client, stream, openedAt: performance.now(), waiting: 0, answered: 0, isStuck: false, watch: undefined }
     } catch {
       // Whoever asks goes to the pool meanwhile, and is told there what is wrong.
       mayOpenAt = performance.now() + RETRY_AFTER_MS
@@ -63,7 +64,8 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
   }
 
   async function send(lane: Open, statement: NamedStatement): Promise<pg.QueryResult | null> {
-    if (lane.waiting++ === 0) lane.movedAt = performance.now()
+    lane.waiting++
+    lane.watch ??= watch(lane)
     if (!lane.stream.writableCorked) {
       lane.stream.cork()
       setImmediate(() => lane.stream.uncork())
@@ -77,7 +79,8 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
       return null
     } finally {
       lane.waiting--
-      lane.movedAt = performance.now()
+      lane.answered++
+      lane.isStuck = false
     }
   }
 
@@ -88,7 +91,7 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
         return null
       }
-      if (open.waiting > 0 && now - open.movedAt > STUCK_AFTER_MS) return null
+      if (open.isStuck) return null
       const lane = open
       if (now - lane.openedAt > maxLifetimeSeconds * 1000) {
         open = undefined
@@ -104,4 +107,18 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
       await open?.client.end()
     },
   }
+}
+
+/**
+ * Looks from time to time whether answers come while some are waited for. Those that have come but could not be read, because this process
+ * was busy for longer, are read between the timer and the immediate: the clock alone would send the others around for nothing.
+ */
+function watch(lane: Open): NodeJS.Timeout {
+  const { answered } = lane
+  return setTimeout(() => {
+    setImmediate(() => {
+      lane.isStuck = lane.waiting > 0 && lane.answered === answered
+      lane.watch = lane.waiting > 0 ? watch(lane) : undefined
+    })
+  }, STUCK_AFTER_MS)
 }

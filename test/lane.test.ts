@@ -71,6 +71,19 @@ it('gives a read that waits for a lock to the pool, where it can wait', async ()
   expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
 })
 
+it('takes no answer for missing that this process was too busy to read', async () => {
+  await openedLane()
+  const before = await lane()
+  for (let round = 0; round < 3; round++) await names([1])
+  const first = names([1])
+  // Until it has been sent.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  for (const busyUntil = performance.now() + 100; performance.now() < busyUntil; );
+  const second = names([2])
+  expect((await first)[0]?.[0]).toMatchObject({ name: 'thing 1', pid: before })
+  expect((await second)[0]?.[0]).toMatchObject({ name: 'thing 2', pid: before })
+})
+
 it('asks again elsewhere what was under way when its connection was lost, and opens another', async () => {
   await openedLane()
   const before = await lane()
