@@ -15,7 +15,7 @@ const ORDERED_MS = 5
 const farIn = (records: number) => Math.min(9_900, records - 100)
 
 export const records: Suite<Filled> = {
-  defaults: { records: 1_000_000, seconds: 1 },
+  defaults: { records: 1_000_000, seconds: 2 },
   fewest: 1_000,
   prepare: fill,
   bare: 'records/bare.ts',
