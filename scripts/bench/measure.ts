@@ -7,7 +7,7 @@ import { compareAnswers } from './answers.ts'
 import type { Case, Pids } from './case.ts'
 import { drive, type Figures, type Load, loadOf, loadOfOther, type Target, timesAlone } from './drive.ts'
 import type { Peer } from './others/peer.ts'
-import { untilQuiet } from './others/start.ts'
+import { untilQuiet } from './sql.ts'
 
 export interface Servers {
   ours: string
@@ -161,7 +161,7 @@ class Driven {
     try {
       return await drive(target, load, this.#servers.pids.postmaster)
     } finally {
-      if (this.#servers.others.length) await untilQuiet(this.#servers.db)
+      await untilQuiet(this.#servers.db)
     }
   }
 }

@@ -1,4 +1,5 @@
 /** What the suites do in the database directly, because it would take hours over HTTP. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Database } from '../../src/db.ts'
 
@@ -28,5 +29,23 @@ export async function addMembers(db: Database, accountId: number, spaceId: numbe
       [accountId, spaceId, count],
     )
     return rows.map(({ user_id }) => user_id)
+  })
+}
+
+const QUIET_POLL_MS = 100
+const QUIET_POLLS = 3
+const MOST_POLLS = 1_200
+
+/** Waits until Postgres has ended what nobody waits for any more: a statement goes on when its caller has hung up. */
+export async function untilQuiet(db: Database): Promise<void> {
+  await unhurried(db, async (client) => {
+    let quiet = 0
+    for (let polls = 0; quiet < QUIET_POLLS && polls < MOST_POLLS; polls++) {
+      await sleep(QUIET_POLL_MS)
+      const { rows } = await client.query(
+        `select from pg_stat_activity where state = 'active' and backend_type = 'client backend' and pid <> pg_backend_pid()`,
+      )
+      quiet = rows.length ? 0 : quiet + 1
+    }
   })
 }
