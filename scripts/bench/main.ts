@@ -89,7 +89,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
     const tableId = suite.tableOf?.(prepared)
     const others =
       options.others && tableId && cases.length
-        ? await startOthers(options.others, { connection: postgres.connection, db, tableId }, started)
+        ? await startOthers(options.others, { connection: postgres.connection, db, tableId, isCopied: options.ownCopy }, started)
         : []
     const servers = { ours: service.found, bare: bare?.found ?? '', secret, pids, others, db }
     const rounds = { ...options, seconds: options.seconds ?? suite.defaults.seconds }

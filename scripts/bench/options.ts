@@ -14,6 +14,7 @@ export const USAGE = `npm run bench -- [options]
   --data-dir <folder>    is kept, with the data, for the next run
   --prepare              makes the data there, and ends
   --others <folder>      where Directus and NocoDB were installed: they are measured beside (docs/benchmarks.md, Others)
+  --own-copy             they get a copy of the table with a primary key alone, as they make it, in place of the table with our indexes
   --profile              prints where the service's CPU time went; its figures are slower by that`
 
 export interface Options {
@@ -28,6 +29,7 @@ export interface Options {
   dataDir: string | undefined
   prepare: boolean
   others: string | undefined
+  ownCopy: boolean
   profile: boolean
 }
 
@@ -52,6 +54,7 @@ export function readOptions(args: string[], suites: Suites): Options | 'help' {
     dataDir: given['data-dir'],
     prepare: given.prepare,
     others: given.others,
+    ownCopy: given['own-copy'],
     profile: given.profile,
   }
   const { records, dataDir, others } = options
@@ -63,6 +66,7 @@ export function readOptions(args: string[], suites: Suites): Options | 'help' {
   if (options.prepare && dataDir === undefined) throw new ScriptError('--prepare: needs --data-dir, or the data would be gone at once')
   if (others !== undefined && !isFolder(others)) throw wrong('others', others, 'must be the folder where they were installed')
   if (others !== undefined && !suite.tableOf) throw wrong('others', others, `the suite ${options.suite} has nothing to ask them`)
+  if (options.ownCopy && others === undefined) throw new ScriptError('--own-copy: needs --others, who get it')
   return options
 }
 
@@ -80,6 +84,7 @@ function parsed(args: string[]) {
         'data-dir': { type: 'string' },
         prepare: { type: 'boolean', default: false },
         others: { type: 'string' },
+        'own-copy': { type: 'boolean', default: false },
         profile: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

@@ -26,6 +26,7 @@ describe('options', () => {
       dataDir: undefined,
       prepare: false,
       others: undefined,
+      ownCopy: false,
       profile: false,
     })
     expect(readOptions(['-h'], SUITES)).toBe('help')
@@ -33,7 +34,9 @@ describe('options', () => {
 
   it('are taken as they are given', () => {
     const given = ['--suite', 'records', '--only', 'a, b', '--only', 'c', '--connections', '1,2', '--rounds', '3', '--seconds', '4']
-    expect(read(...given, '--records', '1000', '--data-dir', '/nowhere/yet', '--others', FOLDER, '--prepare', '--profile')).toEqual({
+    expect(
+      read(...given, '--records', '1000', '--data-dir', '/nowhere/yet', '--others', FOLDER, '--own-copy', '--prepare', '--profile'),
+    ).toEqual({
       suite: 'records',
       only: ['a, b', 'c'],
       connections: [1, 2],
@@ -43,6 +46,7 @@ describe('options', () => {
       dataDir: '/nowhere/yet',
       prepare: true,
       others: FOLDER,
+      ownCopy: true,
       profile: true,
     })
   })
@@ -71,6 +75,7 @@ describe('options', () => {
     [['--prepare'], '--prepare: needs --data-dir, or the data would be gone at once'],
     [['--suite', 'records', '--others', '/nowhere'], '--others /nowhere: must be the folder where they were installed'],
     [['--suite', 'records', '--others', ''], "--others '': must be the folder where they were installed"],
+    [['--own-copy'], '--own-copy: needs --others, who get it'],
     [['--others', FOLDER], `--others ${FOLDER}: the suite foundation has nothing to ask them`],
   ])('%j is refused in one line', (args, message) => {
     expect(() => read(...args)).toThrow(new ScriptError(message))

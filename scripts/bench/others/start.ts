@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { recordsOf } from '../../../src/db.ts'
+import { unhurried } from '../sql.ts'
 import { startDirectus } from './directus.ts'
 import { startNocodb } from './nocodb.ts'
 import type { Peer, Place } from './peer.ts'
@@ -7,24 +9,41 @@ import type { Peer, Place } from './peer.ts'
 const STARTS = { directus: startDirectus, nocodb: startNocodb }
 
 /**
- * Starts what is installed in `directus` and `nocodb` below the folder, on the table, and says what is not there.
+ * Starts what is installed in `directus` and `nocodb` below the folder, on the table or a copy of it, and says what is not there.
  * @param started learns of each at once, so that it is stopped whatever happens to the next
  */
 export async function startOthers(
   folder: string,
-  place: Pick<Place, 'connection' | 'db'> & { tableId: number },
+  place: Pick<Place, 'connection' | 'db'> & { tableId: number; isCopied: boolean },
   started: Pick<Peer, 'stop'>[],
 ): Promise<Peer[]> {
   const peers: Peer[] = []
+  const schema = place.isCopied ? await copied(place) : `t${place.tableId}`
   for (const [name, start] of Object.entries(STARTS)) {
     const installed = resolve(folder, name)
     if (!existsSync(join(installed, 'node_modules', name))) {
       console.log(`${name} is not installed in ${installed}: it is left out.`)
       continue
     }
-    const peer = await start({ folder: installed, connection: place.connection, db: place.db, schema: `t${place.tableId}` })
+    const peer = await start({ folder: installed, connection: place.connection, db: place.db, schema })
     started.push(peer)
     peers.push(peer)
   }
   return peers
+}
+
+const COPY = 'own_copy'
+
+/** Makes the copy that the products would have made themselves: the records with a primary key, as they are now. @returns its schema */
+async function copied({ db, tableId }: Pick<Place, 'db'> & { tableId: number }): Promise<string> {
+  const from = recordsOf(tableId).sql
+  const to = `${COPY}.records`
+  await unhurried(db, async (client) => {
+    await client.query(`create schema if not exists ${COPY}; drop table if exists ${to};
+      create table ${to} (like ${from} including defaults including identity); insert into ${to} select * from ${from};
+      alter table ${to} add primary key (id);
+      select setval(pg_get_serial_sequence('${to}', 'id'), (select max(id) from ${to}))`)
+    await client.query(`vacuum analyze ${to}`)
+  })
+  return COPY
 }
