@@ -32,7 +32,7 @@ try {
   const types = flattened()
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  for (const script of ['client.js', 'event-source.js']) cpSync(join(emitted, 'src', script), join(target, script))
+  for (const script of ['client.js', 'events/event-source.js']) cpSync(join(emitted, 'src', script), join(target, script))
   // The compiler rewrites the endings of imports in JavaScript only.
   write('client.d.ts', readFileSync(join(emitted, 'src/client.d.ts'), 'utf8').replaceAll("'./router.ts'", "'./router.js'"))
   write('router.d.ts', types)
@@ -98,7 +98,7 @@ function manifest(): object {
     type: 'module',
     exports: { '.': { types: './client.d.ts', default: './client.js' } },
     sideEffects: false,
-    files: ['client.js', 'client.d.ts', 'event-source.js', 'router.d.ts'],
+    files: ['client.js', 'client.d.ts', 'events/event-source.js', 'router.d.ts'],
     // tRPC wants both of one version. Of the server's, only types are used.
     dependencies: { '@trpc/client': dependencies['@trpc/client'], '@trpc/server': dependencies['@trpc/server'] },
   }

@@ -1,6 +1,6 @@
 /** Compares what the migrations make with what prisma/schema.prisma describes, object by object. */
 import pg from 'pg'
-import { MIGRATIONS_DIR, readMigrations } from '../src/migrations.ts'
+import { MIGRATIONS_DIR, readMigrations } from '../src/platform/database/migrations.ts'
 
 /** What Prisma's schema cannot express and the migrations add by hand. Each is expected: to miss one is drift, too. */
 const ALLOWED_EXTRAS: RegExp[] = [

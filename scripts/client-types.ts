@@ -25,7 +25,7 @@ import {
 } from 'typescript/unstable/ast'
 
 /** What clients need not know: it becomes `object`. */
-const ERASED = new Set(['src/trpc.ts RequestContext', 'src/trpc.ts Meta'])
+const ERASED = new Set(['src/platform/http/trpc.ts RequestContext', 'src/platform/http/trpc.ts Meta'])
 /** What a client installs anyway. */
 const isAllowed = (module: string) => module === '@trpc/server' || module.startsWith('@trpc/server/')
 

@@ -1,10 +1,10 @@
 /** Prints into docs/queries.md what the code itself says of compares; with --check only tells whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { FieldType } from '../src/tables/fields.ts'
-import { COMPARES, type Compare, RULES, VALUE_KINDS } from '../src/views/compares.ts'
+import type { FieldType } from '../src/fields/definition.ts'
+import { COMPARES, type Compare, RULES, VALUE_KINDS } from '../src/views/filters/compares.ts'
 
 const path = new URL('../docs/queries.md', import.meta.url)
-const [BEGIN, END] = ['<!-- printed from src/views/compares.ts by `npm run docs` -->\n', '<!-- end -->\n']
+const [BEGIN, END] = ['<!-- printed from src/views/filters/compares.ts by `npm run docs` -->\n', '<!-- end -->\n']
 
 /** Compares that every type has alike share a column. */
 const COLUMNS: readonly Compare[][] = [

@@ -1,7 +1,7 @@
 /** A table with a field of every type, and records that have something in each corner: for those who try or test the API. */
-import { FIELD_TYPES, type FieldType, isLookup } from '../src/tables/fields.ts'
+import { FIELD_TYPES, type FieldType, isLookup } from '../src/fields/definition.ts'
+import { addDays, localDate } from '../src/platform/time.ts'
 import type { NewField, NewTable } from '../src/tables/schema.ts'
-import { addDays, localDate } from '../src/time.ts'
 
 const OPTIONS = ['Lead', 'Qualified', 'Won', 'Lost']
 const TAGS = ['red', 'green', 'blue', 'Grün', '50 %']

@@ -13,25 +13,35 @@ export interface Finding {
 }
 
 /** Imports run one way: each feature may know those before it. */
-const FEATURES = 'accounts auth keys spaces tables views indexes records files csv notifications comments tasks email streams demo'.split(
-  ' ',
-)
-/** The pages at the root that put the features together; every other file at the root is plumbing. */
-const TOP_PAGES = ['main.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts']
+const FEATURES =
+  'accounts auth keys spaces events fields tables conversions views indexes records files csv notifications comments tasks email demo'.split(
+    ' ',
+  )
+/** What every feature builds on, and what knows none of them. */
+const PLATFORM = 'platform'
+/** The rooms of the platform; those of a feature are its own affair. */
+const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs']
+/** The one room that may lie in another room: the PostgreSQL that comes along. */
+const EMBEDDED = 'database/embedded'
+/** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
+const ROOT_FILES = ['main.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
+/** More files than this in one folder of a feature want rooms by concept. */
+const MOST_FILES = 16
 
-/** Who writes a table: a feature, or a file of the plumbing. */
+/** The writer of each table: a feature, or a file of the platform. */
 const OWNERS: Record<string, string[]> = {
   accounts: ['accounts', 'users'],
   auth: ['sessions', 'invites', 'login_failures'],
   keys: ['api_keys'],
-  'limits.ts': ['rate_windows'],
-  'idempotency.ts': ['idempotency_keys'],
-  'events.ts': ['events'],
+  'platform/http/rate-limits.ts': ['rate_windows'],
+  'platform/http/idempotency.ts': ['idempotency_keys'],
+  events: ['events'],
   spaces: ['spaces', 'space_members'],
-  tables: ['tables', 'fields', 'field_conversions', 'record_tallies'],
+  tables: ['tables', 'fields', 'record_tallies'],
+  conversions: ['field_conversions'],
   views: ['views'],
   indexes: ['index_failures', 'index_uses'],
-  'stored-files.ts': ['stored_files'],
+  'platform/stored-files.ts': ['stored_files'],
   notifications: ['notifications'],
   comments: ['record_comments', 'subscriptions'],
   tasks: ['tasks', 'task_subscribers', 'task_comments', 'deleted_tasks'],
@@ -55,20 +65,26 @@ const WRITES = /\.(\w+)\.(?:create|createMany|createManyAndReturn|update|updateM
 const SQL_WRITES =
   /\b(?:insert\s+into|delete\s+from|merge\s+into|truncate(?:\s+table)?|update(?:\s+only)?(?=\s+"?\w+"?\s+(?:(?:as\s+)?\w+\s+)?set\b))\s+"?(\w+)"?/gi
 
-/** A file in its place: `src/tasks/router.ts` is the page `router.ts` of the feature `tasks`; at the root there is no feature. */
+/** Where a file lies: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
 interface Place {
+  /** Undefined for a file at the root of src/. */
   feature: string | undefined
-  page: string
+  /** The folders between the feature and the file; empty without any. */
+  room: string
+  file: string
 }
 
 function placeOf(path: string): Place {
-  const [, ...parts] = path.split('/')
-  return { feature: parts.length > 1 ? parts[0] : undefined, page: parts.slice(1).join('/') || (parts[0] ?? '') }
+  const folders = path.split('/').slice(1)
+  const file = folders.pop() ?? ''
+  const [feature, ...rooms] = folders
+  return { feature, room: rooms.join('/'), file }
 }
 
 const isOurs = (to: string) => to.startsWith('src/')
-const isTopPage = ({ feature, page }: Place) => !feature && TOP_PAGES.includes(page)
-const reachesTheDatabase = (to: string) => to === 'src/db.ts' || to.includes('generated/prisma') || to.startsWith('@prisma/') || to === 'pg'
+const isRootFile = ({ feature, file }: Place) => !feature && file !== 'settings.ts'
+const reachesTheDatabase = (to: string) =>
+  to === 'src/platform/database/database.ts' || to.includes('generated/prisma') || to.startsWith('@prisma/') || to === 'pg'
 
 /** All findings in the tree. @param schema the text of prisma/schema.prisma */
 export function findings(sources: SourceFacts[], schema: string): Finding[] {
@@ -83,6 +99,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...writes(source, tables),
       ...reserved(source),
     ]),
+    ...crowded(sources),
     ...cycles(sources),
   ]
 }
@@ -111,32 +128,68 @@ function ownerless(tables: Map<string, string>): Finding[] {
 }
 
 function names({ path }: SourceFacts): Finding[] {
-  const { feature, page } = placeOf(path)
-  const why = 'A file at the root of src/ is plumbing, a folder is a feature: who knows the names finds the file before looking.'
-  if (feature && !FEATURES.includes(feature)) {
-    const instead = VAGUE.test(feature)
-      ? 'Move each file to the feature it serves; what serves all of them is one file at the root, named after what it does.'
-      : 'If it is a feature, give it its place in FEATURES in scripts/house-rules.ts; if not, it is a file of a feature or of the root.'
-    return [{ path, what: `${feature}/ is no feature`, why, instead }]
-  }
-  if (feature && page.includes('/')) {
-    const instead = `Name the file after its concept and put it into src/${feature}/ itself; if that folder has become two features, split it.`
-    return [{ path, what: 'a folder within a feature', why: 'A feature is one flat list of pages.', instead }]
-  }
-  const name = page.replace(/\.ts$/, '')
+  const { feature, room, file } = placeOf(path)
+  const name = file.replace(/\.ts$/, '')
   if (name === 'index') {
     const instead = 'Import from the file that has it, and delete the barrel.'
-    return [{ path, what: 'a barrel', why: 'A barrel hides who needs whom, and makes cycles.', instead }]
+    return [{ path, what: 'a barrel', why: 'A barrel hides which file needs which, and makes cycles.', instead }]
   }
+  if (!feature) return ROOT_FILES.includes(file) ? [] : [misplaced(path)]
+  const wrongFolder = folderFinding(path, feature, room)
+  if (wrongFolder) return [wrongFolder]
   if (VAGUE.test(name)) {
-    const instead = 'Name it after the one thing it holds (reminder.ts, tokens.ts); if it holds several, those are several files.'
-    return [{ path, what: `${page} says nothing`, why, instead }]
+    const instead = 'Name it after the one thing it holds (reminder.ts, date-tokens.ts); if it holds several, those are several files.'
+    return [{ path, what: `${file} says nothing`, why: 'Readers guess the file from its name before they look.', instead }]
   }
   if (!/^[a-z]+(-[a-z0-9]+)*$/.test(name)) {
     const instead = 'Use one noun of the field in lower case, words joined by a hyphen: saved-view.ts.'
-    return [{ path, what: `the name ${page}`, why: 'Names are guessed, so they have one form.', instead }]
+    return [{ path, what: `the name ${file}`, why: 'Names are guessed, so they have one form.', instead }]
   }
   return []
+}
+
+function misplaced(path: string): Finding {
+  const why = 'The root of src/ only puts the parts together; a reader who opens it first should see nothing else.'
+  const instead = 'Move it to the feature it serves, or to a room of src/platform/ when it knows no feature.'
+  return { path, what: 'lies at the root', why, instead }
+}
+
+function folderFinding(path: string, feature: string, room: string): Finding | undefined {
+  if (feature === PLATFORM) {
+    if (!room || PLATFORM_ROOMS.includes(room) || room === EMBEDDED) return undefined
+    const instead = 'Move it to one of those rooms, or add the room to PLATFORM_ROOMS in scripts/house-rules.ts.'
+    return { path, what: `platform/${room}/ is not a room`, why: `The platform has the rooms ${PLATFORM_ROOMS.join(', ')}.`, instead }
+  }
+  if (!FEATURES.includes(feature)) {
+    const why = 'A folder is a feature, so that its name tells a reader what the product does.'
+    const instead = VAGUE.test(feature)
+      ? 'Move each file to the feature it serves; what serves all of them belongs to src/platform/, named after what it does.'
+      : 'If it is a feature, give it its place in FEATURES in scripts/house-rules.ts; if not, it belongs to a feature or to src/platform/.'
+    return { path, what: `${feature}/ is not a feature`, why, instead }
+  }
+  if (room.includes('/')) {
+    const instead = `Put the file into src/${feature}/${room.split('/')[0]}/ itself; if that room has become two concepts, split it.`
+    return { path, what: 'a room within a room', why: 'A feature has rooms by concept, one level deep.', instead }
+  }
+  return undefined
+}
+
+/** A folder with too many files holds more than one concept. */
+function crowded(sources: SourceFacts[]): Finding[] {
+  const counts = new Map<string, number>()
+  for (const { path } of sources) {
+    const { feature } = placeOf(path)
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    if (feature && feature !== PLATFORM) counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts]
+    .filter(([, count]) => count > MOST_FILES)
+    .map(([folder, count]) => ({
+      path: folder,
+      what: `${count} files`,
+      why: `A list of more than ${MOST_FILES} names is searched, not read.`,
+      instead: 'Give the files of one concept a room of their own, one level deep.',
+    }))
 }
 
 function size({ path, lines }: SourceFacts): Finding[] {
@@ -148,41 +201,41 @@ function size({ path, lines }: SourceFacts): Finding[] {
 
 /** What each page of a feature never holds. */
 function pages({ path, imports, tags, ifs, calls, texts, functions }: SourceFacts): Finding[] {
-  const { feature, page } = placeOf(path)
+  const { feature, file } = placeOf(path)
   const found: Finding[] = []
   const never = (line: number, what: string, why: string, instead: string) => found.push({ path, line, what, why, instead })
   const database = imports.filter(({ to }) => reachesTheDatabase(to))
   const queries = [...database, ...tags.filter(({ tag }) => tag === 'sql')]
 
-  if (page.endsWith('router.ts')) {
+  if (file === 'router.ts' || file.endsWith('-router.ts')) {
     const why = 'A router is a table of contents: what exists, who may call it, which function answers.'
     for (const { line } of ifs)
       never(line, 'an `if` in a router', why, 'Let the service decide; who may call is an argument of the procedure.')
     for (const { line } of queries)
       never(line, 'a query in a router', why, 'Put it into service.ts (or queries.ts, if it is hot) and call that.')
   }
-  if (!feature) return found
-  if (page === 'schema.ts') {
+  if (!feature || feature === PLATFORM) return found
+  if (file === 'schema.ts') {
     const why = 'A schema is the shape on the wire, which stays when rows change.'
     for (const { line } of database) never(line, 'rows in a schema', why, 'Say it in zod; service.ts and queries.ts turn rows into it.')
   }
-  if (page === 'policy.ts') {
+  if (file === 'policy.ts') {
     const why = 'A policy is read aloud: it looks at what it is given, so that it can be tested with a table of cases.'
     for (const { line } of queries) never(line, 'a query in a policy', why, 'Let the procedure load what the rule needs, and pass it in.')
   }
-  if (page === 'service.ts') {
+  if (file === 'service.ts') {
     const why = 'Services serve requests, jobs and scripts alike.'
-    for (const { line, to } of imports.filter(({ to }) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/rest.ts'))
-      never(line, `${to} in a service`, why, 'Take what you need from the scope, answer plain values, throw an AppError.')
+    for (const { line, to } of imports.filter(({ to }) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/platform/http/rest.ts'))
+      never(line, `${to} in a service`, why, 'Take what you need from the context, answer plain values, throw an AppError.')
   }
-  if (page === 'queries.ts') {
+  if (file === 'queries.ts') {
     const why = 'queries.ts may read any table because it writes none.'
     const instead = 'Move the statement to service.ts of the feature that owns the table.'
     for (const { line } of calls.filter(({ callee }) => WRITES.test(callee) && callee.includes('prisma')))
       never(line, 'a write among the reads', why, instead)
     for (const { line, text } of texts) if ([...text.matchAll(SQL_WRITES)].length) never(line, 'a write among the reads', why, instead)
   }
-  if (page === 'jobs.ts') {
+  if (file === 'jobs.ts') {
     const why = `A job re-reads, decides and delegates, in at most ${MOST_JOB_LINES} lines: the rest could not be called from elsewhere.`
     for (const { line, lines, name } of functions)
       if (lines > MOST_JOB_LINES)
@@ -191,32 +244,33 @@ function pages({ path, imports, tags, ifs, calls, texts, functions }: SourceFact
   return found
 }
 
-/** Plumbing knows no feature, a feature knows those before it, and nobody knows the pages that put them together. */
+/** The platform knows no feature, a feature knows those before it, and none of them knows the files at the root. */
 function direction({ path, imports }: SourceFacts): Finding[] {
   const from = placeOf(path)
-  const order = `Imports run one way: plumbing ← ${FEATURES.join(' ← ')}.`
+  const order = `Imports run one way: ${PLATFORM} ← ${FEATURES.join(' ← ')}.`
   return imports.flatMap(({ to, line }): Finding[] => {
-    if (!isOurs(to)) return []
+    if (!isOurs(to) || isRootFile(from)) return []
     const target = placeOf(to)
-    if (isTopPage(target) && !isTopPage(from)) {
-      const instead = 'Pass what you need from it as an argument, or move that part to the plumbing.'
-      return [
-        { path, line, what: `imports ${to}`, why: `${target.page} puts the features together, so none of them can need it.`, instead },
-      ]
+    if (isRootFile(target)) {
+      const instead = 'Pass what you need from it as an argument, or move that part to src/platform/.'
+      const why = `${target.file} puts the features together, so none of them can need it.`
+      return [{ path, line, what: `imports ${to}`, why, instead }]
     }
-    if (!target.feature || isTopPage(from)) return []
-    if (!from.feature) {
-      const instead = `Let ${target.feature} hand it in (an argument, a registration in router.ts or background.ts), or move the shared part to the root.`
-      return [{ path, line, what: `plumbing imports the feature ${target.feature}`, why: order, instead }]
+    if (rank(target) <= rank(from)) return []
+    if (from.feature === PLATFORM) {
+      const instead = `Let ${target.feature} pass it in (an argument, a list in router.ts or background.ts), or move the shared part to src/platform/.`
+      return [{ path, line, what: `the platform imports the feature ${target.feature}`, why: order, instead }]
     }
-    if (FEATURES.indexOf(target.feature) <= FEATURES.indexOf(from.feature)) return []
     const instead = 'Let the later feature call the earlier one; two that need each other show a third thing: find it.'
     return [{ path, line, what: `${from.feature} imports ${to}`, why: order, instead }]
   })
 }
 
+/** Settings are below the platform, the platform is below the first feature. */
+const rank = ({ feature }: Place) => (feature === undefined ? -2 : feature === PLATFORM ? -1 : FEATURES.indexOf(feature))
+
 function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>): Finding[] {
-  const { feature, page } = placeOf(path)
+  const { feature } = placeOf(path)
   const delegates = new Map([...tables].map(([table, delegate]) => [delegate, table]))
   const written = [
     ...calls.map(({ callee, line }) => ({ table: delegates.get(WRITES.exec(callee)?.[1] ?? ''), line })),
@@ -224,7 +278,7 @@ function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>
   ]
   return written.flatMap(({ table, line }): Finding[] => {
     const owner = table && ownerOf(table)
-    if (!owner || owner === (feature ?? page)) return []
+    if (!owner || owner === feature || path === `src/${owner}`) return []
     const why = `${owner} owns ${table}: its rules (tenant, versions, effects) hold only if every write goes through it.`
     return [
       { path, line, what: `writes ${table}`, why, instead: `Call a function of src/${owner}, or add one there that says what you mean.` },
@@ -235,12 +289,12 @@ function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>
 /** Things that one file does for all. */
 function reserved({ path, imports, calls }: SourceFacts): Finding[] {
   const dates = imports
-    .filter(({ to }) => path !== 'src/time.ts' && /^date-fns/.test(to))
+    .filter(({ to }) => path !== 'src/platform/time.ts' && /^date-fns/.test(to))
     .map(({ line, to }) => ({
       line,
       what: `imports ${to}`,
-      why: 'The library is wrong about days without a midnight; src/time.ts knows where.',
-      instead: 'Use src/time.ts, and add there what it lacks.',
+      why: 'The library is wrong about days without a midnight; src/platform/time.ts knows where.',
+      instead: 'Use src/platform/time.ts, and add there what it lacks.',
     }))
   const exits = calls
     .filter(({ callee }) => path !== 'src/main.ts' && callee === 'process.exit')
@@ -256,7 +310,7 @@ function reserved({ path, imports, calls }: SourceFacts): Finding[] {
       line,
       what: 'writes to the console',
       why: 'Such lines have no level, no request id and no redaction.',
-      instead: 'Use scope.log (or deps.log), with ids and without contents.',
+      instead: 'Use context.log (or deps.log), with ids and without contents.',
     }))
   return [...dates, ...exits, ...consoles].map((finding) => ({ path, ...finding }))
 }

@@ -1,22 +1,26 @@
 /** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
 import { authWorks } from './auth/jobs.ts'
+import { conversionWorks } from './conversions/jobs.ts'
 import { csvWorks } from './csv/jobs.ts'
 import { emailWorks } from './email/jobs.ts'
+import { eventWorks } from './events/jobs.ts'
 import { fileWorks } from './files/jobs.ts'
 import { indexWorks } from './indexes/jobs.ts'
-import type { Queue } from './jobs.ts'
 import { notificationWorks } from './notifications/jobs.ts'
+import { cleanupWorks } from './platform/jobs/cleanup.ts'
+import type { Queue } from './platform/jobs/queue.ts'
+import type { Work } from './platform/jobs/worker.ts'
 import { spaceWorks } from './spaces/jobs.ts'
 import { tableWorks } from './tables/jobs.ts'
 import { taskWorks } from './tasks/jobs.ts'
-import { upkeepWorks } from './upkeep.ts'
-import type { Work } from './work.ts'
 
 export const works: readonly Work[] = [
-  ...upkeepWorks,
+  ...cleanupWorks,
   ...authWorks,
   ...spaceWorks,
+  ...eventWorks,
   ...tableWorks,
+  ...conversionWorks,
   ...fileWorks,
   ...csvWorks,
   ...indexWorks,

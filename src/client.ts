@@ -1,6 +1,6 @@
 /** The typed client of the API, for the frontend and for scripts. */
 import { createTRPCClient, httpBatchLink, httpLink, httpSubscriptionLink, splitLink, type TRPCClient } from '@trpc/client'
-import { FetchEventSource } from './event-source.ts'
+import { FetchEventSource } from './events/event-source.ts'
 import type { AppRouter } from './router.ts'
 
 export type { AppRouter }

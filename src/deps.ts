@@ -1,17 +1,17 @@
 /** Opens what a process is made of, in order, and closes it in reverse: the service and the scripts alike. */
 import type pg from 'pg'
 import { queues } from './background.ts'
-import { openDatabase } from './db.ts'
-import { openEmbeddedPostgres } from './embedded-postgres.ts'
-import { openFeed } from './event-feed.ts'
-import { announceEvents } from './events.ts'
-import { openJobs } from './jobs.ts'
-import { createLimits } from './limits.ts'
-import { openMailer } from './mailer.ts'
-import { deploy } from './migrations.ts'
-import type { Deps } from './scope.ts'
+import { openFeed } from './events/feed.ts'
+import { announceEvents } from './events/log.ts'
+import type { Deps } from './platform/context.ts'
+import { openDatabase } from './platform/database/database.ts'
+import { openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
+import { deploy } from './platform/database/migrations.ts'
+import { createLimits } from './platform/http/rate-limits.ts'
+import { openJobs } from './platform/jobs/queue.ts'
+import { openMailer } from './platform/mailer.ts'
+import { openStorage } from './platform/storage.ts'
 import type { Settings } from './settings.ts'
-import { openStorage } from './storage.ts'
 
 export interface OpenOptions {
   log: Deps['log']

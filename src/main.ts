@@ -8,12 +8,12 @@ import { loginFile, readLogin } from './demo/login.ts'
 import { createDemo } from './demo/service.ts'
 import { type Opened, openDeps } from './deps.ts'
 import { type Catcher, mountCatcher, startCatcher } from './email/catcher.ts'
-import { EmbeddedPostgresError } from './embedded-postgres.ts'
-import { MigrationError } from './migrations.ts'
-import { noteRunning, readRunning, urlOf } from './running.ts'
-import type { Deps } from './scope.ts'
+import type { Deps } from './platform/context.ts'
+import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
+import { MigrationError } from './platform/database/migrations.ts'
+import { startWork } from './platform/jobs/worker.ts'
+import { noteRunning, readRunning, urlOf } from './platform/service-file.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
-import { startWork } from './work.ts'
 
 const STOP_WITHIN_MS = 60_000
 /** npm passes on the signal that the terminal has sent to all: only a later one means "now!". */

@@ -4,29 +4,30 @@ import { authRouter } from './auth/router.ts'
 import { authOperations, mountInvitePage } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
 import { commentDependent } from './comments/service.ts'
+import { conversionsRouter, jobsRouter } from './conversions/router.ts'
 import { csvOperations, mountCsv } from './csv/routes.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { emailOperations, mountEmail } from './email/routes.ts'
 import { mailDependent } from './email/service.ts'
+import { eventsProcedure } from './events/router.ts'
+import { mountStreams, streamOperations } from './events/routes.ts'
 import { fileDependent } from './files/dependent.ts'
 import { filesRouter } from './files/router.ts'
 import { fileOperations, mountFiles } from './files/routes.ts'
-import { healthOperations } from './health.ts'
 import { indexesRouter } from './indexes/router.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationsRouter } from './notifications/router.ts'
 import { mountUnsubscribe, notificationOperations } from './notifications/routes.ts'
-import { openApiDocument, type PlainOperation } from './openapi.ts'
+import type { Deps } from './platform/context.ts'
+import { healthOperations } from './platform/http/health.ts'
+import { openApiDocument, type PlainOperation } from './platform/http/openapi.ts'
+import { mergeRouters, router } from './platform/http/trpc.ts'
 import { recordsRouter } from './records/router.ts'
-import type { Deps } from './scope.ts'
 import { spacesRouter } from './spaces/router.ts'
-import { eventsProcedure } from './streams/router.ts'
-import { mountStreams, streamOperations } from './streams/routes.ts'
-import { dependents } from './tables/dependents.ts'
-import { fieldsRouter, jobsRouter, tablesRouter } from './tables/router.ts'
+import { dependents } from './tables/cascade.ts'
+import { fieldsRouter, tablesRouter } from './tables/router.ts'
 import { taskDependent } from './tasks/deletion.ts'
 import { tasksRouter } from './tasks/router.ts'
-import { router } from './trpc.ts'
 import { viewDependent } from './views/field-use.ts'
 import { viewsRouter } from './views/router.ts'
 
@@ -37,7 +38,7 @@ export const appRouter = router({
   keys: keysRouter,
   spaces: spacesRouter,
   tables: tablesRouter,
-  fields: fieldsRouter,
+  fields: mergeRouters(fieldsRouter, conversionsRouter),
   jobs: jobsRouter,
   views: viewsRouter,
   indexes: indexesRouter,

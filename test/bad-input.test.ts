@@ -2,8 +2,8 @@
 import { request } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { sql } from '../src/db.ts'
-import { newKeySecret } from '../src/secrets.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { newKeySecret } from '../src/platform/secrets.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, idsFor, idsOf, type Operation, operations, pathOf } from './support/operations.ts'
 

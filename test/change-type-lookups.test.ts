@@ -1,9 +1,9 @@
 /** What is reported of cells that name records, compared with the same rules in plain JavaScript over cells of all kinds. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { raw, sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
-import { changeType } from '../src/tables/change-type.ts'
-import { convert } from '../src/tables/conversions.ts'
+import { convert } from '../src/conversions/convert.ts'
+import { changeType } from '../src/conversions/service.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { watchedScope } from './support/scope.ts'
 

@@ -1,12 +1,12 @@
 /** Somebody changes a table between two statements of a request that reads it. */
 import { describe, expect, test } from 'vitest'
+import { changeType } from '../src/conversions/service.ts'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
-import { sql } from '../src/db.ts'
-import { query } from '../src/records/query.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
-import { systemScope } from '../src/scope.ts'
-import { changeType } from '../src/tables/change-type.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

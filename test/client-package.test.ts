@@ -86,11 +86,11 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
 
 describe('the client package', () => {
   it('holds the client, its types and nothing of the server', async () => {
-    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'event-source.js', 'package.json', 'router.d.ts'])
+    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
     expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['./event-source.js', '@trpc/client'])
-    expect(modules(await readFile(join(inside, 'event-source.js'), 'utf8'))).toEqual([])
+    expect(modules(await readFile(join(inside, 'events/event-source.js'), 'utf8'))).toEqual([])
     const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
     expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc', '@trpc/server/unstable-core-do-not-import'])
     expect(types).not.toMatch(/import\(|typeof |[Pp]risma|fastify|\bzod\b/)

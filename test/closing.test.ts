@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type pg from 'pg'
 import { expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { openFeed } from '../src/event-feed.ts'
+import { openFeed } from '../src/events/feed.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()

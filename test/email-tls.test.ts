@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DeliveryError, deliver, type Message, type Server } from '../src/email/transport.ts'
+import { DeliveryError, deliver, type Message, type Server } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 const certificateFor = async (name: string) => {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher.ts'
-import { DeliveryError, deliver, isPublic, type Message, probe, type Server } from '../src/email/transport.ts'
+import { DeliveryError, deliver, isPublic, type Message, probe, type Server } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 let smtp: TestSmtp

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { EmbeddedPostgresError, openEmbeddedPostgres } from '../src/embedded-postgres.ts'
+import { EmbeddedPostgresError, openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 
 let dataDir: string
 

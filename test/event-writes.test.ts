@@ -1,9 +1,9 @@
 /** Which changes are told of. Who hears of them, and how, is in events.test.ts. */
 import { describe, expect, it } from 'vitest'
 import { insertSent, patchEmail } from '../src/comments/emails.ts'
-import { sql } from '../src/db.ts'
-import { forgetEvents } from '../src/events.ts'
-import { userScope } from '../src/scope.ts'
+import { forgetEvents } from '../src/events/log.ts'
+import { userScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { taskSupport } from './support/tasks.ts'
 

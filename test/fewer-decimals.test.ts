@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { importRecords } from '../src/csv/import.ts'
-import { sql } from '../src/db.ts'
 import { readRecord } from '../src/email/queries.ts'
-import { systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { changeLeft, resumeLeft } from '../src/tables/cells/cell-cleanup.ts'
 import { tableDefinition } from '../src/tables/definitions.ts'
-import { changeLeft, resumeLeft } from '../src/tables/leftovers.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

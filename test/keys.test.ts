@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rotate, update } from '../src/keys/service.ts'
-import type { Scope } from '../src/scope.ts'
-import { formatInstant } from '../src/time.ts'
+import type { Scope } from '../src/platform/context.ts'
+import { formatInstant } from '../src/platform/time.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

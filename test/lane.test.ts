@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type Database, openDatabase, type Sql, sql } from '../src/db.ts'
-import { LANE_NAME } from '../src/lane.ts'
+import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
+import { LANE_NAME } from '../src/platform/database/pipelined-reads.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLimits } from '../src/limits.ts'
+import { createLimits } from '../src/platform/http/rate-limits.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '40', RATE_LIMIT_PER_HOUR: '100' })

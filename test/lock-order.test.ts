@@ -1,7 +1,7 @@
 /** Requests that need the same rows lock them in one order, whatever order they name them in: none waits for one that waits for it. */
 import type pg from 'pg'
 import { afterEach, expect, it } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeTable } from './support/records.ts'

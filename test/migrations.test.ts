@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { compareWithSchema } from '../scripts/catalogue.ts'
 import { diffSchemas } from '../scripts/schema-engine.ts'
-import { DEAD_LETTERS, defineQueue } from '../src/jobs.ts'
-import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/migrations.ts'
+import { deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
+import { DEAD_LETTERS, defineQueue } from '../src/platform/jobs/queue.ts'
 import { emptyDatabase, type TestDatabase, testDatabase } from './support/database.ts'
 
 let migrationsDir: string

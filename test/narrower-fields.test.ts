@@ -1,9 +1,9 @@
 /** A field of a large table that is to lose digits or options without force: it is refused while a cell has them, and nobody waits for the look. */
 import { expect, test } from 'vitest'
 import { importRecords } from '../src/csv/import.ts'
-import { sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
-import { update } from '../src/tables/field-changes.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { update } from '../src/tables/fields/alter-fields.ts'
 import type { FieldUpdate } from '../src/tables/schema.ts'
 import { testApp } from './support/app.ts'
 

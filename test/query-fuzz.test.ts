@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AppError } from '../src/errors.ts'
+import { FIELD_TYPES } from '../src/fields/definition.ts'
+import { AppError } from '../src/platform/http/errors.ts'
 import { tableDefinitions } from '../src/tables/definitions.ts'
-import { FIELD_TYPES } from '../src/tables/fields.ts'
-import { parseConditions } from '../src/views/filter.ts'
-import { resolveTree } from '../src/views/resolve.ts'
-import { resolveOrder } from '../src/views/sort.ts'
+import { parseConditions } from '../src/views/filters/parse.ts'
+import { resolveTree } from '../src/views/filters/resolve.ts'
+import { resolveOrder } from '../src/views/filters/sort.ts'
 import { testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
 

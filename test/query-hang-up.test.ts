@@ -1,7 +1,7 @@
 /** Who hangs up on a query is not waited for: the database gives it up, and the connection serves the next. */
 import { expect, test, vi } from 'vitest'
-import { sql } from '../src/db.ts'
-import { sqlState } from '../src/errors.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { sqlState } from '../src/platform/http/errors.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

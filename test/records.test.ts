@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { recordsOf, sql } from '../src/db.ts'
-import { FIELD_TYPES } from '../src/tables/fields.ts'
+import { FIELD_TYPES } from '../src/fields/definition.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type Sql, sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
-import { sweepReminders } from '../src/tasks/reminder-sweep.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { type Sql, sql } from '../src/platform/database/database.ts'
+import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
 import { testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'
 

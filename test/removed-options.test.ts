@@ -1,9 +1,9 @@
 /** Options that go from a table so large that its cells are emptied by a job: from the answer on nobody sees them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
-import { changeLeft, resumeLeft } from '../src/tables/leftovers.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { changeLeft, resumeLeft } from '../src/tables/cells/cell-cleanup.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

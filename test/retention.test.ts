@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { works } from '../src/background.ts'
-import { sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 /** Changes of a table's fields while others read, write and work on it. */
 import { describe, expect, test } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openEmbeddedPostgres } from '../src/embedded-postgres.ts'
-import { readRunning } from '../src/running.ts'
+import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
+import { readRunning } from '../src/platform/service-file.ts'
 import { emptyDatabase } from './support/database.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

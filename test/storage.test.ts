@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import S3rver from 's3rver'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStorage, type Storage } from '../src/storage.ts'
+import { openStorage, type Storage } from '../src/platform/storage.ts'
 
 let folder: string
 let bucket: S3rver

@@ -1,6 +1,6 @@
 /** The jobs of large tables as a worker runs them; what they do in detail is in indexes.test.ts and change-type.test.ts. */
 import { expect, test } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({}, { worker: true })

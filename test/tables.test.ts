@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { recordsOf, sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'

@@ -1,8 +1,8 @@
 /** The number of records of large tables: exact at every moment, and not counted anew. */
 import { expect, test } from 'vitest'
-import { sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
-import { recountAll, tally, tallyAll, totalOf } from '../src/tables/tallies.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { recountAll, tally, tallyAll, totalOf } from '../src/tables/row-counts.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { makeTable } from './support/records.ts'

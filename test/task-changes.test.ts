@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { sql } from '../src/db.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, sorted, taskSupport } from './support/tasks.ts'
 

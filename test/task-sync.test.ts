@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Sql, sql } from '../src/db.ts'
-import { systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/platform/context.ts'
+import { type Sql, sql } from '../src/platform/database/database.ts'
 import { forgetTraces } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'

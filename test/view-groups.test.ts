@@ -1,7 +1,7 @@
 /** Saved views with a nested `filter` in place of `filters`, and an `order` of several keys (contract.md §7). */
 import { describe, expect, test } from 'vitest'
-import { systemScope } from '../src/scope.ts'
-import { convert } from '../src/tables/conversions.ts'
+import { convert } from '../src/conversions/convert.ts'
+import { systemScope } from '../src/platform/context.ts'
 import { type Answer, type Caller, testApp } from './support/app.ts'
 
 const app = await testApp()

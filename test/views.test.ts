@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { follow } from '../src/indexes/service.ts'
-import { systemScope } from '../src/scope.ts'
+import { systemScope } from '../src/platform/context.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()

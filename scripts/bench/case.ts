@@ -1,5 +1,5 @@
 /** What a suite is made of: its data, its cases, and what it measures besides. */
-import type { Database } from '../../src/db.ts'
+import type { Database } from '../../src/platform/database/database.ts'
 import type { Api } from './api.ts'
 import type { Asked, PeerName } from './others/peer.ts'
 

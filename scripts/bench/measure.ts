@@ -2,7 +2,7 @@
  * Drives the service and the bare server in turn, and other products with them if there are any: medians of interleaved rounds,
  * and the latency that one caller sees.
  */
-import type { Database } from '../../src/db.ts'
+import type { Database } from '../../src/platform/database/database.ts'
 import { compareAnswers } from './answers.ts'
 import type { Case, Pids } from './case.ts'
 import { drive, type Figures, type Load, loadOf, loadOfOther, type Target, timesAlone } from './drive.ts'

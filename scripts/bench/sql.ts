@@ -1,7 +1,7 @@
 /** What the suites do in the database directly, because it would take hours over HTTP. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import type { Database } from '../../src/db.ts'
+import type { Database } from '../../src/platform/database/database.ts'
 
 /** On a connection that may take its time, and that looks up no foreign keys: what is made here is right. */
 export async function unhurried<T>(db: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
-import type { Database } from '../db.ts'
-import { toTheSecond } from '../db.ts'
-import { conflict, isUniqueViolation, notFound } from '../errors.ts'
-import { hashPassword } from '../secrets.ts'
+import type { Database } from '../platform/database/database.ts'
+import { toTheSecond } from '../platform/database/database.ts'
+import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { hashPassword } from '../platform/secrets.ts'
 
 export interface NewUser {
   /** In lower case. */

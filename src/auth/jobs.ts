@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineQueue } from '../jobs.ts'
-import { type Work, work } from '../work.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { forgetEnded } from './service.ts'
 
 const forget = defineQueue({ name: 'auth.forget', schema: z.object({}) })

@@ -1,6 +1,6 @@
 /** The page behind the link of an invitation mail. The token stands after the #, so that no server or proxy logs it. */
 import type { FastifyInstance } from 'fastify'
-import type { PlainOperation } from '../openapi.ts'
+import type { PlainOperation } from '../platform/http/openapi.ts'
 
 const PAGE = `<!doctype html>
 <html lang="en">

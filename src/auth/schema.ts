@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { changesOf } from '../refusals.ts'
-import { EmailAddress, Id, Name } from '../schemas.ts'
-import { isTimeZone } from '../time.ts'
+import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
+import { changesOf } from '../platform/http/validation-messages.ts'
+import { isTimeZone } from '../platform/time.ts'
 
 /** 10 to 200 characters; what is long enough needs no other rule. */
 export const Password = z.string().min(10, 'must have 10 characters or more').max(200, 'must have at most 200 characters')

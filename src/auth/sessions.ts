@@ -1,9 +1,9 @@
-import type { Actor } from '../access.ts'
-import { type Database, sql } from '../db.ts'
-import type { Deps } from '../scope.ts'
-import { newToken, tokenHash } from '../secrets.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import type { Deps } from '../platform/context.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { newToken, tokenHash } from '../platform/secrets.ts'
+import { formatInstant } from '../platform/time.ts'
 import type { Settings } from '../settings.ts'
-import { formatInstant } from '../time.ts'
 
 export const SESSION_COOKIE = 'gridpost_session'
 /** A session ends this long after its last use; so does its cookie. */

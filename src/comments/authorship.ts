@@ -1,6 +1,6 @@
 /** Who wrote a comment, on a record or on a task, and for how long it is theirs to change. */
-import type { Actor } from '../access.ts'
-import { formatInstant, instantOf } from '../time.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { formatInstant, instantOf } from '../platform/time.ts'
 
 /** What the rules need of a comment. */
 export interface Authorship {

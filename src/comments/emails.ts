@@ -1,10 +1,11 @@
 /** The rows that mail leaves among a record's comments. `email/` decides when; only this feature writes them. */
-import { type Actor, systemActor } from '../access.ts'
-import { type Database, empty, recordsOf, type Sql, sql } from '../db.ts'
-import { emitting } from '../events.ts'
+
+import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import type { FileEntry } from '../stored-files.ts'
-import { formatInstant } from '../time.ts'
+import { type Actor, systemActor } from '../platform/access/authorize.ts'
+import { type Database, empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import type { FileEntry } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
 import { type Author, authorOf } from './authorship.ts'
 import { commentEvents } from './events.ts'
 import { replied } from './sentences.ts'

@@ -1,6 +1,7 @@
 /** What comments on records, mails among them, tell those who listen; for `emitting`. */
-import { type Sql, sql } from '../db.ts'
-import type { EventType } from '../events.ts'
+
+import type { EventType } from '../events/log.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
 
 /** @param comments a relation with rows of record_comments */
 export const commentEvents = (type: EventType & (`comment.${string}` | 'email.status'), comments: Sql): Sql =>

@@ -1,6 +1,6 @@
 /** Who may do what with a comment on a record. All of them may write to the table: `commentTarget` has checked that. */
-import type { Actor, Role } from '../access.ts'
-import { roleOf } from '../targets.ts'
+import type { Actor, Role } from '../platform/access/authorize.ts'
+import { roleOf } from '../platform/access/resources.ts'
 import { type Authorship, isAuthor } from './authorship.ts'
 
 export interface Subject extends Authorship {

@@ -1,9 +1,9 @@
 /** Procedures on a comment of a record: the record is found and checked first, as everywhere. */
-import { type Actor, callers, type Target } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
-import { forbidden } from '../errors.ts'
-import { type RecordRow, recordTarget, tableOf } from '../targets.ts'
-import { targetProcedure } from '../trpc.ts'
+import { type Actor, callers, type Target } from '../platform/access/authorize.ts'
+import { type RecordRow, recordTarget, tableOf } from '../platform/access/resources.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { forbidden } from '../platform/http/errors.ts'
+import { targetProcedure } from '../platform/http/trpc.ts'
 import { isStillEditable } from './authorship.ts'
 import { canDelete, canEdit, type Subject } from './policy.ts'
 

@@ -1,4 +1,4 @@
-import { type Database, sql } from '../db.ts'
+import { type Database, sql } from '../platform/database/database.ts'
 import type { CommentQuery, RecordComment } from './schema.ts'
 
 export const commentColumns = sql`id, table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata,

@@ -1,8 +1,8 @@
-import { callers } from '../access.ts'
 import { File, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
-import { listOf, Ok } from '../schemas.ts'
-import { recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf, Ok } from '../platform/http/schemas.ts'
+import { recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { commentProcedure } from './procedure.ts'
 import {
   CommentContent,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { Id, Instant, limit, Offset } from '../schemas.ts'
+import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100

@@ -1,6 +1,7 @@
 /** What people are told of a comment on a record, in sentences. */
-import type { Actor } from '../access.ts'
+
 import { actingName, type Notice } from '../notifications/notify.ts'
+import type { Actor } from '../platform/access/authorize.ts'
 import { excerpt } from './mentions.ts'
 
 export const commented = (tableName: string, content: string, actor: Actor): Notice => ({

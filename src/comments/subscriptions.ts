@@ -1,12 +1,13 @@
 /** Who follows a table or a record: they hear of the comments on it. A table is followed under record 0. */
-import type { Actor } from '../access.ts'
-import { recordsOf, type Sql, sql } from '../db.ts'
-import { conflict, notFound } from '../errors.ts'
+
 import { actingUserId } from '../notifications/notify.ts'
-import type { Scope } from '../scope.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import type { RecordRef, TableRef } from '../platform/access/resources.ts'
+import type { Scope } from '../platform/context.ts'
+import { recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { conflict, notFound } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
-import type { RecordRef, TableRef } from '../targets.ts'
-import { formatInstant } from '../time.ts'
 import type { Subscribed, SubscriptionStatus } from './schema.ts'
 
 /** All of the table. */

@@ -1,6 +1,7 @@
 /** The table in which an import gathers its records: `t<id>.import`, beside those of the table, in nobody's way. */
-import { type Database, ident, join, raw, type Sql, sql } from '../db.ts'
-import { COLUMN_TYPES, type FieldDef } from '../tables/fields.ts'
+
+import { COLUMN_TYPES, type FieldDef } from '../fields/definition.ts'
+import { type Database, ident, join, raw, type Sql, sql } from '../platform/database/database.ts'
 
 export const stagingOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}."import"`
 

@@ -1,6 +1,7 @@
 /** The first row of a file: which field each column is. */
-import type { CellIssue } from '../errors.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
+
+import type { FieldDef, TableDef } from '../fields/definition.ts'
+import type { CellIssue } from '../platform/http/errors.ts'
 import { shielded, unshielded } from './format.ts'
 import type { Row } from './reader.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { defineQueue } from '../jobs.ts'
-import { type Work, work } from '../work.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { sweepStaging } from './staging.ts'
 
 const sweep = defineQueue({ name: 'csv.sweep', schema: z.object({}) })

@@ -1,7 +1,8 @@
 /** What the records are called that the lookups of a file name. */
-import { type Database, ident, recordsOf, sql } from '../db.ts'
-import { unicode } from '../records/condition.ts'
-import { type FieldDef, isLookup } from '../tables/fields.ts'
+
+import { type FieldDef, isLookup } from '../fields/definition.ts'
+import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
+import { unicode } from '../records/query/condition-sql.ts'
 import { type Named, namesIn } from './cells.ts'
 
 /** Titles remembered for each table that lookups point to: at most 500 characters each. */

@@ -1,12 +1,13 @@
 /** The statements that read an export: short ones, each by ids. */
-import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { type Context, cellValue, columnOf } from '../records/condition.ts'
-import { printOrder } from '../records/order.ts'
-import type { Row } from '../records/present.ts'
-import { printSelection, type Selection } from '../records/print.ts'
+
+import type { FieldDef, TableDef } from '../fields/definition.ts'
+import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import type { Row } from '../records/cells/present.ts'
+import { type Context, cellValue, columnOf } from '../records/query/condition-sql.ts'
+import { printOrder } from '../records/query/order-sql.ts'
+import { printSelection, type Selection } from '../records/query/print.ts'
 import { isCurrent } from '../records/rows.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
-import type { Sort } from '../views/sort.ts'
+import type { Sort } from '../views/filters/sort.ts'
 
 /** The next records by id. None also when the table is no longer of the selection's version. */
 export function rowsAfter(

@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import { CsvError, type Options, parse } from 'csv-parse'
-import { AppError, badCells } from '../errors.ts'
+import { AppError, badCells } from '../platform/http/errors.ts'
 
 export interface Row {
   /** The line of the file where the row begins, from 1. Empty lines count, and so do those within quotes. */

@@ -3,13 +3,13 @@
  * which touch nothing that others use, and published in one.
  */
 import type pg from 'pg'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
-import { conflict } from '../errors.ts'
+import type { FieldDef, TableDef } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { conflict } from '../platform/http/errors.ts'
+import { holdFiles } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
 import { cellOfColumns, fromColumns, isCurrent } from '../records/rows.ts'
-import type { Scope } from '../scope.ts'
-import { holdFiles } from '../stored-files.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
-import { formatInstant } from '../time.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {

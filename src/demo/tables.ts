@@ -1,7 +1,7 @@
 /** The tables of the demo account: what they look like, and the rows that data/ has for them. */
 import { readFileSync } from 'node:fs'
+import { addDays } from '../platform/time.ts'
 import type { NewField, NewTable } from '../tables/schema.ts'
-import { addDays } from '../time.ts'
 
 type Row = Record<string, unknown>
 

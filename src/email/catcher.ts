@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import PostalMime, { addressParser } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { escapeHtml, sanitizeHtml } from '../html.ts'
+import { escapeHtml, sanitizeHtml } from '../platform/html.ts'
 import { valuesOf } from './headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */

@@ -1,17 +1,17 @@
 /** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Role, Target } from '../access.ts'
-import { type Database, type Sql, sql, toTheSecond } from '../db.ts'
-import { badInput, badInputs, conflict } from '../errors.ts'
-import { defineQueue } from '../jobs.ts'
-import type { Scope } from '../scope.ts'
-import { decrypt, encrypt } from '../secrets.ts'
-import { checkSpace } from '../targets.ts'
-import { formatInstant } from '../time.ts'
+import type { Role, Target } from '../platform/access/authorize.ts'
+import { checkSpace } from '../platform/access/resources.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, type Sql, sql, toTheSecond } from '../platform/database/database.ts'
+import { badInput, badInputs, conflict } from '../platform/http/errors.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { decrypt, encrypt } from '../platform/secrets.ts'
+import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
+import { allowedAddresses, DeliveryError, probe, type Server } from './outbound/transport.ts'
 import type { NewSmtpIntegration, SmtpIntegration, SmtpIntegrationUpdate, SmtpOption, SmtpTest } from './schema.ts'
-import { allowedAddresses, DeliveryError, probe, type Server } from './transport.ts'
 
 export interface IntegrationRow {
   integration_id: number

@@ -1,7 +1,7 @@
-import { type Work, work } from '../work.ts'
-import { sendEmail, sendQueued } from './delivery.ts'
-import { receive, receiveEmail } from './inbound.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
+import { receive, receiveEmail } from './inbound/receive.ts'
 import { forgetSpaces, removeOrphans } from './integrations.ts'
+import { sendEmail, sendQueued } from './outbound/delivery.ts'
 import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [

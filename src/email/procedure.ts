@@ -1,7 +1,7 @@
 /** The builders of this feature's procedures: what each needs, found and checked before its body is judged. */
-import { callers } from '../access.ts'
-import { recordTarget, renamed, tableOf, tableTarget } from '../targets.ts'
-import { targetProcedure } from '../trpc.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { recordTarget, renamed, tableOf, tableTarget } from '../platform/access/resources.ts'
+import { targetProcedure } from '../platform/http/trpc.ts'
 import { integrationTarget } from './integrations.ts'
 import { emailTarget } from './service.ts'
 import { signatureTarget, writerTarget } from './signatures.ts'

@@ -1,11 +1,12 @@
 /** Hand-written reads of the email feature; some of tables that other features own. */
-import { type Database, join, recordsOf, type Sql, sql } from '../db.ts'
-import { lookupsOf, present, type Row } from '../records/present.ts'
-import { columnsOf } from '../records/print.ts'
-import type { FileEntry } from '../stored-files.ts'
-import type { TableDef } from '../tables/fields.ts'
+
+import type { TableDef } from '../fields/definition.ts'
+import { type Database, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import type { FileEntry } from '../platform/stored-files.ts'
+import { lookupsOf, present, type Row } from '../records/cells/present.ts'
+import { columnsOf } from '../records/query/print.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
-import type { OutgoingRequest } from './message.ts'
+import type { OutgoingRequest } from './outbound/message.ts'
 import type { OutgoingMetadata } from './schema.ts'
 
 /** Every field of one record, as callers read it; undefined when it is gone. */

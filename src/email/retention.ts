@@ -1,9 +1,9 @@
 /** What is kept of mail for a while only (docs/operations.md, Settings). */
 import { z } from 'zod'
-import { type Sql, sql } from '../db.ts'
-import { defineQueue } from '../jobs.ts'
-import type { Scope } from '../scope.ts'
-import { formatInstant } from '../time.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { formatInstant } from '../platform/time.ts'
 
 export const forgetMail = defineQueue({ name: 'email.forget-mail', schema: z.object({}) })
 

@@ -1,10 +1,10 @@
 /** Bytes in and out: the pixel of a mail, and the webhook that takes replies. Both are open to everyone. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, unavailable } from '../errors.ts'
-import type { PlainOperation } from '../openapi.ts'
-import { type Deps, systemScope } from '../scope.ts'
-import { take } from './inbound.ts'
-import { noteHit, PIXEL } from './opens.ts'
+import { type Deps, systemScope } from '../platform/context.ts'
+import { AppError, unavailable } from '../platform/http/errors.ts'
+import type { PlainOperation } from '../platform/http/openapi.ts'
+import { take } from './inbound/receive.ts'
+import { noteHit, PIXEL } from './outbound/opens.ts'
 
 const MAX_MAIL_BYTES = 25 * 1_048_576
 const PIXEL_PATH = '/email/pixel/'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { changesOf } from '../refusals.ts'
-import { EmailAddress, Id } from '../schemas.ts'
+import { EmailAddress, Id } from '../platform/http/schemas.ts'
+import { changesOf } from '../platform/http/validation-messages.ts'
 import { normalDomain, parseMailbox } from './address.ts'
 
 // ── SMTP integrations ───────────────────────────────────────────────────────

@@ -1,20 +1,22 @@
 /** Mail from a record: what is accepted, shown, and queued. delivery.ts sends it, inbound.ts takes the replies. */
-import type { Role, Target } from '../access.ts'
+
 import { insertSent } from '../comments/emails.ts'
-import { sql } from '../db.ts'
-import { AppError, badInput, badInputs, notFound } from '../errors.ts'
-import { sanitizeHtml, textOfHtml } from '../html.ts'
-import type { Scope } from '../scope.ts'
-import { encrypt, newHexToken, newToken, tokenHash } from '../secrets.ts'
-import { type FileEntry, findFiles, holdFiles } from '../stored-files.ts'
+import { ownFields } from '../fields/definition.ts'
+import type { Role, Target } from '../platform/access/authorize.ts'
+import { checkSpace, type RecordRef, type TableRef } from '../platform/access/resources.ts'
+import type { Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { sanitizeHtml, textOfHtml } from '../platform/html.ts'
+import { AppError, badInput, badInputs, notFound } from '../platform/http/errors.ts'
+import { encrypt, newHexToken, newToken, tokenHash } from '../platform/secrets.ts'
+import { type FileEntry, findFiles, holdFiles } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
+import type { Dependent } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definitions.ts'
-import type { Dependent } from '../tables/dependents.ts'
-import { ownFields } from '../tables/fields.ts'
-import { checkSpace, type RecordRef, type TableRef } from '../targets.ts'
-import { formatInstant } from '../time.ts'
 import { domainOf, parseMailbox } from './address.ts'
-import { sendEmail } from './delivery.ts'
-import { type MailTokens, type OutgoingRequest, resolved, tokensContext, withSignature } from './message.ts'
+import { sendEmail } from './outbound/delivery.ts'
+import { fieldTexts } from './outbound/field-values.ts'
+import { type MailTokens, type OutgoingRequest, resolved, tokensContext, withSignature } from './outbound/message.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
 import {
   MAX_RECIPIENTS,
@@ -26,7 +28,6 @@ import {
   type RecipientState,
   type RecordContext,
 } from './schema.ts'
-import { fieldTexts } from './values.ts'
 
 /** Files of a mail, together. Servers seldom take more than 25 MB, and base64 adds a third. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576

@@ -1,11 +1,11 @@
 /** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
 import { isDeepStrictEqual } from 'node:util'
-import type { Target } from '../access.ts'
-import { sql } from '../db.ts'
-import { conflict, forbidden, notFound } from '../errors.ts'
-import { sanitizeHtml } from '../html.ts'
-import { isStale, type Scope } from '../scope.ts'
-import { formatInstant } from '../time.ts'
+import type { Target } from '../platform/access/authorize.ts'
+import { isStale, type Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { sanitizeHtml } from '../platform/html.ts'
+import { conflict, forbidden, notFound } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
 /** Signatures are for people who may send: who can write in at least one space. */

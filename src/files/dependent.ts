@@ -1,5 +1,5 @@
-import { dropFilesOfRecords } from '../stored-files.ts'
-import type { Dependent } from '../tables/dependents.ts'
+import { dropFilesOfRecords } from '../platform/stored-files.ts'
+import type { Dependent } from '../tables/cascade.ts'
 
 /** With a record go the files of its cells and comments. */
 export const fileDependent: Dependent = {

@@ -1,4 +1,4 @@
-import { type Work, work } from '../work.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { removeAll, removeBytes, settleAll, settleFiles, sweep, sweepFiles } from './sweep.ts'
 
 export const fileWorks: Work[] = [

@@ -1,9 +1,9 @@
 /** Reads across the features that hold files. */
-import type { Role } from '../access.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../db.ts'
-import type { FileEntry } from '../stored-files.ts'
+import type { Role } from '../platform/access/authorize.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import type { FileEntry } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
-import { formatInstant } from '../time.ts'
 
 /** A file with what decides who may read it. */
 export interface ReadableFile extends FileEntry {

@@ -1,10 +1,10 @@
 /** Who may read a file, and the stream of its bytes. */
 import type { Readable } from 'node:stream'
-import type { Actor } from '../access.ts'
-import type { Database } from '../db.ts'
-import { forbidden, notFound } from '../errors.ts'
-import { isPath, type Storage } from '../storage.ts'
-import { checkSpace } from '../targets.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { checkSpace } from '../platform/access/resources.ts'
+import type { Database } from '../platform/database/database.ts'
+import { forbidden, notFound } from '../platform/http/errors.ts'
+import { isPath, type Storage } from '../platform/storage.ts'
 import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
 import type { ByteRange } from './range.ts'
 

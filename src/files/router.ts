@@ -1,6 +1,6 @@
-import { callers } from '../access.ts'
-import { listOf } from '../schemas.ts'
-import { recordProcedure, rest, router } from '../trpc.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf } from '../platform/http/schemas.ts'
+import { recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import { FieldUpload, File, FileRemoval, RecordPath, UPLOAD_BODY_LIMIT } from './schema.ts'
 import * as files from './service.ts'
 

@@ -1,11 +1,11 @@
 /** GET /api/file/{path}: the bytes, for whoever may read the record or task that they belong to. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { authenticate } from '../access.ts'
-import { disposition } from '../disposition.ts'
-import type { PlainOperation } from '../openapi.ts'
-import type { Deps } from '../scope.ts'
-import { askingOf } from '../trpc.ts'
+import { authenticate } from '../platform/access/authorize.ts'
+import type { Deps } from '../platform/context.ts'
+import { disposition } from '../platform/http/content-disposition.ts'
+import type { PlainOperation } from '../platform/http/openapi.ts'
+import { askingOf } from '../platform/http/trpc.ts'
 import { byteRange } from './range.ts'
 import { open, requireReadable } from './reading.ts'
 

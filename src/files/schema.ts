@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id } from '../schemas.ts'
+import { Id } from '../platform/http/schemas.ts'
 
 const MB = 1_048_576
 /** Decoded bytes of an upload (api.md, Limits). */

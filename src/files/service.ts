@@ -1,9 +1,9 @@
-import { badInput, notFound } from '../errors.ts'
-import { changeFiles, requireFileField } from '../records/file-cells.ts'
-import type { Scope } from '../scope.ts'
-import { newToken, tokenHash } from '../secrets.ts'
-import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../stored-files.ts'
-import type { RecordRef, TableRef } from '../targets.ts'
+import type { RecordRef, TableRef } from '../platform/access/resources.ts'
+import type { Scope } from '../platform/context.ts'
+import { badInput, notFound } from '../platform/http/errors.ts'
+import { newToken, tokenHash } from '../platform/secrets.ts'
+import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../platform/stored-files.ts'
+import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
 
 /** A file whose bytes have come, before it has a path. */

@@ -1,8 +1,8 @@
 /** Files that nothing holds any more go, a day after they were dropped. */
 import { z } from 'zod'
-import { defineQueue } from '../jobs.ts'
-import type { Scope } from '../scope.ts'
-import { forgetFiles, holdFiles, settleFile, storageKeyOf } from '../stored-files.ts'
+import type { Scope } from '../platform/context.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { forgetFiles, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
 
 /** So long a dropped file can be put back, and an upload waits for the comment that takes it up. */

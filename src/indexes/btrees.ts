@@ -2,9 +2,10 @@
  * The b-trees that serve a shape. Expressions are spelled as `records/order.ts` and `records/condition.ts` print them, or the planner
  * would not know them again; test/indexes.test.ts asks EXPLAIN whether it does.
  */
-import { ident } from '../db.ts'
-import { type FieldDef, isText, type TableDef } from '../tables/fields.ts'
-import { fieldsOf } from '../views/resolve.ts'
+
+import { type FieldDef, isText, type TableDef } from '../fields/definition.ts'
+import { ident } from '../platform/database/database.ts'
+import { fieldsOf } from '../views/filters/resolve.ts'
 import { comparable, type FurtherKey, type Shape } from './shape.ts'
 
 export interface Btree {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { defineQueue } from '../jobs.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { followIndexes } from '../tables/indexing.ts'
-import { type Work, work } from '../work.ts'
 import { follow, followAll } from './service.ts'
 
 const sweepIndexes = defineQueue({ name: 'indexes.sweep', schema: z.object({}) })

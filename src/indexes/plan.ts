@@ -1,8 +1,8 @@
 /** Which indexes a table should have: a pure function of its fields, its views, what queries outside of views have asked for, and what is known. */
 import { createHash } from 'node:crypto'
-import { ident } from '../db.ts'
-import { type FieldDef, isText, type TableDef, titleField } from '../tables/fields.ts'
-import { indexedField, layoutIndex } from '../views/layout-indexes.ts'
+import { type FieldDef, isText, type TableDef, titleField } from '../fields/definition.ts'
+import { ident } from '../platform/database/database.ts'
+import { indexedField, layoutIndex } from '../views/calendar-indexes.ts'
 import { queryOf, type ViewRow } from '../views/saved.ts'
 import { btreesOf } from './btrees.ts'
 import { type Shape, shapeOf } from './shape.ts'

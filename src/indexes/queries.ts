@@ -1,5 +1,5 @@
 /** What indexes the records of tables really have, how much there is in them, and what was slow or failed. */
-import { type Database, recordsOf, sql } from '../db.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 import type { Shape } from './shape.ts'
 

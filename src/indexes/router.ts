@@ -1,7 +1,7 @@
-import { callers } from '../access.ts'
-import { listOf } from '../schemas.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf } from '../platform/http/schemas.ts'
+import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { TablePath } from '../tables/schema.ts'
-import { rest, router, tableProcedure } from '../trpc.ts'
 import { TableIndex } from './schema.ts'
 import * as indexes from './service.ts'
 

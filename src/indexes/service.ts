@@ -1,12 +1,13 @@
 /** Lets the indexes of tables follow their use: one step after the other, each of which may be interrupted. */
-import { sql } from '../db.ts'
-import { sqlState } from '../errors.ts'
-import type { Scope } from '../scope.ts'
+
+import type { TableRef } from '../platform/access/resources.ts'
+import type { Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { sqlState } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { analyzeRecords, asBuilder, buildIndex, dropIndex } from '../tables/index-builds.ts'
 import { followIndexes } from '../tables/indexing.ts'
-import type { TableRef } from '../targets.ts'
-import { formatInstant } from '../time.ts'
 import { readViews } from '../views/saved.ts'
 import { planIndexes, type Wanted } from './plan.ts'
 import { failuresOf, fillOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'

@@ -1,8 +1,8 @@
 /** What of a query a b-tree can follow, whatever its values are: noted uses are kept in this form. */
-import { type FieldDef, isText } from '../tables/fields.ts'
-import type { Tree } from '../views/filter.ts'
-import type { Checked } from '../views/resolve.ts'
-import { type Sort, wholeOrder } from '../views/sort.ts'
+import { type FieldDef, isText } from '../fields/definition.ts'
+import type { Tree } from '../views/filters/parse.ts'
+import type { Checked } from '../views/filters/resolve.ts'
+import { type Sort, wholeOrder } from '../views/filters/sort.ts'
 
 /** Fields of an index that are compared by equality. */
 const MAX_EQUAL = 2

@@ -1,12 +1,13 @@
 /** Queries outside of saved views that were slow for want of an index: they are noted, and the next ones find it. */
-import { type Database, type Sql, sql } from '../db.ts'
-import type { Scope } from '../scope.ts'
-import type { TableDef } from '../tables/fields.ts'
+
+import type { TableDef } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, type Sql, sql } from '../platform/database/database.ts'
+import { formatInstant } from '../platform/time.ts'
 import { followIndexes } from '../tables/indexing.ts'
-import { formatInstant } from '../time.ts'
-import type { Tree } from '../views/filter.ts'
-import type { Checked } from '../views/resolve.ts'
-import type { Sort } from '../views/sort.ts'
+import type { Tree } from '../views/filters/parse.ts'
+import type { Checked } from '../views/filters/resolve.ts'
+import type { Sort } from '../views/filters/sort.ts'
 import { isIndexable } from './plan.ts'
 import { shapeOf } from './shape.ts'
 

@@ -1,6 +1,6 @@
-import { callers } from '../access.ts'
-import { listOf, NoInput, Ok } from '../schemas.ts'
-import { accountProcedure, rest, router, targetProcedure } from '../trpc.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { accountProcedure, rest, router, targetProcedure } from '../platform/http/trpc.ts'
 import { Key, KeyPath, KeyUpdate, KeyWithSecret, NewKey, Self } from './schema.ts'
 import * as keys from './service.ts'
 

@@ -1,9 +1,9 @@
-import type { Actor, Target } from '../access.ts'
-import { type Database, sql } from '../db.ts'
-import { badInput, forbidden, notFound } from '../errors.ts'
-import type { Deps, Scope } from '../scope.ts'
-import { newKeySecret, tokenHash } from '../secrets.ts'
-import { formatInstant, parseInstant } from '../time.ts'
+import type { Actor, Target } from '../platform/access/authorize.ts'
+import type { Deps, Scope } from '../platform/context.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { badInput, forbidden, notFound } from '../platform/http/errors.ts'
+import { newKeySecret, tokenHash } from '../platform/secrets.ts'
+import { formatInstant, parseInstant } from '../platform/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 
 /** One of the caller's personal keys, or, for the account's owner, one of its account keys. Another's does not exist. */

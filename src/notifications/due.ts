@@ -1,6 +1,6 @@
 /** What a badge shows. Pure. */
-import type { Actor } from '../access.ts'
-import { dayAt, formatInstant } from '../time.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { dayAt, formatInstant } from '../platform/time.ts'
 import type { DueRow } from './queries.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Work, work } from '../work.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { decideMail, mailLetter, mailWaiting, sendLetter } from './mail.ts'
 
 export const notificationWorks: Work[] = [

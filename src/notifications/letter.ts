@@ -1,6 +1,6 @@
 /** How notifications read as a mail: one letter to one person, about one thing or many. */
-import { escapeHtml } from '../html.ts'
-import { instantOf, localDate, localTime, readableDate, readableInstant } from '../time.ts'
+import { escapeHtml } from '../platform/html.ts'
+import { instantOf, localDate, localTime, readableDate, readableInstant } from '../platform/time.ts'
 import type { EventType } from './notify.ts'
 
 /** A notification with what it is about. */

@@ -1,7 +1,7 @@
 /** Telling people: rows that are committed with the change they tell of (contract.md §4, Notifications). */
-import type { Actor } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
-import { formatInstant } from '../time.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { formatInstant } from '../platform/time.ts'
 
 export type EventType =
   | 'TASK_ASSIGNED'

@@ -1,7 +1,7 @@
-import { type Actor, type Alongside, PRINCIPAL } from '../access.ts'
-import { type Database, empty, type Sql, sql } from '../db.ts'
+import { type Actor, type Alongside, PRINCIPAL } from '../platform/access/authorize.ts'
+import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
+import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
-import { formatInstant } from '../time.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
 /** An actor, or the principal of the statement. */

@@ -1,8 +1,9 @@
 /** What the records are called that notifications are about. */
-import { ident, recordsOf, type Sql, sql } from '../db.ts'
+
+import { titleField } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { withDefinition } from '../records/with-definition.ts'
-import type { Scope } from '../scope.ts'
-import { titleField } from '../tables/fields.ts'
 
 export interface RecordPlace {
   table_id: number | null

@@ -1,8 +1,8 @@
 /** The page behind the link that stops mails. Looking at it changes nothing, because scanners of mail follow links; the button does. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { PlainOperation } from '../openapi.ts'
-import type { Deps } from '../scope.ts'
+import type { Deps } from '../platform/context.ts'
+import type { PlainOperation } from '../platform/http/openapi.ts'
 import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { absentOr } from '../refusals.ts'
-import { Id, Instant, limit, Offset } from '../schemas.ts'
+import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
+import { absentOr } from '../platform/http/validation-messages.ts'
 
 export const Notification = z
   .strictObject({

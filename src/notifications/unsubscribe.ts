@@ -1,9 +1,9 @@
 /** The link at the end of every mail, which stops them: signed, so that it needs no row, and good for nothing else. */
 import { timingSafeEqual } from 'node:crypto'
 import { changeUser } from '../accounts/service.ts'
-import { type Database, sql } from '../db.ts'
-import { MAX_ID } from '../schemas.ts'
-import { sign } from '../secrets.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { MAX_ID } from '../platform/http/schemas.ts'
+import { sign } from '../platform/secrets.ts'
 
 const signatureOf = (secretKey: Buffer, userId: string) =>
   sign(secretKey, 'gridpost unsubscribe links', Buffer.from(userId)).toString('base64url')

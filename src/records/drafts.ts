@@ -1,13 +1,14 @@
 /** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
-import type { Actor, Role } from '../access.ts'
-import { type Database, recordsOf, sql } from '../db.ts'
-import { badInputs, forbidden, type Issue } from '../errors.ts'
-import type { Scope } from '../scope.ts'
+
+import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
+import type { Actor, Role } from '../platform/access/authorize.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
+import { findFiles } from '../platform/stored-files.ts'
 import { isMember } from '../spaces/membership.ts'
-import { findFiles } from '../stored-files.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
-import { type FieldDef, isMultiple, ownFields, type TableDef } from '../tables/fields.ts'
-import { type Cell, type Parsed, parseCell, type UserRef } from './cells.ts'
+import { type Cell, type Parsed, parseCell, type UserRef } from './cells/parse-cell.ts'
 
 /** The values of one record, and where they stand in the request. */
 export interface Draft {

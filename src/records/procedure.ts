@@ -1,9 +1,9 @@
 /** A record that is read by the statement that admits its reader: one trip to the database instead of two. */
-import type { Callers, Target } from '../access.ts'
-import { sql } from '../db.ts'
+import type { Callers, Target } from '../platform/access/authorize.ts'
+import { type RecordRow, recordOfTable, recordTarget, tableOf } from '../platform/access/resources.ts'
+import { sql } from '../platform/database/database.ts'
+import { targetProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definitions.ts'
-import { type RecordRow, recordOfTable, recordTarget, tableOf } from '../targets.ts'
-import { targetProcedure } from '../trpc.ts'
 import { type StoredRow, shownAsJson } from './rows.ts'
 
 interface ShownRow extends RecordRow {

@@ -1,9 +1,9 @@
-import { callers } from '../access.ts'
-import { listOf, Ok } from '../schemas.ts'
-import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../trpc.ts'
-import { groups } from './groups.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf, Ok } from '../platform/http/schemas.ts'
+import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { shownRecordProcedure } from './procedure.ts'
-import { count, query } from './query.ts'
+import { groups } from './query/groups.ts'
+import { count, query } from './query/run.ts'
 import {
   Counted,
   DataRecord,

@@ -1,12 +1,13 @@
 /** The statements that write and read records as they are stored. */
-import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import type { Scope } from '../scope.ts'
-import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../tables/fields.ts'
-import { formatInstant } from '../time.ts'
-import type { Cell } from './cells.ts'
-import { columnOf, columnRead } from './condition.ts'
+
+import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { formatInstant } from '../platform/time.ts'
+import type { Cell } from './cells/parse-cell.ts'
+import type { Row } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-import type { Row } from './present.ts'
+import { columnOf, columnRead } from './query/condition-sql.ts'
 
 export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { Id, Instant, limit, Offset } from '../schemas.ts'
+import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
-import type { Row } from './present.ts'
+import type { Row } from './cells/present.ts'
 
 /** Records that one request may make or delete. */
 const MAX_BATCH = 1_000

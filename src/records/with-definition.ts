@@ -1,8 +1,8 @@
-import { sql } from '../db.ts'
-import { notFound, unavailable } from '../errors.ts'
-import type { Scope } from '../scope.ts'
+import type { TableDef } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { notFound, unavailable } from '../platform/http/errors.ts'
 import { isOutdated, tableDefinition, tableDefinitions } from '../tables/definitions.ts'
-import type { TableDef } from '../tables/fields.ts'
 
 /** Answered by work that found the table changed since its definition was read. */
 export const STALE = Symbol('the definition is stale')

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { createInvite } from '../auth/service.ts'
-import { escapeHtml } from '../html.ts'
-import { defineQueue } from '../jobs.ts'
-import { NoMailer } from '../mailer.ts'
-import type { Scope } from '../scope.ts'
+import type { Scope } from '../platform/context.ts'
+import { escapeHtml } from '../platform/html.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { NoMailer } from '../platform/mailer.ts'
 
 /** The token is made when the mail is sent, so that it stands nowhere but in the mail. */
 const Invitation = z.object({ user_id: z.int(), space_name: z.string(), inviter: z.string() })

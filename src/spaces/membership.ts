@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../db.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
 
 /** The user is in the space; the account's owner is in all of its spaces. @param user alias of a row of users */
 export const isMember = (user: Sql, spaceId: Sql): Sql => sql`(

@@ -1,6 +1,6 @@
-import { callers } from '../access.ts'
-import { listOf, NoInput, Ok } from '../schemas.ts'
-import { accountProcedure, rest, router, spaceProcedure, targetProcedure } from '../trpc.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { accountProcedure, rest, router, spaceProcedure, targetProcedure } from '../platform/http/trpc.ts'
 import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpacePath, SpaceUpdate } from './schema.ts'
 import * as spaces from './service.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { changesOf } from '../refusals.ts'
-import { EmailAddress, Id, Name } from '../schemas.ts'
+import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
+import { changesOf } from '../platform/http/validation-messages.ts'
 
 export const Role = z
   .enum(['viewer', 'member', 'admin'])

@@ -1,6 +1,7 @@
 /** Changes to the schemas that hold records. Every function runs in the transaction of the metadata row it belongs to. */
-import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../db.ts'
-import { COLUMN_TYPES, type FieldDef, type FieldType } from './fields.ts'
+
+import { COLUMN_TYPES, type FieldDef, type FieldType } from '../fields/definition.ts'
+import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
 /** Makes `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {

@@ -1,7 +1,8 @@
 /** What a table looks like, as compiled metadata: read once for every version of a table, then kept. */
-import { type Database, sql } from '../db.ts'
-import { notFound, sqlState } from '../errors.ts'
-import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from './fields.ts'
+
+import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { notFound, sqlState } from '../platform/http/errors.ts'
 
 /** Some 300 bytes a field: 2,000 tables of 20 fields are 12 MB. */
 const MAX_KEPT = 2_000

@@ -1,6 +1,6 @@
 /** Builds and drops indexes while others read and write, on a connection of its own: none of this can be part of a transaction. */
 import type pg from 'pg'
-import { type Database, ident, recordsOf, sql } from '../db.ts'
+import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { indexBeside, indexBuilder, isChanged } from './ddl.ts'
 
 /** Any number that no other advisory lock of two parts has. */

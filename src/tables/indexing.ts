@@ -1,8 +1,8 @@
 /** Asks for the job that lets the indexes of a table follow its use (src/indexes). Whoever changes what a table is, or how much is in it, asks here. */
 import { z } from 'zod'
-import { type Database, recordsOf, sql } from '../db.ts'
-import { defineQueue } from '../jobs.ts'
-import type { Scope } from '../scope.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
 
 /** A build on a million records takes a minute; it waits five at most for others to let go of the table. */
 export const followIndexes = defineQueue({

@@ -1,14 +1,14 @@
 /** Tables and spaces that were deleted long enough ago go for good. */
 import { z } from 'zod'
-import { sql } from '../db.ts'
-import { defineQueue } from '../jobs.ts'
-import type { Scope } from '../scope.ts'
+import type { Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { formatInstant } from '../platform/time.ts'
 import { removeEmptied } from '../spaces/service.ts'
-import { formatInstant } from '../time.ts'
-import { withShortLocks } from './change.ts'
+import { withShortLocks } from './alter-table.ts'
+import { recordsDeleted } from './cascade.ts'
 import { dropRecords } from './ddl.ts'
-import { recordsDeleted } from './dependents.ts'
-import { forgetTallies } from './tallies.ts'
+import { forgetTallies } from './row-counts.ts'
 
 /** So long a deleted table or space can be brought back. */
 const KEPT_DAYS = 7

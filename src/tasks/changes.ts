@@ -1,21 +1,22 @@
 /** Changing a task, and marking it done or not. */
-import { sql } from '../db.ts'
-import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../errors.ts'
-import { emitting } from '../events.ts'
+
+import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import { isStale, type Scope } from '../scope.ts'
-import { formatInstant } from '../time.ts'
-import * as attachments from './attachments.ts'
+import { isStale, type Scope } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import { taskEvents } from './events.ts'
-import { lockExternalIds, takeFromGone, taken } from './external-ids.ts'
+import * as attachments from './files/attachments.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
-import { changeDue, dueIssues, isPast, reminderAt } from './reminder.ts'
+import { changeDue, dueIssues, isPast, reminderAt } from './reminders/reminder.ts'
 import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
 import { assigned, marked } from './sentences.ts'
 import { answer } from './service.ts'
 import { followers, following } from './subscribers.ts'
+import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
 
 /**
  * Changes what the input names. A reminder that the change makes impossible is dropped; whoever becomes the assignee is

@@ -1,11 +1,12 @@
 /** Deleting tasks: what goes with them, and the trace that they leave for those who keep copies (contract.md §7, Sync). */
-import { type Sql, sql } from '../db.ts'
-import { notFound } from '../errors.ts'
-import { emitting } from '../events.ts'
-import type { Scope } from '../scope.ts'
-import { dropFilesOfTasks } from '../stored-files.ts'
-import type { Dependent } from '../tables/dependents.ts'
-import { formatInstant } from '../time.ts'
+
+import { emitting } from '../events/log.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { notFound } from '../platform/http/errors.ts'
+import { dropFilesOfTasks } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
+import type { Dependent } from '../tables/cascade.ts'
 import { deletionEvents } from './events.ts'
 import type { TaskRow } from './procedure.ts'
 

@@ -1,6 +1,7 @@
 /** What tasks tell those who listen; for `emitting`. */
-import { type Sql, sql } from '../db.ts'
-import type { EventType } from '../events.ts'
+
+import type { EventType } from '../events/log.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
 
 /** @param tasks a relation with rows of tasks */
 export const taskEvents = (type: EventType & `task.${string}`, tasks: Sql): Sql =>

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { defineQueue } from '../jobs.ts'
-import { type Work, work } from '../work.ts'
+import { defineQueue } from '../platform/jobs/queue.ts'
+import { type Work, work } from '../platform/jobs/worker.ts'
 import { forgetTraces } from './deletion.ts'
-import { sweepReminders } from './reminder-sweep.ts'
+import { sweepReminders } from './reminders/reminder-sweep.ts'
 
 const remind = defineQueue({ name: 'tasks.remind', schema: z.object({}) })
 const forget = defineQueue({ name: 'tasks.forget', schema: z.object({}) })

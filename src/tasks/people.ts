@@ -1,6 +1,6 @@
 /** Who can be assigned, named as assigner, mentioned: as SQL, so that it is looked up in the statement that needs it. */
-import type { Actor } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 
 /** The user is the caller, or in a space that the caller is in too; the owner is in all. */

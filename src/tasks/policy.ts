@@ -1,7 +1,8 @@
 /** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskTarget` has checked that. */
-import type { Actor, Role } from '../access.ts'
+
 import { type Authorship, isAuthor } from '../comments/authorship.ts'
-import { roleOf } from '../targets.ts'
+import type { Actor, Role } from '../platform/access/authorize.ts'
+import { roleOf } from '../platform/access/resources.ts'
 
 /** What the rules need of a task. */
 export interface Ownership {

@@ -1,10 +1,11 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
-import { type Actor, type Alongside, type Callers, callers, type Role, type Target } from '../access.ts'
+
 import { type Authorship, isStillEditable } from '../comments/authorship.ts'
-import { type Sql, sql } from '../db.ts'
-import { forbidden } from '../errors.ts'
-import { checkSpace } from '../targets.ts'
-import { targetProcedure } from '../trpc.ts'
+import { type Actor, type Alongside, type Callers, callers, type Role, type Target } from '../platform/access/authorize.ts'
+import { checkSpace } from '../platform/access/resources.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { forbidden } from '../platform/http/errors.ts'
+import { targetProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canDeleteComment, canEdit, canEditComment } from './policy.ts'
 
 /** A task as it was found and checked. Space, table and record are null together, on a standalone task. */

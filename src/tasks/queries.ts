@@ -1,9 +1,9 @@
-import type { Actor } from '../access.ts'
-import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../db.ts'
+import type { FieldDef } from '../fields/definition.ts'
 import { canSee, inReach } from '../notifications/queries.ts'
-import type { FieldDef } from '../tables/fields.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { TaskRow } from './procedure.ts'
-import type { ReminderFacts } from './reminder.ts'
+import type { ReminderFacts } from './reminders/reminder.ts'
 import type { CommentQuery, RecordTaskQuery, Task, TaskComment, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
 /** So many comments come with a task (api.md, Limits). */

@@ -1,12 +1,12 @@
-import { callers } from '../access.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
-import { listOf, NoInput, Ok } from '../schemas.ts'
-import { BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../trpc.ts'
-import * as bulk from './bulk.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import * as changes from './changes.ts'
-import { taskCommentsRouter } from './comments-router.ts'
+import { taskCommentsRouter } from './comments/router.ts'
 import * as deletion from './deletion.ts'
 import * as examples from './examples.ts'
+import { uploads } from './files/router.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
 import {
   BadgeCount,
@@ -30,8 +30,8 @@ import {
 } from './schema.ts'
 import * as tasks from './service.ts'
 import * as subscribers from './subscribers.ts'
-import { uploads } from './uploads-router.ts'
-import * as upsert from './upsert.ts'
+import * as bulk from './sync/bulk.ts'
+import * as upsert from './sync/upsert.ts'
 
 const onRecord = '/api/tasks/onRecord/{table_id}/{record_id}'
 const task = '/api/task/{task_id}'

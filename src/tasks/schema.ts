@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { FixedAttachments } from '../comments/schema.ts'
-import { absentOr, changesOf } from '../refusals.ts'
-import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../schemas.ts'
-import { instantText } from '../time.ts'
-import { Attachment, AttachmentEntry, attachments, StagedEntry } from './attachments-schema.ts'
-import { dueIssues } from './reminder.ts'
+import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
+import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
+import { instantText } from '../platform/time.ts'
+import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
+import { dueIssues } from './reminders/reminder.ts'
 
 const MAX_TITLE = 500
 const MAX_DETAILS = 100_000

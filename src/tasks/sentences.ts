@@ -1,8 +1,9 @@
 /** What people are told of a task, in sentences. */
-import type { Actor } from '../access.ts'
+
 import { excerpt } from '../comments/mentions.ts'
 import { actingName, type Notice } from '../notifications/notify.ts'
-import { lateBy } from './reminder.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import { lateBy } from './reminders/reminder.ts'
 import type { Status } from './schema.ts'
 
 const quoted = (title: string) => `“${title}”`

@@ -1,15 +1,15 @@
-import { notFound } from '../errors.ts'
+import { titleField } from '../fields/definition.ts'
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
+import type { Scope } from '../platform/context.ts'
+import { notFound } from '../platform/http/errors.ts'
+import { instantOf, localInstant } from '../platform/time.ts'
 import { withDefinition } from '../records/with-definition.ts'
-import type { Scope } from '../scope.ts'
-import { titleField } from '../tables/fields.ts'
-import { instantOf, localInstant } from '../time.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire } from './queries.ts'
-import { reminderState } from './reminder.ts'
+import { reminderState } from './reminders/reminder.ts'
 import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
-import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync.ts'
+import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync/sync.ts'
 
 /** The row as the wire has it; its version goes into the ETag. */
 export function answer<Row extends { version: number; external_id: string | null }>(scope: Scope, { version, ...task }: Row) {

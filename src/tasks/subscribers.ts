@@ -1,11 +1,12 @@
 /** Who follows a task: they hear of its comments and of its being done (api.md, Events). */
-import type { Actor } from '../access.ts'
-import { type Sql, sql } from '../db.ts'
-import { conflict, notFound } from '../errors.ts'
+
 import { actingUserId } from '../notifications/notify.ts'
-import type { Scope } from '../scope.ts'
+import type { Actor } from '../platform/access/authorize.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Sql, sql } from '../platform/database/database.ts'
+import { conflict, notFound } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
-import { formatInstant } from '../time.ts'
 import type { TaskRow } from './procedure.ts'
 import type { Subscribed } from './schema.ts'
 

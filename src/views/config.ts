@@ -1,7 +1,8 @@
 /** The config of each type of view: what it may hold, which fields it may name, and what a grid drops in silence (api.md, View). */
-import type { Issue } from '../errors.ts'
-import { aField, type FieldDef, type FieldType, type TableDef } from '../tables/fields.ts'
-import { fieldsOf } from './resolve.ts'
+
+import { aField, type FieldDef, type FieldType, type TableDef } from '../fields/definition.ts'
+import type { Issue } from '../platform/http/errors.ts'
+import { fieldsOf } from './filters/resolve.ts'
 
 export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
 export type ViewType = (typeof VIEW_TYPES)[number]

@@ -1,5 +1,5 @@
 /** Indexes that calendar views ask for: `idx_layout_<startField>` on the table's records (api.md, View). */
-import { type Database, ident, recordsOf, sql } from '../db.ts'
+import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 
 /** Up to this many records a table needs no indexes but the primary key and those of calendars, which are built while a view is saved. */
 export const SMALL_TABLE = 20_000

@@ -1,10 +1,11 @@
 /** What saving a view would store: checked against the table's fields, in the form of every answer. Needs neither time nor caller. */
-import { AppError, badInputs, type Issue } from '../errors.ts'
-import type { TableDef } from '../tables/fields.ts'
+
+import type { TableDef } from '../fields/definition.ts'
+import { AppError, badInputs, type Issue } from '../platform/http/errors.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
-import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filter.ts'
-import { resolveTree } from './resolve.ts'
-import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './sort.ts'
+import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filters/parse.ts'
+import { resolveTree } from './filters/resolve.ts'
+import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/sort.ts'
 
 /** The part of a view that depends on the fields of its table. */
 export interface Draft {

@@ -1,18 +1,18 @@
 /** What views need of fields: asked before a field is deleted, and acted upon when it is. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Database, sql } from '../db.ts'
-import { AppError } from '../errors.ts'
-import type { Scope } from '../scope.ts'
-import type { Dependent, FieldNeeds } from '../tables/dependents.ts'
-import type { FieldDef, TableDef } from '../tables/fields.ts'
-import { valueKind } from './compares.ts'
+import type { FieldDef, TableDef } from '../fields/definition.ts'
+import type { Scope } from '../platform/context.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { AppError } from '../platform/http/errors.ts'
+import type { Dependent, FieldNeeds } from '../tables/cascade.ts'
+import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
 import { structuralFields, withoutField } from './config.ts'
 import { type Draft, draftOf } from './draft.ts'
-import { type Filter, leavesOf, mapLeaves } from './filter.ts'
-import { fitLayoutIndexes, indexedField } from './layout-indexes.ts'
+import { valueKind } from './filters/compares.ts'
+import { type Filter, leavesOf, mapLeaves } from './filters/parse.ts'
+import { keptOrder } from './filters/sort.ts'
 import { readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
-import { keptOrder } from './sort.ts'
 
 export const viewDependent: Dependent = { needsOf, dropField, invalidWith, retypeField, renameOptions }
 

@@ -1,8 +1,8 @@
-import { callers } from '../access.ts'
-import { listOf, Ok } from '../schemas.ts'
+import { callers } from '../platform/access/authorize.ts'
+import { tableOf } from '../platform/access/resources.ts'
+import { listOf, Ok } from '../platform/http/schemas.ts'
+import { rest, router, tableProcedure, targetProcedure } from '../platform/http/trpc.ts'
 import { TablePath } from '../tables/schema.ts'
-import { tableOf } from '../targets.ts'
-import { rest, router, tableProcedure, targetProcedure } from '../trpc.ts'
 import { NewView, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
 import * as views from './service.ts'
 

@@ -1,14 +1,15 @@
 /** The rows of saved views, and what they mean as a query. */
-import { type Database, sql } from '../db.ts'
+
+import type { TableDef } from '../fields/definition.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import type { WeekStart } from '../platform/time.ts'
 import { outdated } from '../tables/definitions.ts'
-import type { TableDef } from '../tables/fields.ts'
-import type { WeekStart } from '../time.ts'
 import type { ViewType } from './config.ts'
 import type { Draft } from './draft.ts'
-import { mapLeaves, precedence, type Tree } from './filter.ts'
-import { type Checked, resolveTree } from './resolve.ts'
+import { mapLeaves, precedence, type Tree } from './filters/parse.ts'
+import { type Checked, resolveTree } from './filters/resolve.ts'
+import { resolveOrder, type Sort } from './filters/sort.ts'
 import type { View } from './schema.ts'
-import { resolveOrder, type Sort } from './sort.ts'
 
 export interface ViewRow extends Draft {
   id: number

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { changesOf } from '../refusals.ts'
-import { Id, Name } from '../schemas.ts'
+import { Id, Name } from '../platform/http/schemas.ts'
+import { changesOf } from '../platform/http/validation-messages.ts'
 import { TablePath } from '../tables/schema.ts'
-import { COMPARES } from './compares.ts'
 import { VIEW_TYPES } from './config.ts'
-import { type Branch, MAX_FILTERS, type Tree } from './filter.ts'
-import { MAX_SORTS } from './sort.ts'
+import { COMPARES } from './filters/compares.ts'
+import { type Branch, MAX_FILTERS, type Tree } from './filters/parse.ts'
+import { MAX_SORTS } from './filters/sort.ts'
 
 const connector = z.enum(['AND', 'OR'])
 

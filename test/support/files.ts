@@ -1,6 +1,6 @@
 /** What tests of files share. */
 import { removeAll, sweep } from '../../src/files/sweep.ts'
-import { systemScope } from '../../src/scope.ts'
+import { systemScope } from '../../src/platform/context.ts'
 import type { TestApp } from './app.ts'
 
 export const fileSupport = (app: TestApp) => ({

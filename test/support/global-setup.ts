@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { queues } from '../../src/background.ts'
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
-import { deploy } from '../../src/migrations.ts'
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
+import { deploy } from '../../src/platform/database/migrations.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -1,5 +1,5 @@
 /** Every operation of the API, with what a generic test needs to call it. */
-import { type RestProcedure, restProcedures } from '../../src/rest.ts'
+import { type RestProcedure, restProcedures } from '../../src/platform/http/rest.ts'
 import { appRouter } from '../../src/router.ts'
 import type { Answer, As, Caller, TestAccount, TestApp } from './app.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
+import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -1,6 +1,7 @@
 /** A table with records, for tests of what hangs on records. */
-import { recordsOf, sql } from '../../src/db.ts'
-import { systemScope } from '../../src/scope.ts'
+
+import { systemScope } from '../../src/platform/context.ts'
+import { recordsOf, sql } from '../../src/platform/database/database.ts'
 import type { NewTable } from '../../src/tables/schema.ts'
 import * as tables from '../../src/tables/service.ts'
 import type { TestAccount, TestApp } from './app.ts'

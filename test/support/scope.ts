@@ -1,5 +1,5 @@
-import type { Sql } from '../../src/db.ts'
-import { type Deps, type Scope, systemScope } from '../../src/scope.ts'
+import { type Deps, type Scope, systemScope } from '../../src/platform/context.ts'
+import type { Sql } from '../../src/platform/database/database.ts'
 
 /** A scope that calls back before each statement of its own. */
 export function watchedScope(deps: Deps, before: (statement: Sql, scope: Scope) => Promise<void>): Scope {

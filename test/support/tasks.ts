@@ -1,5 +1,5 @@
 /** What tests of tasks share. */
-import { type Sql, sql } from '../../src/db.ts'
+import { type Sql, sql } from '../../src/platform/database/database.ts'
 import type { Caller, TestApp } from './app.ts'
 import { makeTable } from './records.ts'
 

@@ -1,5 +1,5 @@
 /** A process that uses the embedded database of the folder it is given, until its input ends. Tests start it and kill it. */
-import { openEmbeddedPostgres } from '../../src/embedded-postgres.ts'
+import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 
 const postgres = await openEmbeddedPostgres({ dataDir: process.argv[2] ?? '', settings: { fsync: 'off' } })
 console.log('open')

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Cell, parseCell } from '../../src/records/cells.ts'
-import { roundedDecimal } from '../../src/records/decimal.ts'
-import type { FieldDef, FieldType } from '../../src/tables/fields.ts'
+import type { FieldDef, FieldType } from '../../src/fields/definition.ts'
+import { roundedDecimal } from '../../src/records/cells/decimal.ts'
+import { type Cell, parseCell } from '../../src/records/cells/parse-cell.ts'
 
 const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   id: type,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readRows } from '../../src/csv/reader.ts'
-import type { AppError } from '../../src/errors.ts'
+import type { AppError } from '../../src/platform/http/errors.ts'
 
 async function rowsOf(chunks: readonly Uint8Array[]) {
   async function* bytes() {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { countDue } from '../../src/notifications/due.ts'
-import { addDays, dayAt, dayRange, formatInstant, localDate } from '../../src/time.ts'
+import { addDays, dayAt, dayRange, formatInstant, localDate } from '../../src/platform/time.ts'
 
 const HOUR = 3_600_000
 const ZONES = ['UTC', 'Etc/GMT+12', ...Intl.supportedValuesOf('timeZone')]

@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import { describe, expect, it } from 'vitest'
-import { answerOf } from '../../src/errors.ts'
+import { answerOf } from '../../src/platform/http/errors.ts'
 
 describe('an error that nobody foresaw', () => {
   it.each([

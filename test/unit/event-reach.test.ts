@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Actor, systemActor } from '../../src/access.ts'
-import type { StoredEvent } from '../../src/event-order.ts'
-import { eventsByUser, mayKnow, type Reach } from '../../src/event-reach.ts'
+import type { StoredEvent } from '../../src/events/order.ts'
+import { eventsByUser, mayKnow, type Reach } from '../../src/events/visibility.ts'
+import { type Actor, systemActor } from '../../src/platform/access/authorize.ts'
 
 const few = fc.integer({ min: 1, max: 4 })
 const maybe = fc.option(few)

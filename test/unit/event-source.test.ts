@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FetchEventSource } from '../../src/event-source.ts'
+import { FetchEventSource } from '../../src/events/event-source.ts'
 
 const encoder = new TextEncoder()
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isReserved, SLUG, slugOf } from '../../src/tables/fields.ts'
-import { changeOptions } from '../../src/tables/options.ts'
+import { isReserved, SLUG, slugOf } from '../../src/fields/definition.ts'
+import { changeOptions } from '../../src/tables/fields/select-options.ts'
 
 describe('the id of a field', () => {
   test.each([

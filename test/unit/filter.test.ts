@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../src/errors.ts'
-import { type Condition, leavesOf, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filter.ts'
+import { AppError } from '../../src/platform/http/errors.ts'
+import { type Condition, leavesOf, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
 
 /** The tree as a reader would write it: `(a and b) or c`. */
 function spell(tree: Tree<Condition>): string {

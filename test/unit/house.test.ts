@@ -22,27 +22,39 @@ function found(files: Record<string, string>, schema = SCHEMA): string[] {
 describe('the law of the tree', () => {
   it('finds nothing in a feature that keeps it', () => {
     const tree = {
-      'src/db.ts': 'export const sql = String.raw',
+      'src/platform/database/database.ts': 'export const sql = String.raw',
       'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
       'src/tasks/service.ts':
-        "import { sql } from '../db.ts'\nexport const mark = (scope, id) => { if (id) return scope.db.query(sql`update tasks set status = 'done'`) }",
+        "import { sql } from '../platform/database/database.ts'\nexport const mark = (scope, id) => { if (id) return scope.db.query(sql`update tasks set status = 'done'`) }",
       'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
       'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
       'src/main.ts': 'process.exit(0)',
-      'src/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
+      'src/platform/time.ts': "import { parse } from 'date-fns'\nexport { parse }",
     }
     expect(found(tree)).toEqual([])
   })
 
   it.each([
     ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts a barrel'],
-    ['a folder that is no feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is no feature'],
-    ['a folder within a feature', { 'src/tasks/parts/a.ts': '' }, 'src/tasks/parts/a.ts a folder within a feature'],
+    ['a folder that is not a feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is not a feature'],
+    ['a room within a room', { 'src/tasks/sync/parts/a.ts': '' }, 'src/tasks/sync/parts/a.ts a room within a room'],
+    ['an unknown room of the platform', { 'src/platform/misc/a.ts': '' }, 'src/platform/misc/a.ts platform/misc/ is not a room'],
+    ['a file at the root', { 'src/semaphore.ts': '' }, 'src/semaphore.ts lies at the root'],
+    ['a crowded folder', Object.fromEntries([...'abcdefghijklmnopq'].map((name) => [`src/tasks/${name}.ts`, ''])), 'src/tasks 17 files'],
+    [
+      'an if in the router of a room',
+      { 'src/tasks/comments/router.ts': '\nif (1) {}' },
+      'src/tasks/comments/router.ts:2 an `if` in a router',
+    ],
     ['a name that says nothing', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
     ['a name in another form', { 'src/tasks/savedView.ts': '' }, 'src/tasks/savedView.ts the name savedView.ts'],
     ['an if in a router', { 'src/tasks/router.ts': '\nif (1) {}' }, 'src/tasks/router.ts:2 an `if` in a router'],
     ['a query in a router', { 'src/tasks/router.ts': 'const a = sql`select 1`' }, 'src/tasks/router.ts:1 a query in a router'],
-    ['the database in a router', { 'src/tasks/router.ts': "import '../db.ts'" }, 'src/tasks/router.ts:1 a query in a router'],
+    [
+      'the database in a router',
+      { 'src/tasks/router.ts': "import '../platform/database/database.ts'" },
+      'src/tasks/router.ts:1 a query in a router',
+    ],
     [
       'Prisma in a schema',
       { 'src/tasks/schema.ts': "import type { Task } from '../../generated/prisma/client.ts'" },
@@ -55,7 +67,7 @@ describe('the law of the tree', () => {
     ['date-fns elsewhere', { 'src/tasks/due.ts': "import 'date-fns-tz'" }, 'src/tasks/due.ts:1 imports date-fns-tz'],
     ['another exit', { 'src/app.ts': 'process.exit(1)' }, 'src/app.ts:1 ends the process'],
     ['the console', { 'src/tasks/due.ts': "console.warn('x')" }, 'src/tasks/due.ts:1 writes to the console'],
-    ['a file of more than 300 lines', { 'src/html.ts': '\n'.repeat(301) }, 'src/html.ts 301 lines'],
+    ['a file of more than 300 lines', { 'src/platform/html.ts': '\n'.repeat(301) }, 'src/platform/html.ts 301 lines'],
   ])('finds %s', (_, tree, expected) => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
   })
@@ -78,14 +90,18 @@ describe('the law of the tree', () => {
     expect(found({ 'src/tasks/a.ts': text })).toEqual([])
   })
 
-  it('keeps plumbing free of features, and everything free of the top pages', () => {
+  it('keeps the platform free of features, and everything free of the files at the root', () => {
     const tree = {
-      'src/rest.ts': "import './tasks/service.ts'",
+      'src/platform/http/rest.ts': "import '../../tasks/service.ts'\nimport '../../settings.ts'",
       'src/tasks/service.ts': "import '../router.ts'",
       'src/router.ts': '',
+      'src/settings.ts': '',
       'src/app.ts': "import './router.ts'\nimport './tasks/service.ts'",
     }
-    expect(found(tree)).toEqual(['src/rest.ts:1 plumbing imports the feature tasks', 'src/tasks/service.ts:1 imports src/router.ts'])
+    expect(found(tree)).toEqual([
+      'src/platform/http/rest.ts:1 the platform imports the feature tasks',
+      'src/tasks/service.ts:1 imports src/router.ts',
+    ])
   })
 
   it('names a cycle once, with its way', () => {
@@ -122,7 +138,7 @@ describe('the law of the tree', () => {
   })
 
   it('only warns of a file between 300 and 350 lines', () => {
-    const isWarning = (lines: number) => findings(readFacts({ 'src/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
+    const isWarning = (lines: number) => findings(readFacts({ 'src/platform/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
     expect([isWarning(300), isWarning(301), isWarning(350), isWarning(351)]).toEqual([undefined, true, true, false])
   })
 

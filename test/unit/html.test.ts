@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { resolveInHtml, resolveInSubject } from '../../src/email/tokens.ts'
-import { sanitizeHtml, textOfHtml } from '../../src/html.ts'
+import { resolveInHtml, resolveInSubject } from '../../src/email/outbound/field-tokens.ts'
+import { sanitizeHtml, textOfHtml } from '../../src/platform/html.ts'
 
 describe('sanitised HTML', () => {
   test.each([

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { CALC_FIELDS, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import { type Known, planIndexes } from '../../src/indexes/plan.ts'
 import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
-import { CALC_FIELDS, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/tables/fields.ts'
-import { parseConditions } from '../../src/views/filter.ts'
-import { resolveTree } from '../../src/views/resolve.ts'
+import { parseConditions } from '../../src/views/filters/parse.ts'
+import { resolveTree } from '../../src/views/filters/resolve.ts'
+import { resolveOrder } from '../../src/views/filters/sort.ts'
 import type { ViewRow } from '../../src/views/saved.ts'
-import { resolveOrder } from '../../src/views/sort.ts'
 
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   ...KEY_FIELD,

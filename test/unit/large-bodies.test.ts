@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openGate } from '../../src/large-bodies.ts'
+import { openGate } from '../../src/platform/http/large-bodies.ts'
 
 /** Whether it resolves without anything else happening. */
 const isIn = async (entered: Promise<void>) => {

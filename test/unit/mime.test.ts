@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, recipientAddresses, replyTokens } from '../../src/email/headers.ts'
-import { parseMail } from '../../src/email/mime.ts'
-import { openParser, UnreadableMail } from '../../src/email/parser.ts'
-import { visibleText } from '../../src/email/quote.ts'
+import { parseMail } from '../../src/email/inbound/mime.ts'
+import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
+import { visibleText } from '../../src/email/inbound/quote.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/mail/${name}.eml`, import.meta.url))
 const mail = (name: string) => parseMail(fixture(name))

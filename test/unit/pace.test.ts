@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FIRST_STEP, nextStep } from '../../src/tables/pace.ts'
+import { FIRST_STEP, nextStep } from '../../src/tables/cells/batch-size.ts'
 
 test.each([
   ['quick: doubled', 200, 10, 400],

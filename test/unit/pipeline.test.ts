@@ -1,7 +1,7 @@
 import { initTRPC, TRPCError } from '@trpc/server'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { callDirectly } from '../../src/pipeline.ts'
+import { callDirectly } from '../../src/platform/http/pipeline.ts'
 
 const t = initTRPC.context<{ who: string }>().meta<{ word: string }>().create()
 const direct = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AppError, badShape } from '../../src/errors.ts'
-import { changesOf } from '../../src/refusals.ts'
-import { EmailAddress, Id, limit, Name } from '../../src/schemas.ts'
+import { type AppError, badShape } from '../../src/platform/http/errors.ts'
+import { EmailAddress, Id, limit, Name } from '../../src/platform/http/schemas.ts'
+import { changesOf } from '../../src/platform/http/validation-messages.ts'
 
 function refusal(schema: z.ZodType, input: unknown): AppError['issues'] {
   const { error } = schema.safeParse(input)

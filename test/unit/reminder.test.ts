@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { changeDue, type Due, dueIssues, isPast, lateBy, type ReminderFacts, reminderAt, reminderState } from '../../src/tasks/reminder.ts'
+import {
+  changeDue,
+  type Due,
+  dueIssues,
+  isPast,
+  lateBy,
+  type ReminderFacts,
+  reminderAt,
+  reminderState,
+} from '../../src/tasks/reminders/reminder.ts'
 
 const none: Due = { due_date: null, due_time: null, reminder_offset_mins: null, reminder_time: null }
 

@@ -1,6 +1,6 @@
 /** Statements that callers wait for run a few at a time, those that took long four at a time. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Scans } from '../../src/scans.ts'
+import { Scans } from '../../src/platform/database/slow-query-limiter.ts'
 
 const PATIENT = { onHangUp: () => () => {} }
 const SCAN = 'select everything'

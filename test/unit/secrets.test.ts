@@ -10,7 +10,7 @@ import {
   newToken,
   tokenHash,
   verifyPassword,
-} from '../../src/secrets.ts'
+} from '../../src/platform/secrets.ts'
 
 describe('API keys', () => {
   test('tell their kind without a query', () => {

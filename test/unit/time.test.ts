@@ -20,7 +20,7 @@ import {
   startOfMonths,
   startOfWeek,
   timeOfDay,
-} from '../../src/time.ts'
+} from '../../src/platform/time.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -4,8 +4,8 @@ import { existsSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../../src/db.ts'
-import type { EmbeddedConnection } from '../../../src/embedded-postgres.ts'
+import type { Database } from '../../../src/platform/database/database.ts'
+import type { EmbeddedConnection } from '../../../src/platform/database/embedded/embedded-postgres.ts'
 import { type Process, stopOf } from '../process.ts'
 
 /** A product that answers some of the cases, beside ours and the bare server. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { recordsOf } from '../../../src/db.ts'
+import { recordsOf } from '../../../src/platform/database/database.ts'
 import { unhurried } from '../sql.ts'
 import { startDirectus } from './directus.ts'
 import { startNocodb } from './nocodb.ts'

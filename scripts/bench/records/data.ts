@@ -1,6 +1,6 @@
 /** A table of a million records with saved views: the table and the views through the API, the records by SQL. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { recordsOf, sql } from '../../../src/db.ts'
+import { recordsOf, sql } from '../../../src/platform/database/database.ts'
 import { SMALL_TABLE } from '../../../src/views/ddl.ts'
 import type { Api } from '../api.ts'
 import type { Ground } from '../case.ts'

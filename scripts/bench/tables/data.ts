@@ -1,5 +1,5 @@
 /** Two thousand tables of five hundred records: the tables through the API, their records by SQL. */
-import { recordsOf } from '../../../src/db.ts'
+import { recordsOf } from '../../../src/platform/database/database.ts'
 import type { Ground } from '../case.ts'
 import { FIELDS } from '../foundation/data.ts'
 import { chance, unhurried } from '../sql.ts'

@@ -1,6 +1,7 @@
 /** A million tasks and five million comments in one account of a thousand users; the tables are made through the API, the rest by SQL. */
-import { recordsOf } from '../../../src/db.ts'
+
 import { insertKey } from '../../../src/keys/service.ts'
+import { recordsOf } from '../../../src/platform/database/database.ts'
 import type { Ground } from '../case.ts'
 import { addMembers, chance, unhurried } from '../sql.ts'
 

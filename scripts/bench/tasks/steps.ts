@@ -1,6 +1,6 @@
 /** What is measured of tasks besides requests: the sweep of due reminders, and a comment that mentions many. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Sql, sql } from '../../../src/db.ts'
+import { type Sql, sql } from '../../../src/platform/database/database.ts'
 import { api } from '../api.ts'
 import type { Field } from '../case.ts'
 import { median } from '../measure.ts'

@@ -1,0 +1,73 @@
+import type { Email } from 'postal-mime'
+import { messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+
+/** What a mail server says about one recipient of a mail of ours. */
+export interface ReportedRecipient {
+  /** As we sent it, where the server says so, else as it was when delivery failed; lower case. */
+  address: string
+  action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
+  /** The enhanced status code, such as 5.1.1. */
+  status: string | null
+  diagnostic: string | null
+}
+
+export interface DeliveryReport {
+  /** Of the mail that the report is about, where it is quoted. */
+  originalMessageId: string | null
+  recipients: ReportedRecipient[]
+}
+
+/** Reads a delivery status notification (RFC 3464); null when the message is none. */
+export function deliveryReport(email: Email): DeliveryReport | null {
+  const part = email.attachments.find(
+    ({ mimeType }) => mimeType === 'message/delivery-status' || mimeType === 'message/global-delivery-status',
+  )
+  const recipients = part ? recipientsOf(textOf(part.content)) : []
+  if (recipients.length) return { originalMessageId: originalMessageId(email), recipients }
+
+  // Exim's older form: an ordinary mail with the failed addresses in a header.
+  const failed = valuesOf(email.headers, 'x-failed-recipients').flatMap((value) => value.split(','))
+  const addresses = failed.map((address) => address.trim().toLowerCase()).filter(Boolean)
+  if (!addresses.length) return null
+  return {
+    originalMessageId: originalMessageId(email),
+    recipients: addresses.map((address) => ({ address, action: 'failed', status: null, diagnostic: null })),
+  }
+}
+
+/** Groups of header fields with empty lines between them: the first is about the message, each other one about a recipient. */
+function recipientsOf(report: string): ReportedRecipient[] {
+  return report
+    .replace(/\r\n?/g, '\n')
+    .split(/\n[ \t]*\n/)
+    .flatMap((group) => {
+      const fields = readHeaders(Buffer.from(group.trim()))
+      const value = (key: string) => valuesOf(fields, key)[0]?.trim()
+      // The original recipient is the one that we know; the final one may be where it was forwarded to.
+      const address = addressOf(value('original-recipient')) ?? addressOf(value('final-recipient'))
+      const action = ACTIONS.find((known) => value('action')?.toLowerCase().startsWith(known))
+      if (!address || !action) return []
+      const status = /\b[245]\.\d{1,3}\.\d{1,3}\b/.exec(value('status') ?? '')?.[0] ?? null
+      return [{ address, action, status, diagnostic: value('diagnostic-code')?.replace(/^[\w-]+;\s*/, '') ?? null }]
+    })
+}
+
+const ACTIONS = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
+
+/** `rfc822; Ann@example.org` */
+function addressOf(value: string | undefined): string | undefined {
+  return /([^\s;<>"]+@[^\s;<>"]+)/.exec(value ?? '')?.[1]?.toLowerCase()
+}
+
+/** From the mail, or its header, that is sent back with the report. */
+function originalMessageId(email: Email): string | null {
+  const returned = email.attachments.find(({ mimeType }) => RETURNED.has(mimeType))
+  const headers = returned ? readHeaders(Buffer.from(textOf(returned.content).trimStart())) : []
+  return messageIdOf(valuesOf(headers, 'message-id')[0]) ?? messageIdOf(valuesOf(email.headers, 'in-reply-to')[0])
+}
+
+const RETURNED = new Set(['message/rfc822', 'message/global', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global-headers'])
+
+function textOf(content: ArrayBuffer | Uint8Array | string): string {
+  return typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('utf8')
+}

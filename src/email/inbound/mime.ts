@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import PostalMime, { type Address } from 'postal-mime'
+import { sanitizeHtml, textOfHtml } from '../../platform/html.ts'
+import { type Authentication, authenticationResults, isAutomatic, messageIdOf } from '../headers.ts'
+import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
+import { visibleText } from './quote.ts'
+
+/** A received message, as contract.md §6, Inbound, tells of it. All text is fit for the database: no NUL, no half surrogate. */
+export interface ParsedMail {
+  from: { name: string; email: string }
+  to: string[]
+  cc: string[]
+  subject: string
+  messageId: string | null
+  inReplyTo: string | null
+  /** Says which message it is: its Message-ID, or the hash of its bytes. */
+  key: string
+  /** `YYYY-MM-DDTHH:MM:SS.sssZ`; null when it has none that can be read. */
+  date: string | null
+  text: string
+  /** Without the quoted part. */
+  visibleText: string
+  /** Sanitised; null for plain-text mail. */
+  html: string | null
+  isAutomatic: boolean
+  authentication: Authentication | null
+  /** Set when the message reports on the delivery of another. */
+  report: DeliveryReport | null
+  attachments: ParsedAttachment[]
+}
+
+export interface ParsedAttachment {
+  name: string
+  type: string
+  content: Uint8Array
+}
+
+// Text is shown to people and searched; what is longer is no letter. The raw message is kept whole.
+const MAX_TEXT = 200_000
+const MAX_HTML = 1_048_576
+const MAX_ATTACHMENTS = 100
+const MAX_ADDRESSES = 200
+
+/**
+ * Reads a raw RFC 822 message. What is not mail at all still gives a result: everything is text then.
+ * Takes long for long messages (25 MB: 0.3 s), so call it in parser.ts's thread.
+ * @throws Error for a message nested deeper, or with more headers, than any honest one
+ */
+export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
+  const email = await PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 })
+  const report = deliveryReport(email)
+  const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
+  const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
+  const subject = oneLine(email.subject ?? '').slice(0, 1000)
+  const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
+  const messageId = messageIdOf(email.messageId)
+  return {
+    from,
+    to: addresses(email.to ?? []).map(({ email }) => email),
+    cc: addresses(email.cc ?? []).map(({ email }) => email),
+    subject,
+    messageId,
+    inReplyTo: messageIdOf(email.inReplyTo),
+    key: messageId ?? createHash('sha256').update(raw).digest('hex'),
+    date: email.date && !Number.isNaN(Date.parse(email.date)) ? new Date(email.date).toISOString() : null,
+    text,
+    visibleText: visibleText(text, { subject }),
+    html,
+    isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
+    authentication: authenticationResults(email.headers),
+    report,
+    attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map((attachment, index) => ({
+      name: fileName(attachment.filename, attachment.mimeType, index),
+      type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(attachment.mimeType) ? attachment.mimeType : 'application/octet-stream',
+      content: typeof attachment.content === 'string' ? Buffer.from(attachment.content) : new Uint8Array(attachment.content),
+    })),
+  }
+}
+
+function addresses(list: Address[]): { name: string; email: string }[] {
+  return list
+    .flatMap((entry) => entry.group ?? [entry])
+    .map(({ name, address }) => ({
+      name: oneLine(name).slice(0, 200),
+      email: oneLine(address ?? '')
+        .toLowerCase()
+        .slice(0, 320),
+    }))
+    .filter(({ email }) => email)
+    .slice(0, MAX_ADDRESSES)
+}
+
+/** The last part of what the sender calls the file; a name of ours where there is none. */
+function fileName(given: string | null, type: string, index: number): string {
+  const name = oneLine(given ?? '')
+    .split(/[/\\]/)
+    .at(-1)
+    ?.trim()
+    .slice(-200)
+  return name && name !== '.' && name !== '..' ? name : `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`
+}
+
+const EXTENSIONS: Record<string, string> = {
+  'message/rfc822': '.eml',
+  'text/calendar': '.ics',
+  'text/html': '.html',
+  'text/plain': '.txt',
+  'image/jpeg': '.jpg',
+  'image/png': '.png',
+  'image/gif': '.gif',
+  'application/pdf': '.pdf',
+}
+
+function clean(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed()
+}
+
+function oneLine(text: string): string {
+  return clean(text)
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+}

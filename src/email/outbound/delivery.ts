@@ -1,0 +1,206 @@
+/** The way out: at most one delivery for each recipient, whatever fails in between (contract.md §6). */
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { patchEmail } from '../../comments/emails.ts'
+import type { Scope } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { textOfHtml } from '../../platform/html.ts'
+import { defineQueue } from '../../platform/jobs/queue.ts'
+import { decrypt } from '../../platform/secrets.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { tableDefinition } from '../../tables/definitions.ts'
+import { replyAddress } from '../headers.ts'
+import { type ServerRow, serverOf } from '../integrations.ts'
+import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
+import { EmailStatus, type OutgoingMetadata, type RecipientState } from '../schema.ts'
+import { fieldTexts } from './field-values.ts'
+import { type MailTokens, resolved, tokensContext } from './message.ts'
+import { DeliveryError, deliver, type Failure, type Message } from './transport.ts'
+
+const Email = z.object({ comment_id: z.int() })
+
+/**
+ * A worker that dies stops its heartbeat, so that the mail is looked at again within a minute or two; a large mail over a slow line
+ * may take long.
+ */
+export const sendEmail = defineQueue({ name: 'email.send', schema: Email, options: { expireInSeconds: 900, heartbeatSeconds: 30 } })
+
+/** Waits between attempts: six attempts in about five hours. */
+const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
+
+/** Sends what is queued of a mail: re-reads, decides, sends, records. */
+export async function sendQueued(scope: Scope, { comment_id }: z.infer<typeof Email>): Promise<void> {
+  const mail = await outboundMail(scope.db, comment_id)
+  const waiting = mail?.metadata.recipients.filter(({ status }) => status === 'queued') ?? []
+  if (!mail || !waiting.length) return
+  // The worker before us died after it had begun to hand the mail over: nobody knows whether it arrived, so it is not sent again.
+  if (mail.attempted_at !== null) return settle(scope, mail, { everyone: INTERRUPTED })
+  const { server, table_version } = mail
+  if (table_version === null)
+    return settle(scope, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
+  if (server === null)
+    return settle(scope, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration is gone, or closed to the table') })
+
+  const definition = await tableDefinition(scope.db, { id: mail.table_id, version: table_version })
+  const record = await readRecord(scope.db, definition, mail.record_id)
+  if (!record) return settle(scope, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
+
+  const content = mail.metadata.recipients.some(({ status }) => status === 'sent')
+    ? // Those who come later get what the others got.
+      { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
+    : resolved(mail.request, fieldTexts(definition.fields, record))
+  const outcome = await attempt(scope, mail, server, waiting, content)
+  if (outcome) await settle(scope, mail, outcome)
+}
+
+/** Hands the mail to the server; undefined when another worker does. */
+async function attempt(
+  scope: Scope,
+  mail: OutboundMail,
+  server: ServerRow,
+  waiting: RecipientState[],
+  content: Content,
+): Promise<Outcome | undefined> {
+  try {
+    const { message, envelopeFrom } = await compose(scope, mail, content)
+    const { accepted, refused } = await deliver(
+      serverOf(scope, server),
+      { from: envelopeFrom, to: waiting.map(({ email }) => email) },
+      message,
+      { allowPrivate: scope.settings.smtpAllowPrivate, beforeContent: () => claim(scope, mail.comment_id) },
+    )
+    return {
+      accepted: new Set(accepted.map((address) => address.toLowerCase())),
+      refused: new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure])),
+      content,
+    }
+  } catch (error) {
+    if (error instanceof Claimed) return undefined
+    // Whatever else goes wrong here goes wrong before anything was handed over, so it may be tried again.
+    return { everyone: error instanceof DeliveryError ? error.failure : unexpected(scope, error) }
+  }
+}
+
+/** Another worker sends this mail: its job was thought dead, and handed out again. */
+class Claimed extends Error {}
+
+/** Stamped by one worker only, just before the content: from here on a second attempt could be a second delivery. */
+async function claim({ db, now }: Scope, commentId: number): Promise<void> {
+  const claimed = await db.execute(sql`
+    update outbound_emails set attempted_at = ${formatInstant(now)}::timestamp where comment_id = ${commentId} and attempted_at is null`)
+  if (!claimed) throw new Claimed()
+}
+
+interface Content {
+  subject: string
+  html: string
+  unresolved: string[]
+}
+
+async function compose(
+  { db, settings, storage, now, publicUrl }: Scope,
+  mail: OutboundMail,
+  { subject, html }: Content,
+): Promise<{ message: Message; envelopeFrom: string }> {
+  const { messageId } = mail.metadata
+  const { from, recipients } = mail.request
+  const tokens = JSON.parse(decrypt(settings.secretKey, mail.tokens_encrypted, tokensContext(messageId))) as MailTokens
+  const replyTo = replyAddress(tokens.reply, settings.catchDomain)
+  const thread = await threadOf(db, mail.table_id, mail.record_id, mail.comment_id)
+  const pixel = mail.disable_pixel ? '' : `<img src="${publicUrl()}/email/pixel/${tokens.pixel}.png" width="1" height="1" alt="" />`
+  return {
+    envelopeFrom: mail.reply_as_envelope ? replyTo : from.email,
+    message: {
+      from,
+      to: recipients.filter(({ kind }) => kind === 'to'),
+      cc: recipients.filter(({ kind }) => kind === 'cc'),
+      replyTo,
+      subject,
+      html: html + pixel,
+      text: textOfHtml(html),
+      messageId,
+      inReplyTo: thread.at(-1) ?? null,
+      references: thread,
+      date: now,
+      attachments: mail.attachments.map(({ name, type, path }) => ({
+        name,
+        type,
+        open: async () => {
+          const stream = await storage.read(path)
+          if (!stream) throw new Error(`The attachment ${name} is gone`)
+          return stream
+        },
+      })),
+    },
+  }
+}
+
+type Outcome = { everyone: Failure } | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: Content }
+
+/** Writes down what became of an attempt, and queues the next one for those who may still be reached. */
+async function settle(scope: Scope, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
+  const { db, now, jobs } = scope
+  await scope.transaction(async () => {
+    const mail = await outboundMail(db, comment_id, true)
+    if (!mail) return
+    const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
+    const recipients = mail.metadata.recipients.map((recipient) => after(recipient, outcome, isLastAttempt))
+    const waits = recipients.some(({ status }) => status === 'queued')
+    const metadata = { ...changed(mail.metadata, recipients, now), ...('content' in outcome && told(outcome.content)) }
+    const content = 'content' in outcome && metadata.status !== 'queued' ? outcome.content.html : undefined
+    await patchEmail(db, comment_id, { from: EmailStatus.options, metadata, ...(content !== undefined && { content }) }, now)
+    // Only an attempt with a known end gives the mail free for another.
+    await db.execute(sql`
+      update outbound_emails set attempts = attempts + 1, attempted_at = case when ${waits} then null else attempted_at end
+      where comment_id = ${comment_id}`)
+    const seconds = RETRY_SECONDS[mail.attempts]
+    if (waits && seconds !== undefined) await jobs.send(sendEmail, { comment_id }, { startAfter: new Date(now.getTime() + seconds * 1000) })
+  })
+}
+
+const told = ({ subject, unresolved }: Content) => ({ subject, unresolved })
+
+function after(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
+  const address = recipient.email.toLowerCase()
+  const isAccepted = 'accepted' in outcome && outcome.accepted.has(address)
+  // An answer also ends what another worker, who thought us dead, has put down as unknown.
+  if (isAccepted && (recipient.status === 'queued' || recipient.status === 'unknown')) return { ...recipient, status: 'sent', error: null }
+  if (recipient.status !== 'queued') return recipient
+  const failure = 'everyone' in outcome ? outcome.everyone : (outcome.refused.get(address) ?? NO_ANSWER)
+  const { kind, ...error } = failure
+  if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
+  return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
+}
+
+/** The mail as a whole: sent as soon as one recipient has it, dropped when nobody can get it any more. */
+function changed(before: OutgoingMetadata, recipients: RecipientState[], now: Date): Partial<OutgoingMetadata> {
+  const error = recipients.find((recipient) => recipient.error)?.error ?? null
+  if (before.status !== 'queued' && before.status !== 'dropped') return { recipients, error }
+  if (recipients.some(({ status }) => status === 'sent'))
+    return { recipients, error, status: 'sent', sentAt: formatInstant(now), droppedAt: null }
+  if (recipients.some(({ status }) => status === 'queued')) return { recipients, error }
+  return { recipients, error, status: 'dropped', droppedAt: formatInstant(now) }
+}
+
+const gone = (code: string, message: string): Failure => ({ kind: 'permanent', code, enhanced: null, message })
+
+const INTERRUPTED: Failure = {
+  kind: 'unknown',
+  code: 'OUTCOME_UNKNOWN',
+  enhanced: null,
+  message: 'Sending was interrupted after the mail had begun to be handed over; it may have been delivered, and is not sent again',
+}
+
+const NO_ANSWER: Failure = {
+  kind: 'temporary',
+  code: 'NO_ANSWER',
+  enhanced: null,
+  message: 'The server did not say what became of this recipient',
+}
+
+/** A fault of ours: its text stays in the log, under a number that the metadata names. */
+function unexpected({ log }: Scope, error: unknown): Failure {
+  const reference = randomUUID()
+  log.error({ err: error, reference }, 'mail not sent')
+  return { kind: 'temporary', code: 'INTERNAL', enhanced: null, message: `Something went wrong on our side (${reference})` }
+}

@@ -1,0 +1,255 @@
+/** The one place that speaks SMTP for mail from records. */
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { Readable } from 'node:stream'
+import ipaddr from 'ipaddr.js'
+import MailComposer from 'nodemailer/lib/mail-composer'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import type { Mailbox } from '../address.ts'
+
+export interface Server {
+  host: string
+  port: number
+  tls: 'none' | 'starttls' | 'tls'
+  username: string | null
+  password: string | null
+}
+
+export interface Message {
+  from: Mailbox
+  to: Mailbox[]
+  cc: Mailbox[]
+  replyTo: string
+  subject: string
+  html: string
+  text: string
+  messageId: string
+  inReplyTo: string | null
+  references: string[]
+  date: Date
+  attachments: { name: string; type: string; open(): Promise<Readable> }[]
+}
+
+export interface Envelope {
+  from: string
+  to: string[]
+}
+
+/** What an SMTP server said, or why none was reached. */
+export interface Failure {
+  /** permanent: it refused for good. temporary: another attempt may work. unknown: the message was handed over, but no answer came. */
+  kind: 'permanent' | 'temporary' | 'unknown'
+  /** The reply code, or a word of ours such as CONNECTION. */
+  code: string
+  /** The enhanced status code, such as 5.1.1. */
+  enhanced: string | null
+  message: string
+}
+
+export interface Delivery {
+  accepted: string[]
+  refused: { address: string; failure: Failure }[]
+}
+
+/** No recipient was accepted. */
+export class DeliveryError extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+interface Options {
+  /** Whether hosts on private, loopback and link-local addresses may be connected to. */
+  allowPrivate: boolean
+}
+
+const CONNECT_TIMEOUT_MS = 15_000
+const SILENCE_TIMEOUT_MS = 60_000
+
+/**
+ * Delivers to one server, over one connection.
+ * @param beforeContent awaited once the server is ready for the content, before any of it is sent; when it throws, nothing is
+ * delivered and the error is passed on
+ * @throws DeliveryError when no recipient was accepted
+ */
+export async function deliver(
+  server: Server,
+  envelope: Envelope,
+  message: Message,
+  { allowPrivate, beforeContent }: Options & { beforeContent(): Promise<void> },
+): Promise<Delivery> {
+  const connection = await connect(server, allowPrivate)
+  const progress = { isHandedOver: false, stopped: undefined as unknown }
+
+  async function* content(): AsyncGenerator<Buffer> {
+    try {
+      await beforeContent()
+    } catch (error) {
+      progress.stopped = error
+      throw error
+    }
+    for await (const chunk of compose(message)) yield chunk as Buffer
+    // The final dot follows: from here on the server may accept, whatever we hear.
+    progress.isHandedOver = true
+  }
+
+  const stream = Readable.from(content())
+  try {
+    const info = await new Promise<SMTPConnection.SentMessageInfo>((resolve, reject) =>
+      connection.send({ ...envelope, use8BitMime: false }, stream, (error, sent) => (error || !sent ? reject(error) : resolve(sent))),
+    )
+    const refused = (info.rejectedErrors ?? []).map((error, index) => ({
+      address: error.recipient ?? info.rejected[index] ?? '',
+      failure: failureOf(error, false),
+    }))
+    connection.quit()
+    return { accepted: info.accepted, refused }
+  } catch (error) {
+    connection.close()
+    if (progress.stopped) throw progress.stopped
+    const refusals = (error as SmtpError).rejectedErrors
+    if (refusals)
+      return { accepted: [], refused: refusals.map((one) => ({ address: one.recipient ?? '', failure: failureOf(one, false) })) }
+    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver))
+  } finally {
+    stream.destroy()
+  }
+}
+
+/** Connects and signs in, and sends nothing. @throws DeliveryError */
+export async function probe(server: Server, { allowPrivate }: Options): Promise<void> {
+  const connection = await connect(server, allowPrivate)
+  connection.quit()
+}
+
+/** nodemailer is kept from files and URLs: what is attached are streams of ours. */
+function compose({ from, to, cc, attachments, ...message }: Message): Readable {
+  const mail = new MailComposer({
+    ...message,
+    from: mailbox(from),
+    to: to.map(mailbox),
+    cc: cc.map(mailbox),
+    inReplyTo: message.inReplyTo ?? undefined,
+    attachments: attachments.map(({ name, type, open }) => ({
+      filename: name,
+      contentType: type,
+      contentDisposition: 'attachment',
+      content: Readable.from(late(open)),
+    })),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return mail.compile().createReadStream()
+}
+
+const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
+
+/** Opens the file when its turn comes, and not before. */
+async function* late(open: () => Promise<Readable>): AsyncGenerator<Buffer> {
+  yield* await open()
+}
+
+async function connect(server: Server, allowPrivate: boolean): Promise<SMTPConnection> {
+  const addresses = await allowedAddresses(server.host, allowPrivate)
+  let last: unknown
+  for (const address of addresses.slice(0, 3)) {
+    try {
+      return await signIn(server, address)
+    } catch (error) {
+      last = error
+      // Another address helps only when this one could not be reached at all.
+      if ((error as SmtpError).responseCode) break
+    }
+  }
+  throw last instanceof DeliveryError ? last : new DeliveryError(failureOf(last as SmtpError, false))
+}
+
+async function signIn(server: Server, address: string): Promise<SMTPConnection> {
+  const connection = new SMTPConnection({
+    // The address that was checked; the name is for the certificate only.
+    host: address,
+    port: server.port,
+    ...(isIP(withoutBrackets(server.host)) ? {} : { servername: server.host, tls: { servername: server.host } }),
+    secure: server.tls === 'tls',
+    requireTLS: server.tls === 'starttls',
+    ignoreTLS: server.tls === 'none',
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    allowInternalNetworkInterfaces: true,
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.once('error', reject)
+      connection.connect((error) => (error ? reject(error) : resolve()))
+    })
+    const { username, password } = server
+    if (username !== null)
+      await new Promise<void>((resolve, reject) =>
+        connection.login({ user: username, pass: password ?? '', credentials: { user: username, pass: password ?? '' } }, (error) =>
+          error ? reject(error) : resolve(),
+        ),
+      )
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+  // A send tells of its own errors; one that comes later must not end the process.
+  connection.on('error', () => {})
+  return connection
+}
+
+/**
+ * The addresses of a host that may be connected to (contract.md §6, SMTP integrations).
+ * @throws DeliveryError when it has none
+ */
+export async function allowedAddresses(host: string, allowPrivate: boolean): Promise<string[]> {
+  const found = await lookup(withoutBrackets(host), { all: true }).catch(() => {
+    throw new DeliveryError({ kind: 'temporary', code: 'DNS', enhanced: null, message: `The host ${host} was not found` })
+  })
+  const allowed = found.map(({ address }) => address).filter((address) => allowPrivate || isPublic(address))
+  if (!allowed.length)
+    throw new DeliveryError({
+      kind: 'permanent',
+      code: 'PRIVATE_ADDRESS',
+      enhanced: null,
+      message: `The host ${host} is at a private address`,
+    })
+  return allowed
+}
+
+/** `[::1]`, as URLs write it, is `::1`. */
+const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
+
+/** Public unicast only: no private, loopback, link-local, shared, reserved address, and no way to wrap one in IPv6. */
+export function isPublic(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast'
+}
+
+type SmtpError = SMTPConnection.SMTPError
+
+function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
+  const { responseCode, permanent } = error
+  const text = (error.response ?? error.message).slice(0, 500)
+  const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(error.response ?? '')?.[1] ?? null
+  if (responseCode) return { kind: permanent ? 'permanent' : 'temporary', code: String(responseCode), enhanced, message: text }
+  if (isHandedOver)
+    return {
+      kind: 'unknown',
+      code: 'OUTCOME_UNKNOWN',
+      enhanced,
+      message: 'The server took the message but its answer was not received; it may have been delivered',
+    }
+  return { kind: 'temporary', code: WORDS[error.code ?? ''] ?? 'CONNECTION', enhanced, message: text }
+}
+
+const WORDS: Record<string, string> = {
+  ETIMEDOUT: 'TIMEOUT',
+  ETLS: 'TLS',
+  EAUTH: 'AUTH',
+  EDNS: 'DNS',
+  ESTREAM: 'ATTACHMENT',
+  EMESSAGE: 'MESSAGE',
+}

@@ -1,0 +1,262 @@
+/**
+ * The events of one process: read once, in order, and handed to every stream that is open here and may know of them. Nothing is read, and
+ * nobody listens, before the first stream opens.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Actor } from '../platform/access/authorize.ts'
+import { type Guest, reauthenticate } from '../platform/access/reauthenticate.ts'
+import type { Database } from '../platform/database/database.ts'
+import { AppError, unavailable } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
+import { openListener } from './listener.ts'
+import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
+import { eventsByUser, mayKnow, type Reach, reachOf } from './visibility.ts'
+
+export interface Subscriber extends Guest {
+  actor: Actor
+  /** Called once, before all else. @param id where the stream begins: to go on from until the first event has come */
+  open(id: number): void
+  send(events: readonly StoredEvent[]): void
+  /** Called with every beat. @param id up to where everything has been sent */
+  beat(id: number): void
+  /** Resolves when what was sent is on its way, so that more can be. */
+  drained(): Promise<void>
+  /** No more comes: the credentials have ended, or the connection should be made anew. */
+  end(why: 'ended' | 'again'): void
+}
+
+declare module '../platform/context.ts' {
+  interface Deps {
+    /** The events, for the streams that are open here. */
+    feed: Feed
+  }
+}
+
+export interface Feed {
+  /**
+   * Opens a stream: what is committed from now on, or after the event with the id `lastEventId`. A `reset` comes first when that is not kept.
+   * @returns ends it
+   * @throws AppError 429 for more than `maxStreams` of one key or user
+   */
+  subscribe(subscriber: Subscriber, lastEventId: number | undefined): Promise<() => void>
+  /** How many streams are open. */
+  size(): number
+  /** Ends all streams. */
+  close(): Promise<void>
+}
+
+interface Stream extends Subscriber {
+  /** The key or user that it counts for. */
+  caller: string
+  /** Up to where it has been sent what it may know. */
+  position: Position
+  /** Has caught up, and goes with the feed. */
+  isLive: boolean
+}
+
+export interface FeedOptions {
+  log: FastifyBaseLogger
+  clock: () => Date
+  /** Of one key or user, in this process. */
+  maxStreams: number
+  /** How often quiet streams show that they live, and are looked at; 15 seconds unless told. */
+  beatMs?: number
+}
+
+const BEAT_MS = 15_000
+/** So long a key that was revoked, or a session that has ended, may still get events. */
+const RECHECK_MS = 2_000
+const RETRY_MS = 1_000
+/** While a transaction that is under way holds events back. */
+const HELD_BACK_MS = { first: 10, most: 250 }
+/** After it has sent something the feed rests, longer than it took: what comes meanwhile is sent together, and requests get their turn. */
+const REST = { leastMs: 60, factor: 3, mostMs: 120 }
+const REPLAYS_AT_ONCE = 4
+
+export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
+  const streams = new Set<Stream>()
+  const listener = openListener(db, log, wake)
+  const replays = gate(REPLAYS_AT_ONCE)
+  let position: Position = { xact_id: 0, id: 0 }
+  let checkedAt = 0
+  let isDue = false
+  let isRunning = false
+  let isClosed = false
+  let beating: NodeJS.Timeout | undefined
+
+  async function subscribe(subscriber: Subscriber, lastEventId: number | undefined): Promise<() => void> {
+    if (!streams.size) await start()
+    const known = lastEventId === undefined ? undefined : await positionOf(db, lastEventId)
+    if (isClosed) throw unavailable('The service is stopping')
+    const caller = callerOf(subscriber.actor)
+    if ([...streams].filter((stream) => stream.caller === caller).length >= maxStreams)
+      throw new AppError('TOO_MANY_REQUESTS', 'Too many open streams', { retryAfterSeconds: 60 })
+
+    const stream: Stream = { ...subscriber, caller, position: known ?? position, isLive: false }
+    streams.add(stream)
+    stream.open(stream.position.id)
+    if (lastEventId !== undefined && !known) stream.send([resetAt(position)])
+    if (isAfter(position, stream.position)) void catchUp(stream)
+    else stream.isLive = true
+    wake()
+    return () => void streams.delete(stream)
+  }
+
+  /** With nobody listening the feed stands still; it begins anew where events end. */
+  async function start(): Promise<void> {
+    await listener.start()
+    const last = await lastPosition(db)
+    // Another may have opened meanwhile, and goes on from where it began.
+    if (!streams.size) position = last
+    if (isClosed) return
+    beating ??= setInterval(beat, beatMs).unref()
+  }
+
+  const resetAt = ({ xact_id, id }: Position): StoredEvent => ({
+    ...{ xact_id, id, type: 'reset', at: formatInstant(clock()), account_id: 0, audience: null },
+    ...{ space_id: null, table_id: null, record_id: null, task_id: null, comment_id: null },
+  })
+
+  /** Something may have been committed. Of many calls at once one reads. */
+  function wake(): void {
+    isDue = true
+    if (!isRunning) void run()
+  }
+
+  async function run(): Promise<void> {
+    isRunning = true
+    let heldBackMs = HELD_BACK_MS.first
+    while (isDue && streams.size && !isClosed) {
+      isDue = false
+      try {
+        const { events, isHeldBack } = await readEvents(db, position)
+        // Read first, then handed out: who joins in between begins after these.
+        const last = events.at(-1)
+        if (last) position = last
+        if (last) await sleep(await deliver(events, last))
+        if (isHeldBack) await sleep(heldBackMs)
+        heldBackMs = isHeldBack && !last ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
+        // A full page has more behind it, and nobody tells when what is held back is free.
+        isDue ||= isHeldBack || events.length === BATCH
+      } catch (error) {
+        if (isClosed) break
+        log.warn({ err: error }, 'events not read, trying again')
+        await sleep(RETRY_MS)
+        isDue = true
+      }
+    }
+    isRunning = false
+  }
+
+  /** Sends the events to the streams that are live, and answers how long to rest. */
+  async function deliver(events: readonly StoredEvent[], last: Position): Promise<number> {
+    const accounts = new Set(events.map(({ account_id }) => account_id))
+    const live = [...streams].filter(({ isLive }) => isLive)
+    const concerned = live.filter(({ actor }) => accounts.has(actor.accountId))
+    const reach = await untilItWorks(async () => {
+      if (Date.now() - checkedAt > RECHECK_MS) await recheck()
+      return reachOf(db, events, [...new Set(concerned.map(({ actor }) => actor.userId))])
+    })
+    const began = performance.now()
+    const byUser = eventsByUser(events, reach)
+    for (const stream of concerned) {
+      const { isOwner, userId } = stream.actor
+      const possible = isOwner ? events : byUser.get(userId)
+      if (possible) sendKnown(stream, possible, reach)
+    }
+    for (const stream of live) if (isAfter(last, stream.position)) stream.position = last
+    return Math.min(Math.max(REST.leastMs, REST.factor * (performance.now() - began)), REST.mostMs)
+  }
+
+  function sendKnown(stream: Stream, events: readonly StoredEvent[], reach: Reach): void {
+    if (!streams.has(stream)) return
+    const known = events.filter((event) => isAfter(event, stream.position) && mayKnow(stream.actor, event, reach))
+    if (known.length) stream.send(known)
+  }
+
+  /** What the events were read for has begun: they must not get lost while the database is away. */
+  async function untilItWorks<T>(fn: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await fn()
+      } catch (error) {
+        if (isClosed) throw error
+        log.warn({ err: error }, 'events not sent, trying again')
+        await sleep(RETRY_MS)
+      }
+    }
+  }
+
+  /** Sends a stream what it has missed, page by page and as fast as it is read, until it stands where the feed stands. */
+  async function catchUp(stream: Stream): Promise<void> {
+    try {
+      while (streams.has(stream) && isAfter(position, stream.position)) {
+        const goal = position
+        await replays(async () => {
+          const { events } = await readEvents(db, stream.position, goal)
+          sendKnown(stream, events, await reachOf(db, events, [stream.actor.userId]))
+          stream.position = events.length === BATCH ? (events.at(-1) as Position) : goal
+        })
+        await stream.drained()
+      }
+      stream.isLive = true
+    } catch (error) {
+      log.warn({ err: error }, 'a stream could not catch up')
+      end(stream, 'again')
+    }
+  }
+
+  /** Ends the streams of keys and sessions that have ended; the others act as who they are now. */
+  async function recheck(): Promise<void> {
+    const all = [...streams]
+    const actors = await reauthenticate(db, all, clock())
+    checkedAt = Date.now()
+    for (const [index, stream] of all.entries()) {
+      const actor = actors[index]
+      if (actor) stream.actor = actor
+      else end(stream, 'ended')
+    }
+  }
+
+  async function beat(): Promise<void> {
+    if (!streams.size) return
+    wake()
+    await recheck().catch((error) => log.warn({ err: error }, 'streams not checked'))
+    for (const stream of streams) stream.beat(stream.position.id)
+  }
+
+  function end(stream: Stream, why: 'ended' | 'again'): void {
+    if (streams.delete(stream)) stream.end(why)
+  }
+
+  return {
+    subscribe,
+    size: () => streams.size,
+    async close() {
+      isClosed = true
+      clearInterval(beating)
+      for (const stream of streams) end(stream, 'again')
+      await listener.close()
+    },
+  }
+}
+
+const callerOf = ({ keyId, userId }: Actor) => (keyId === null ? `user:${userId}` : `key:${keyId}`)
+
+/** Lets so many run at once; the others wait their turn. */
+function gate(places: number): <T>(fn: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = []
+  let free = places
+  return async (fn) => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await fn()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else free++
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * What happens, for those who listen: rows that are written in the transaction of the change that they tell of, and read in the order
+ * of the transactions (docs/decisions/0010-events.md).
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import { type Database, join, raw, type Sql, sql } from '../platform/database/database.ts'
+import { formatInstant } from '../platform/time.ts'
+import type { Settings } from '../settings.ts'
+
+export const EVENT_TYPES = [
+  'task.created',
+  'task.updated',
+  'task.deleted',
+  'task.done',
+  'task.undone',
+  'comment.created',
+  'comment.updated',
+  'comment.deleted',
+  'email.status',
+  'notification',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** How a statement that writes events is told from others, whoever composed it. */
+const WRITES = 'insert into events'
+
+/**
+ * The statement that writes events, as a CTE beside the change itself, so that both commit together or not at all.
+ * @param rows each selects type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, in this order. The audience is
+ * null where place or task tell who may know of it
+ */
+export const emitting = (rows: readonly Sql[], now: Date): Sql => sql`
+  insert into events (type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, at)
+  select e.*, ${formatInstant(now)}::timestamp from (${join([...rows], ' union all ')}) e`
+
+/** The channel on which processes tell each other that there is something to read. */
+export const CHANNEL = 'gridpost_events'
+
+/** What commits within this time is told of once: each NOTIFY takes a lock that all databases of the server share. */
+const COALESCE_MS = 5
+/** At least so long lies between two of them while much is committed. */
+const REST_MS = 100
+const RETRY_MS = 1_000
+
+export interface Announcer {
+  /** Tells of what has just been committed, and stops. */
+  close(): Promise<void>
+}
+
+/**
+ * From now on the processes that listen are woken after each commit of events through this database. Never within the transaction:
+ * those that NOTIFY commit one after the other.
+ */
+export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer {
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+  let announcedAt = 0
+  const schedule = (delayMs: number) => {
+    if (!isClosed) timer ??= setTimeout(announce, delayMs).unref()
+  }
+  async function announce(): Promise<void> {
+    timer = undefined
+    announcedAt = performance.now()
+    try {
+      await db.execute(raw(`notify ${CHANNEL}`))
+    } catch (error) {
+      log.warn({ err: error }, 'events not announced, trying again')
+      schedule(RETRY_MS)
+    }
+  }
+  db.watch(WRITES, () => schedule(Math.max(COALESCE_MS, announcedAt + REST_MS - performance.now())))
+  return {
+    async close() {
+      isClosed = true
+      if (!timer) return
+      clearTimeout(timer)
+      await announce()
+    },
+  }
+}
+
+const FORGET_BATCH = 10_000
+
+/** Removes what is older than the operator keeps, oldest first, in batches; the newest event stays, because streams go on from its id. */
+export async function forgetEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
+  const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
+  let removed: number
+  do {
+    removed = await db.execute(sql`
+      delete from events using (select id from events order by id limit ${FORGET_BATCH}) first
+      where events.id = first.id and events.at < ${oldest}::timestamp
+        and events.id <> (select id from events order by xact_id desc, id desc limit 1)`)
+  } while (removed > 0)
+}

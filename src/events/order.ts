@@ -1,0 +1,97 @@
+/**
+ * Events in the one order that everybody reads them in: by transaction, then id. They are read up to the oldest transaction under way that
+ * writes events, because before it nothing can come in any more (docs/decisions/0010-events.md has the proof).
+ */
+import { type Database, sql } from '../platform/database/database.ts'
+import type { EventType } from './log.ts'
+
+export interface Position {
+  /** The transaction that wrote the event, or the latest that had ended by then, whichever is later. */
+  xact_id: number
+  /** Of the last event that was read; 0 before the first. */
+  id: number
+}
+
+export interface StoredEvent extends Position {
+  /** `reset`: what came before it may be incomplete. */
+  type: EventType | 'reset'
+  /** `YYYY-MM-DD HH:MM:SS`, UTC */
+  at: string
+  account_id: number
+  space_id: number | null
+  table_id: number | null
+  record_id: number | null
+  task_id: number | null
+  comment_id: number | null
+  audience: number[] | null
+}
+
+/** How many events are read at a time. */
+export const BATCH = 500
+
+export const isAfter = (one: Position, other: Position): boolean =>
+  one.xact_id > other.xact_id || (one.xact_id === other.xact_id && one.id > other.id)
+
+/**
+ * Up to which transaction events can be read: the oldest under way, leaving out those that are seen to hold no lock on `events`, in this
+ * or another database. Whoever writes there locks it first and until the end; who has not by now writes behind what can be read.
+ * The locks are looked at after the snapshot of the statement was taken, and only when a transaction is under way at all. One that ends
+ * lets go of them one by one, so whoever is left out must be under way after the look, too.
+ */
+const OLDEST = sql`select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as xact_id
+  from pg_snapshot_xip(pg_current_snapshot()) x
+  where case when x::xid = any(array(
+    select unnest(array_agg(l.transactionid) filter (where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted))
+    from pg_locks l group by l.virtualtransaction
+    having not coalesce(bool_or(l.relation = 'events'::regclass and l.mode = 'RowExclusiveLock'
+      and l.database = (select oid from pg_database where datname = current_database())), false)
+  )) then pg_xact_status(x) <> 'in progress' else true end`
+
+/**
+ * The next events after a position, and whether there are some that are committed but held back by a transaction that writes events, too.
+ * @param upTo where to stop, a position that was read before
+ */
+export async function readEvents(db: Database, after: Position, upTo?: Position): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
+  const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
+  const rows = await db.query<StoredEvent & { is_held_back: boolean; id: number | null }>(
+    sql`with oldest as materialized (${OLDEST})
+      select h.is_held_back, e.* from (
+        select coalesce((select max(xact_id) from events) >= (select xact_id from oldest), false) as is_held_back
+      ) h
+      left join lateral (
+        select e.id, e.xact_id, e.type, e.at, e.account_id, e.space_id, e.table_id, e.record_id, e.task_id, e.comment_id, e.audience
+        from events e where (e.xact_id, e.id) > (${after.xact_id}, ${after.id}) and ${end} order by e.xact_id, e.id limit ${BATCH}
+      ) e on true
+      order by e.xact_id, e.id`,
+    'events:read',
+  )
+  const events = rows.flatMap(({ is_held_back: _, ...event }) => (event.id === null ? [] : [event]))
+  return { events, isHeldBack: rows[0]?.is_held_back ?? false }
+}
+
+/** Where the events end that can be read now. */
+export async function lastPosition(db: Database): Promise<Position> {
+  const [last] = await db.query<Position>(
+    sql`select xact_id, id from events where xact_id < (${OLDEST}) order by xact_id desc, id desc limit 1`,
+    'events:last',
+  )
+  return last ?? START
+}
+
+const START: Position = { xact_id: 0, id: 0 }
+
+/**
+ * The position of an event that was sent before, which may be held back by now. Undefined when it is not kept any more, so that what
+ * came after it may be gone, too.
+ */
+export async function positionOf(db: Database, id: number): Promise<Position | undefined> {
+  if (!Number.isSafeInteger(id) || id < 0) return undefined
+  const [found] = await db.query<Position>(
+    // 0 was given out when there was no event yet: it is good as long as the very first one is kept.
+    id === 0
+      ? sql`select 0 as xact_id, 0 as id where not exists (select 1 from events) or exists (select 1 from events where id = 1)`
+      : sql`select xact_id, id from events where id = ${id}`,
+    'events:position',
+  )
+  return found
+}

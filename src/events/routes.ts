@@ -1,0 +1,131 @@
+/** GET /api/events: the stream as Server-Sent Events, written to the socket as it comes. */
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { type Access, admit, callers } from '../platform/access/authorize.ts'
+import type { Deps } from '../platform/context.ts'
+import { badInput } from '../platform/http/errors.ts'
+import type { PlainOperation } from '../platform/http/openapi.ts'
+import { askingOf } from '../platform/http/trpc.ts'
+import type { StoredEvent } from './order.ts'
+import { wire } from './schema.ts'
+import { idOf } from './service.ts'
+
+const EVENTS_ACCESS: Access = { callers: callers.any, target: null, right: 'read' }
+
+/** A client that takes in nothing is cut off when so much waits for it; it goes on from the last event that it has. */
+const MOST_WAITING_BYTES = 1_048_576
+const RECONNECT_MS = 2_000
+
+export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
+  app.get('/api/events', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
+    const { context, headers } = request
+    const { actor } = await admit(askingOf(context), EVENTS_ACCESS, false, {})
+    for (const name of Object.keys(request.query as object)) throw badInput(name, 'is not a known key')
+    const { credentials, ip } = context
+    const { raw } = reply
+    let hasLeft = false
+    let leave = () => {}
+    raw.once('close', () => {
+      hasLeft = true
+      leave()
+    })
+    leave = await feed.subscribe({ credentials, ip, actor, ...sink(reply) }, idOf(headers['last-event-id']?.toString()))
+    if (hasLeft) leave()
+  })
+  // Before the server waits for its connections to end.
+  app.addHook('preClose', () => feed.close())
+}
+
+function sink(reply: FastifyReply) {
+  const { raw } = reply
+  const write = (text: string) => {
+    raw.write(text, 'latin1')
+    if (raw.writableLength > MOST_WAITING_BYTES) raw.destroy()
+  }
+  return {
+    open(id: number) {
+      reply.hijack()
+      for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
+      // Without chunks, which each take a writev of three parts, an event is one plain write: a third of the cost. Its end is that of the
+      // connection.
+      raw.removeHeader('transfer-encoding')
+      raw.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        connection: 'close',
+        // nginx would keep it back until there is enough of it.
+        'x-accel-buffering': 'no',
+      })
+      write(`retry: ${RECONNECT_MS}\n${mark(id)}`)
+    },
+    send: (events: readonly StoredEvent[]) => write(events.map(frameOf).join('')),
+    beat: (id: number) => write(`: still here\n${mark(id)}`),
+    drained: () => drained(raw),
+    end: () => void raw.end(),
+  }
+}
+
+/** An id without data is no event: it only says from where to go on. */
+const mark = (id: number) => `id: ${id}\n\n`
+
+const frames = new WeakMap<StoredEvent, string>()
+
+/** Many streams send the same event: its text is made once. */
+function frameOf(event: StoredEvent): string {
+  const known = frames.get(event)
+  if (known) return known
+  const frame = `event: ${event.type}\ndata: ${JSON.stringify(wire(event))}\nid: ${event.id}\n\n`
+  frames.set(event, frame)
+  return frame
+}
+
+async function drained(raw: ServerResponse): Promise<void> {
+  if (!raw.writableNeedDrain || raw.destroyed) return
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      raw.off('drain', done).off('close', done)
+      resolve()
+    }
+    raw.on('drain', done).on('close', done)
+  })
+}
+
+export const streamOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/api/events',
+    operationId: 'events.stream',
+    tag: 'Events',
+    summary: 'Listen to what happens',
+    description:
+      'Server-Sent Events, within a second of each change that the caller may read: `task.created`, `task.updated`, `task.deleted`, `task.done`, ' +
+      '`task.undone`, `comment.created`, `comment.updated`, `comment.deleted`, `email.status`, and to people `notification`. Each names the type ' +
+      'as its `event`, and in `data` when, and the ids of the place as far as they apply. With `Last-Event-ID` the stream goes on after that ' +
+      'event, for a day without gap or double; `reset` says that it cannot, so that what is shown is to be read anew. Ids do not come in ' +
+      'order. Comments keep the connection open. It ends when the service stops, the key or session ends, or it is read too slowly.',
+    isPublic: false,
+    parameters: [
+      {
+        name: 'Last-Event-ID',
+        in: 'header',
+        required: false,
+        description: 'The id of the last event that was received; EventSource sends it by itself.',
+        schema: { type: 'string' },
+        example: '4711',
+      },
+    ],
+    responses: {
+      200: {
+        description: 'The stream.',
+        content: {
+          'text/event-stream': {
+            schema: { type: 'string' },
+            example:
+              'event: task.done\ndata: {"id":4712,"type":"task.done","at":"2026-03-31 09:30:00","space_id":1,"table_id":101,"record_id":12,"task_id":55}\nid: 4712\n\n',
+          },
+        },
+      },
+    },
+    errors: [400, 401, 429, 500, 503],
+  },
+]

@@ -1,0 +1,79 @@
+/** One open stream as an async iterable, for the subscription; routes.ts writes to the socket itself. */
+
+import type { Guest } from '../platform/access/reauthenticate.ts'
+import type { Scope } from '../platform/context.ts'
+import { type AppError, unauthorized, unavailable } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
+import type { Feed } from './feed.ts'
+import { type StreamItem, wire } from './schema.ts'
+
+/** A reader that falls behind by more is cut off; it goes on from the last event that it has. */
+const MOST_WAITING = 2_000
+
+/** The id as the feed takes it; one that can name no event is as good as one that is gone. */
+export const idOf = (text: string | null | undefined): number | undefined =>
+  text == null ? undefined : /^\d{1,15}$/.test(text) ? Number(text) : -1
+
+/**
+ * The events that the caller may know of, from now on or from the one after `lastEventId`.
+ * @throws AppError 401 when the key or session ends, 503 when the connection should be made anew; 429 for too many streams
+ */
+export async function* follow(
+  { actor, now }: Pick<Scope, 'actor' | 'now'>,
+  { credentials, ip }: Guest,
+  feed: Feed,
+  lastEventId: string | null | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamItem, void> {
+  const after = idOf(lastEventId)
+  const waiting: StreamItem[] = []
+  let ended: AppError | undefined
+  let arrived = Promise.withResolvers<void>()
+  let emptied: PromiseWithResolvers<void> | undefined
+  const wake = () => arrived.resolve()
+  const leave = await feed.subscribe(
+    {
+      credentials,
+      ip,
+      actor,
+      open: (id) => {
+        if (after === undefined) waiting.push({ id, type: 'ready', at: formatInstant(now) })
+      },
+      send: (events) => {
+        waiting.push(...events.map(wire))
+        wake()
+        if (waiting.length <= MOST_WAITING) return
+        ended ??= unavailable('The stream was read too slowly')
+        leave()
+      },
+      beat: () => {},
+      drained: async () => {
+        if (!waiting.length) return
+        emptied ??= Promise.withResolvers()
+        await emptied.promise
+      },
+      end: (why) => {
+        ended ??= why === 'ended' ? unauthorized('The key or session has ended') : unavailable('The stream is to be opened again')
+        wake()
+      },
+    },
+    after,
+  )
+  signal?.addEventListener('abort', wake, { once: true })
+  try {
+    while (!signal?.aborted) {
+      const item = waiting.shift()
+      if (item) yield item
+      else if (ended) throw ended
+      else {
+        emptied?.resolve()
+        emptied = undefined
+        await arrived.promise
+        arrived = Promise.withResolvers()
+      }
+    }
+  } finally {
+    leave()
+    emptied?.resolve()
+  }
+}

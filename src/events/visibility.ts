@@ -1,0 +1,78 @@
+/** Who may know of an event, asked when it is sent: memberships, tables and tasks as they are now. */
+import type { Actor } from '../platform/access/authorize.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import type { StoredEvent } from './order.ts'
+
+/** What the rules need to know of the places that a batch of events names. */
+export interface Reach {
+  /** Those that are not deleted. */
+  tables: ReadonlySet<number>
+  /** space → users in it, of those who were asked for. */
+  members: ReadonlyMap<number, ReadonlySet<number>>
+  /** standalone task → creator, assignee and subscribers, of those who were asked for. */
+  people: ReadonlyMap<number, ReadonlySet<number>>
+}
+
+/** One statement for a batch of events and all who wait for them. */
+export async function reachOf(db: Database, events: readonly StoredEvent[], userIds: readonly number[]): Promise<Reach> {
+  const idsOf = (key: 'space_id' | 'table_id' | 'task_id', among: readonly StoredEvent[]) => [
+    ...new Set(among.flatMap((event) => event[key] ?? [])),
+  ]
+  const standalone = events.filter(({ space_id, audience }) => space_id === null && audience === null)
+  const taskIds = idsOf('task_id', standalone)
+  const [found] = await db.query<{ tables: number[]; members: [number, number[]][]; people: [number, number[]][] }>(
+    sql`select
+      array(
+        select t.id from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
+        where t.id = any(${idsOf('table_id', events)}::int[]) and t.deleted_at is null
+      ) as tables,
+      (select coalesce(json_agg(json_build_array(m.space_id, m.users)), '[]') from (
+        select space_id, array_agg(user_id) as users from space_members
+        where space_id = any(${idsOf('space_id', events)}::int[]) and user_id = any(${userIds}::int[]) group by space_id
+      ) m) as members,
+      (select coalesce(json_agg(json_build_array(p.task_id, p.users)), '[]') from (
+        select k.id as task_id, array[k.creator_user_id, k.assignee_user_id]
+          || array(select user_id from task_subscribers f where f.task_id = k.id and f.user_id = any(${userIds}::int[])) as users
+        from tasks k where k.id = any(${taskIds}::int[]) and k.space_id is null
+      ) p) as people`,
+    'events:reach',
+  )
+  const sets = (pairs: [number, number[]][] = []) => new Map(pairs.map(([id, users]) => [id, new Set(users)]))
+  return { tables: new Set(found?.tables), members: sets(found?.members), people: sets(found?.people) }
+}
+
+/**
+ * Whether the caller may read what the event is about (contract.md §4, Read; §2, whitelists). Notifications and standalone tasks are
+ * people's: account keys get none.
+ */
+export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, people }: Reach): boolean {
+  const { space_id, table_id, task_id, audience } = event
+  if (event.account_id !== actor.accountId) return false
+  if (space_id !== null) {
+    if (table_id === null || !tables.has(table_id)) return false
+    if (actor.spaceIds && !actor.spaceIds.includes(space_id)) return false
+    if (!actor.isOwner && !members.get(space_id)?.has(actor.userId)) return false
+    if (audience === null) return true
+  }
+  if (actor.kind === 'account') return false
+  if (audience !== null) return audience.includes(actor.userId)
+  return task_id !== null && (people.get(task_id)?.has(actor.userId) ?? false)
+}
+
+/**
+ * For each user the events that they may know of at most, in order; the owner of the account may know of all. Of a thousand streams few are concerned
+ * by an event: those need not be asked about the others.
+ */
+export function eventsByUser(events: readonly StoredEvent[], { members, people }: Reach): ReadonlyMap<number, readonly StoredEvent[]> {
+  const found = new Map<number, StoredEvent[]>()
+  for (const event of events) {
+    const { space_id, task_id, audience } = event
+    const users = space_id !== null ? members.get(space_id) : audience ? new Set(audience) : people.get(task_id ?? 0)
+    for (const user of users ?? []) {
+      const known = found.get(user)
+      if (known) known.push(event)
+      else found.set(user, [event])
+    }
+  }
+  return found
+}

@@ -1,0 +1,129 @@
+/** What ids of a path name that is not one feature's own: a space, a table, a record. */
+
+import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
+import { forbidden } from '../http/errors.ts'
+import { type Actor, OTHER_SPACE, type Right, type Role, type Target } from './authorize.ts'
+
+export interface SpaceRow {
+  space_id: number
+  space_name: string
+  account_id: number
+  member_role: Role | null
+}
+export interface TableRow extends SpaceRow {
+  table_id: number
+  table_name: string
+  table_version: number
+}
+export interface RecordRow extends TableRow {
+  record_id: number
+  record_version: number
+}
+
+const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }
+const NEEDED: Record<Right, Role> = { read: 'viewer', write: 'member', admin: 'admin' }
+
+/** The role that counts: an account's owner, and with that its account keys, are admins of every space. */
+export function roleOf(actor: Actor, memberRole: Role | null): Role | null {
+  return actor.isOwner ? 'admin' : memberRole
+}
+
+/**
+ * Whitelist, read right, role, in this order.
+ * @throws AppError 403 with the words of api.md, Errors
+ */
+export function checkSpace(space: { space_id: number; member_role: Role | null }, actor: Actor, right: Right): void {
+  if (actor.spaceIds && !actor.spaceIds.includes(space.space_id)) throw forbidden(OTHER_SPACE)
+  const role = roleOf(actor, space.member_role)
+  if (!role || RANK[role] < RANK[NEEDED[right]]) throw forbidden()
+}
+
+export const spaceTarget: Target<SpaceRow> = {
+  ids: [{ name: 'space_id', thing: 'Space', found: 'space_id' }],
+  select: ({ space_id }) => sql`
+    select s.id as space_id, s.name as space_name, s.account_id, m.role as member_role
+    from spaces s left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
+    where s.id = ${space_id} and s.account_id = p.p_account_id and s.deleted_at is null`,
+  check: checkSpace,
+}
+
+const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = empty) => sql`
+    select s.id as space_id, s.name as space_name, t.account_id, m.role as member_role,
+      t.id as table_id, t.name as table_name, t.version as table_version${more}
+    from tables t
+    join spaces s on s.id = t.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id ${join}
+    where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
+
+export const tableTarget: Target<TableRow> = {
+  ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
+  select: ({ table_id }) => ofTable(table_id),
+  check: checkSpace,
+}
+
+/** The same targets with the ids spelled as in the body of the email endpoints. */
+export function renamed<Row extends object>(target: Target<Row>, names: Record<string, string>): Target<Row> {
+  const original = (ids: Record<string, number>) => Object.fromEntries(target.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
+  return {
+    ...target,
+    ids: target.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
+    select: (ids, db) => target.select(original(ids), db),
+    ...(target.without && { without: renamed(target.without, names) }),
+  }
+}
+
+/** A record with its table. @param more columns of the record, `r` */
+export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number>, more: Sql = empty): Sql =>
+  ofTable(
+    table_id,
+    sql`, r.id as record_id, r.version as record_version${more}`,
+    // The id is a checked number, so it can stand in the name of the schema.
+    sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
+  )
+
+export const recordTarget: Target<RecordRow> = {
+  ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
+  select: (ids) => recordOfTable(ids),
+  check: checkSpace,
+  without: {
+    ...tableTarget,
+    ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
+  } as unknown as Target<RecordRow>,
+}
+
+// ── what a service gets of a row that was found and checked ─────────────────
+
+export interface SpaceRef {
+  id: number
+  account_id: number
+  name: string
+  /** Of the acting user. */
+  role: Role
+}
+
+export interface TableRef extends SpaceRef {
+  space_id: number
+  version: number
+}
+
+export interface RecordRef {
+  id: number
+  version: number
+}
+
+// A checked row has a role: `checkSpace` refuses who has none.
+export const spaceOf = (row: SpaceRow, actor: Actor): SpaceRef => ({
+  id: row.space_id,
+  account_id: row.account_id,
+  name: row.space_name,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})
+
+export const tableOf = (row: TableRow, actor: Actor): TableRef => ({
+  id: row.table_id,
+  space_id: row.space_id,
+  account_id: row.account_id,
+  name: row.table_name,
+  version: row.table_version,
+  role: roleOf(actor, row.member_role) ?? 'viewer',
+})

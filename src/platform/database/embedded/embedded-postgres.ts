@@ -1,0 +1,247 @@
+/** The embedded default: a real PostgreSQL that the processes of one DATA_DIR share (design.md §4). */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from 'pg'
+import { chooseAccount, commandOf, EmbeddedPostgresError, findPostgresPrograms, giveTo } from './binaries.ts'
+import { type Cluster, isAlive, POLL_MS, PORT, readPidFile, type StartingServer, socketDirOf, startServer, stopServer } from './server.ts'
+
+export { EmbeddedPostgresError }
+
+const USER = 'gridpost'
+const DATABASE = 'gridpost'
+/** Starting includes replaying the log after a crash. */
+const START_TIMEOUT_MS = 120_000
+/** Advisory locks in the database `postgres`: held shared by everybody who uses the server, exclusively by who stops it. */
+const PRESENCE_LOCK = 7_405_001
+const CREATE_LOCK = 7_405_002
+const PRESENCE_NAME = 'gridpost presence '
+/** Postgres may take a moment to notice that a process has been killed. */
+const GHOST_TIMEOUT_MS = 2_000
+
+export interface EmbeddedPostgresOptions {
+  /** DATA_DIR; Postgres lives in `postgres` below it. */
+  dataDir: string
+  /** Settings of postgresql.conf that win over ours, such as `{ fsync: 'off' }`. */
+  settings?: Record<string, string>
+  log?: (message: string) => void
+}
+
+/** The socket to connect to. Nobody needs a password: only the account that runs Postgres, and root, can reach the socket. */
+export interface EmbeddedConnection {
+  host: string
+  port: number
+  user: string
+  database: string
+  ssl: false
+}
+
+export interface EmbeddedPostgres {
+  connection: EmbeddedConnection
+  /** The same as a URL, for libraries that want one. */
+  url: string
+  /** Says that this process needs the server no longer; the last process to say so stops it. Never rejects. */
+  leave(): Promise<void>
+}
+
+/**
+ * Opens the PostgreSQL server of DATA_DIR (design.md §4): makes it if there is none, starts it unless it runs, and counts
+ * this process among its users. Several processes may do so at once.
+ * @throws EmbeddedPostgresError with one line that says why it cannot run
+ */
+export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () => {} }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const cluster = prepareCluster(dataDir, settings, log)
+  const presence = new Presence(cluster)
+  const socketDir = await presence.join()
+  try {
+    await presence.createDatabase()
+  } catch (error) {
+    await presence.leave()
+    throw error
+  }
+  return {
+    connection: connectionTo(socketDir, DATABASE),
+    url: `postgresql://${USER}@localhost:${PORT}/${DATABASE}?host=${encodeURIComponent(socketDir)}`,
+    leave: () => presence.leave(),
+  }
+}
+
+function prepareCluster(givenDataDir: string, settings: Record<string, string>, log: (message: string) => void): Cluster {
+  const programs = findPostgresPrograms()
+  try {
+    // Others may pass through, but see nothing: as root, Postgres is another account.
+    mkdirSync(givenDataDir, { recursive: true, mode: 0o711 })
+    const dataDir = realpathSync(givenDataDir)
+    const dir = join(dataDir, 'postgres')
+    const account = chooseAccount(programs, dir)
+    const cluster = { dir, socketDir: socketDirOf(dir), logFile: join(dataDir, 'postgres.log'), programs, account, settings, log }
+    if (!existsSync(dir) || readdirSync(dir).length === 0) initialise(cluster, dataDir)
+    refuseOtherVersion(cluster, dataDir)
+    return cluster
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresError) throw error
+    throw new EmbeddedPostgresError(`DATA_DIR cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Runs initdb beside the final place and moves the result there: of two processes at once one wins, and a half-made cluster is never seen. */
+function initialise(cluster: Cluster, dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    const [, pid] = /^postgres\.new-(\d+)$/.exec(name) ?? []
+    if (pid && !isAlive(Number(pid))) rmSync(join(dataDir, name), { recursive: true, force: true })
+  }
+  const fresh = join(dataDir, `postgres.new-${process.pid}`)
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh, { mode: 0o700 })
+  giveTo(cluster.account, fresh)
+  cluster.log('Making a new PostgreSQL database')
+  const options = [
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--auth=trust',
+    `--username=${USER}`,
+  ]
+  if (cluster.settings.fsync === 'off') options.push('--no-sync')
+  const command = commandOf(cluster.account, cluster.programs.initdb, ['-D', fresh, ...options])
+  const { status, stderr, error } = spawnSync(command.file, command.args, {
+    ...command.options,
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  if (status !== 0) {
+    rmSync(fresh, { recursive: true, force: true })
+    const reason = error?.message ?? stderr.split('\n').find((line) => /error|fatal|could not/i.test(line)) ?? `initdb ended with ${status}`
+    throw new EmbeddedPostgresError(`PostgreSQL could not make its database in ${dataDir}: ${reason}`)
+  }
+  try {
+    renameSync(fresh, cluster.dir)
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true })
+    if (!existsSync(join(cluster.dir, 'PG_VERSION'))) throw error
+  }
+}
+
+function refuseOtherVersion({ dir, programs }: Cluster, dataDir: string): void {
+  const versionFile = join(dir, 'PG_VERSION')
+  if (!existsSync(versionFile))
+    throw new EmbeddedPostgresError(`${dir} is broken: PG_VERSION is missing; restore a backup, or set DATA_DIR to another folder`)
+  const version = readFileSync(versionFile, 'utf8').trim()
+  if (version !== String(programs.majorVersion))
+    throw new EmbeddedPostgresError(
+      `${dataDir} was made by PostgreSQL ${version}, this release brings PostgreSQL ${programs.majorVersion}: start it with the release that made it, or set DATA_DIR to another folder`,
+    )
+}
+
+/**
+ * One connection per process that holds the presence lock. Postgres drops it with the process, however that ends, so the
+ * count of users is right even after a `kill -9`, and needs no file.
+ */
+class Presence {
+  readonly #cluster: Cluster
+  #client: Client | undefined
+  #isLeaving = false
+  #rejoining: Promise<void> | undefined
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  /** Starts or adopts the server, and returns the folder of its socket once it answers. */
+  async join(): Promise<string> {
+    const deadline = Date.now() + START_TIMEOUT_MS
+    let starting: StartingServer | undefined
+    while (Date.now() < deadline && !this.#isLeaving) {
+      const running = readPidFile(this.#cluster)
+      if (running?.isReady && (await this.#connect(running.socketDir))) return running.socketDir
+      if (!running && starting?.failure && !starting.mayRetry) break
+      if (!running && (!starting || starting.failure)) starting = startServer(this.#cluster)
+      await sleep(POLL_MS)
+    }
+    throw new EmbeddedPostgresError(
+      starting?.failure ?? `PostgreSQL in ${this.#cluster.dir} did not answer within ${START_TIMEOUT_MS / 1000} s`,
+    )
+  }
+
+  /** False while the server does not answer, or is being stopped by the last one that left. */
+  async #connect(socketDir: string): Promise<boolean> {
+    const client = new Client({
+      ...connectionTo(socketDir, 'postgres'),
+      keepAlive: true,
+      application_name: `${PRESENCE_NAME}${process.pid}`,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ ok: boolean }>('SELECT pg_try_advisory_lock_shared($1) AS ok', [PRESENCE_LOCK])
+      if (rows[0]?.ok) {
+        client.on('end', () => this.#lost(client))
+        this.#client = client
+        return true
+      }
+    } catch {
+      // Not answering yet, or not any more: the caller looks again.
+    }
+    await client.end().catch(() => {})
+    return false
+  }
+
+  /** The server went away under us (out of memory, a stray kill): bring it back, for the pools reconnect by themselves. */
+  #lost(client: Client): void {
+    if (this.#isLeaving || this.#client !== client) return
+    this.#client = undefined
+    this.#cluster.log('The connection to PostgreSQL was lost; starting it again')
+    this.#rejoining = this.join().then(
+      () => {},
+      (error: Error) => {
+        if (!this.#isLeaving) this.#cluster.log(error.message)
+      },
+    )
+  }
+
+  async createDatabase(): Promise<void> {
+    const client = this.#client
+    if (!client) throw new EmbeddedPostgresError('PostgreSQL stopped while it was being opened')
+    await client.query('SELECT pg_advisory_lock($1)', [CREATE_LOCK])
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE])
+    if (!rowCount) await client.query(`CREATE DATABASE ${DATABASE}`)
+    await client.query('SELECT pg_advisory_unlock($1)', [CREATE_LOCK])
+  }
+
+  async leave(): Promise<void> {
+    if (this.#isLeaving) return
+    this.#isLeaving = true
+    await this.#rejoining
+    const client = this.#client
+    if (!client) return
+    try {
+      await client.query('SELECT pg_advisory_unlock_shared($1)', [PRESENCE_LOCK])
+      if (await this.#isLast(client)) await stopServer(this.#cluster)
+    } catch (error) {
+      this.#cluster.log(`PostgreSQL could not be stopped: ${(error as Error).message}`)
+    }
+    await client.end().catch(() => {})
+  }
+
+  /** Whoever gets the lock exclusively was the last, and newcomers wait until the server is gone. */
+  async #isLast(client: Client): Promise<boolean> {
+    const deadline = Date.now() + GHOST_TIMEOUT_MS
+    while (Date.now() < deadline) {
+      const { rows } = await client.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1) AS ok', [PRESENCE_LOCK])
+      if (rows[0]?.ok) return true
+      const others = await client.query<{ name: string }>(
+        'SELECT application_name AS name FROM pg_stat_activity WHERE starts_with(application_name, $1) AND pid <> pg_backend_pid()',
+        [PRESENCE_NAME],
+      )
+      if (others.rows.some(({ name }) => isAlive(Number(name.slice(PRESENCE_NAME.length))))) return false
+      await sleep(POLL_MS)
+    }
+    return false
+  }
+}
+
+function connectionTo(socketDir: string, database: string): EmbeddedConnection {
+  return { host: socketDir, port: PORT, user: USER, database, ssl: false }
+}

@@ -1,0 +1,204 @@
+/** Brings a database to the state that this release wants: the migrations, the schema of the job queue, its queues (design.md §3). */
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss'
+import bossPackage from 'pg-boss/package.json' with { type: 'json' }
+import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
+
+export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url))
+
+/** The number that `prisma migrate` locks too, so that the two never run at once. */
+const DEPLOY_LOCK = 72_707_369
+/** A deploy that runs elsewhere is waited for this long. */
+const DEPLOY_LOCK_TIMEOUT = '5min'
+/** A statement that waits for a table blocks everybody behind it: better to give way and try again. */
+const LOCK_TIMEOUT_MS = 2_000
+const ATTEMPTS = 15
+
+/** The database cannot be brought to the state that this release needs; the message is one line. */
+export class MigrationError extends Error {}
+
+interface Migration {
+  name: string
+  sql: string
+  /** SHA-256 of the file, in hex, as Prisma computes it. */
+  checksum: string
+}
+
+export interface DeployOptions {
+  /** The queues that there shall be (background.ts); those that are there already get their present options. */
+  queues?: readonly Queue[]
+  migrationsDir?: string
+  log?: (message: string) => void
+}
+
+/** @throws MigrationError when the database cannot be reached */
+export async function connect(client: pg.Client): Promise<void> {
+  await client.connect().catch((error) => {
+    throw new MigrationError(`The database cannot be reached: ${reasonOf(error)}`, { cause: error })
+  })
+}
+
+/**
+ * Applies what is missing; several processes may call it at once, one of them works. Answers the names of what it applied.
+ * @throws MigrationError when an applied file has been changed since, or a statement fails; that file is rolled back whole
+ */
+export async function deploy(connection: pg.ClientConfig, options: DeployOptions = {}): Promise<string[]> {
+  const { queues = [], migrationsDir = MIGRATIONS_DIR, log = () => {} } = options
+  // One connection of its own: the lock belongs to the session, and a pool would put it aside.
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'gridpost deploy' })
+  client.on('error', () => {})
+  try {
+    await connect(client)
+    await requireServer(client)
+    await client.query('SET statement_timeout = 0')
+    await client.query(`SET lock_timeout = '${DEPLOY_LOCK_TIMEOUT}'`)
+    await client.query('SELECT pg_advisory_lock($1)', [DEPLOY_LOCK])
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    await client.query(HISTORY_TABLE)
+    const { pending } = await status(client, migrationsDir)
+    for (const migration of pending) {
+      log(`Applying migration ${migration.name}`)
+      await withPatience(() => apply(client, migration))
+    }
+    await prepareQueues(client, queues)
+    return pending.map(({ name }) => name)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A refused connection to a name with several addresses has no message of its own. */
+function reasonOf(error: Error): string {
+  const [first] = error instanceof AggregateError ? error.errors : [error]
+  return String(first?.message ?? error).split('\n')[0] ?? ''
+}
+
+/** The collation pg_c_utf8 came with PostgreSQL 17; text is kept as UTF-8. */
+async function requireServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: string; encoding: string }>(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
+       current_setting('server_encoding') AS encoding`,
+  )
+  const [server] = rows
+  if (Number(server?.number) < 170_000) throw new MigrationError(`The database must be PostgreSQL 17 or newer, and is ${server?.version}`)
+  if (server?.encoding !== 'UTF8') throw new MigrationError(`The database must have the encoding UTF8, and has ${server?.encoding}`)
+}
+
+/** Prisma's own table, so that its tools understand the database. */
+const HISTORY_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
+  id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL, finished_at timestamptz, migration_name varchar(255) NOT NULL,
+  logs text, rolled_back_at timestamptz, started_at timestamptz NOT NULL DEFAULT now(), applied_steps_count integer NOT NULL DEFAULT 0)`
+
+interface Queryable {
+  query<Row extends pg.QueryResultRow>(text: string): Promise<{ rows: Row[] }>
+}
+
+export interface MigrationStatus {
+  applied: string[]
+  pending: Migration[]
+}
+
+/**
+ * What has been applied and what has not. Migrations that this release does not know are a later release's, and no error:
+ * migrations are additive and run beside the previous version.
+ * @throws MigrationError when an applied migration's file has another checksum now
+ */
+export async function status(client: Queryable, migrationsDir = MIGRATIONS_DIR): Promise<MigrationStatus> {
+  const { rows: tables } = await client.query<{ found: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found`)
+  const { rows } = tables[0]?.found
+    ? await client.query<{ name: string; checksum: string }>(
+        `SELECT migration_name AS name, checksum FROM _prisma_migrations
+         WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`,
+      )
+    : { rows: [] }
+  const checksums = new Map(rows.map((row) => [row.name, row.checksum]))
+  const pending = readMigrations(migrationsDir).filter(({ name, checksum }) => {
+    const applied = checksums.get(name)
+    if (applied !== undefined && applied !== checksum)
+      throw new MigrationError(
+        `Migration ${name} was changed after it had been applied: restore its file, and put the change into a new migration`,
+      )
+    return applied === undefined
+  })
+  return { applied: [...checksums.keys()], pending }
+}
+
+/** All migrations of this release, oldest first. */
+export function readMigrations(migrationsDir = MIGRATIONS_DIR): Migration[] {
+  if (!existsSync(migrationsDir)) return []
+  return readdirSync(migrationsDir, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => {
+      const sql = readFileSync(join(migrationsDir, name, 'migration.sql'), 'utf8')
+      return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') }
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+  await client.query('BEGIN')
+  try {
+    await client.query(sql)
+    await client.query(
+      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count) VALUES ($1, $2, $3, clock_timestamp(), 1)`,
+      [randomUUID(), checksum, name],
+    )
+    await client.query('COMMIT')
+  } catch (error) {
+    await client.query('ROLLBACK')
+    if (isLockTimeout(error)) throw error
+    throw new MigrationError(`Migration ${name} failed and was rolled back: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+async function withPatience(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+      if (attempt === ATTEMPTS)
+        throw new MigrationError('A table stayed locked by running work; try again when it is quieter', { cause: error })
+      await sleep(200 * attempt * (0.5 + Math.random()))
+    }
+  }
+}
+
+const isLockTimeout = (error: unknown) => (error as { code?: string }).code === '55P03'
+
+/** Makes or lifts pg-boss's schema and its queues; the service itself then runs with `migrate: false`. */
+async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promise<void> {
+  const boss = new PgBoss({
+    db: { executeSql: (text, values) => client.query(text, values) },
+    migrate: false,
+    supervise: false,
+    schedule: false,
+  })
+  // As text, because the plans then build their indexes at once; `migrate: true` leaves them to a worker that ends with us.
+  if (!(await boss.isInstalled())) await withPatience(() => runPlan(client, getConstructionPlans()))
+  const version = await boss.schemaVersion()
+  if (version !== null && version < bossPackage.pgboss.schema)
+    await withPatience(() => runPlan(client, getMigrationPlans('pgboss', version)))
+  const there = new Set((await boss.getQueues()).map(({ name }) => name))
+  if (!there.has(DEAD_LETTERS)) await boss.createQueue(DEAD_LETTERS)
+  for (const queue of queues) {
+    if (there.has(queue.name)) await boss.updateQueue(queue.name, queueOptions(queue))
+    else await boss.createQueue(queue.name, queueOptions(queue))
+  }
+}
+
+/** A plan brings its own BEGIN and COMMIT, and a lock_timeout that is longer than ours. */
+async function runPlan(client: pg.Client, plan: string): Promise<void> {
+  try {
+    await client.query(plan.replace(/SET LOCAL lock_timeout = \d+;/, ''))
+  } catch (error) {
+    await client.query('ROLLBACK')
+    if (isLockTimeout(error)) throw error
+    throw new MigrationError(`The schema of the job queue could not be prepared: ${(error as Error).message}`, { cause: error })
+  }
+}

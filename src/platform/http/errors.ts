@@ -1,0 +1,236 @@
+import { TRPCError } from '@trpc/server'
+import { getHTTPStatusCodeFromError } from '@trpc/server/http'
+import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
+import { ZodError } from 'zod'
+import './validation-messages.ts'
+
+/** One invalid input: where it stands, and what is wrong with it. */
+export interface Issue {
+  path: (string | number)[]
+  message: string
+}
+
+/** One invalid cell of a file: the line where its row begins, from 1, and the header of its column (null: the whole row). */
+export interface CellIssue {
+  row: number
+  column: string | null
+  message: string
+}
+
+interface Details {
+  issues?: Issue[]
+  /** Told as `issues`, too. */
+  cellIssues?: CellIssue[]
+  /** The present row, for a stale If-Match. */
+  current?: unknown
+  retryAfterSeconds?: number
+  cause?: unknown
+}
+
+/** Every error that a caller is meant to read. Anything else is answered as a 500 with a fixed text. */
+export class AppError extends TRPCError {
+  readonly issues: Issue[] | undefined
+  readonly cellIssues: CellIssue[] | undefined
+  readonly current: unknown
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: TRPC_ERROR_CODE_KEY, message: string, { issues, cellIssues, current, retryAfterSeconds, cause }: Details = {}) {
+    super({ code, message, cause })
+    this.issues = issues
+    this.cellIssues = cellIssues
+    this.current = current
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+/** 404 `<Thing> not found`. */
+export const notFound = (thing: string) => new AppError('NOT_FOUND', `${thing} not found`)
+
+/** 403; `Not authorized` unless the specification has words of its own. */
+export const forbidden = (message = 'Not authorized') => new AppError('FORBIDDEN', message)
+
+/** 409. */
+export const conflict = (message: string, details: Details = {}) => new AppError('CONFLICT', message, details)
+
+/** 401, always with `WWW-Authenticate: Bearer`. */
+export const unauthorized = (message: string) => new AppError('UNAUTHORIZED', message)
+
+/** 503 with Retry-After. */
+export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown) =>
+  new AppError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause })
+
+/** 400 for one input: `due_time: needs due_date`. */
+export function badInput(path: string | (string | number)[], reason: string): AppError {
+  return badInputs([{ path: typeof path === 'string' ? [path] : path, message: reason }])
+}
+
+/** 400 for several inputs at once; the message tells of the first, `issues` of all. */
+export function badInputs(issues: Issue[]): AppError {
+  const [first] = issues
+  const where = first?.path.length ? `${pathText(first.path)}: ` : ''
+  return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid input'}`, { issues })
+}
+
+/** 400 for cells of a file; the message tells of the first. */
+export function badCells(issues: CellIssue[], cause?: unknown): AppError {
+  const [first] = issues
+  const where = first ? `row ${first.row}${first.column === null ? '' : `, ${first.column}`}: ` : ''
+  return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid file'}`, { cellIssues: issues, cause })
+}
+
+/** `filters[0].value`, as a reader would write it. */
+function pathText(path: (string | number)[]): string {
+  return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index ? `.${part}` : part)).join('')
+}
+
+/** 400 for what a schema refuses, outside of a procedure's own input. */
+export const badShape = (error: ZodError): AppError => badInputs(error.issues.flatMap(issuesOf))
+
+/** The same refusal of a part of the input, told from the whole. @param at where in the input the part stands */
+export function within(error: AppError, at: (string | number)[]): AppError {
+  if (!error.issues) return new AppError(error.code, `${pathText(at)}: ${error.message}`, { cause: error })
+  const issues = error.issues.map(({ path, message }) => ({ path: [...at, ...path], message }))
+  return new AppError(error.code, badInputs(issues).message, { issues, cause: error })
+}
+
+/** The body of every error answer, the same on REST and, as `error.data`, on RPC (contract.md §1). */
+export interface ErrorBody {
+  message: string
+  code: TRPC_ERROR_CODE_KEY
+  issues?: (Issue | CellIssue)[]
+  current?: unknown
+  request_id: string
+}
+
+interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: ErrorBody
+  /** A fault of ours, to be logged with its stack. */
+  isFault: boolean
+}
+
+/** What a caller is told of any error that was thrown. The text of an unknown error never leaves the service. */
+export function answerOf(thrown: unknown, requestId: string): Answer {
+  const error = known(thrown)
+  const headers: Record<string, string> = {}
+  const issues = error.cellIssues ?? error.issues
+  if (error.code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer'
+  if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds)
+  return {
+    status: getHTTPStatusCodeFromError(error),
+    headers,
+    body: {
+      message: error.message,
+      code: error.code,
+      ...(issues && { issues }),
+      ...(error.current !== undefined && { current: error.current }),
+      request_id: requestId,
+    },
+    isFault: error.message === FAULT && error.code === 'INTERNAL_SERVER_ERROR',
+  }
+}
+
+const FAULT = 'Something went wrong on our side'
+
+function known(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown
+  if (thrown instanceof TRPCError) {
+    if (thrown.cause instanceof AppError) return thrown.cause
+    if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badInputs(thrown.cause.issues.flatMap(issuesOf))
+    const ofDatabase = databaseTrouble(thrown.cause)
+    if (ofDatabase) return ofDatabase
+    if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isOurMistake(thrown.cause))
+      return new AppError(thrown.code, requestTrouble(thrown), { cause: thrown })
+  }
+  return databaseTrouble(thrown) ?? fastifyTrouble(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
+}
+
+/** A schema that trips over an input: tRPC takes whatever is thrown while it parses for a refusal, and would show the text. */
+const isOurMistake = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
+
+/** tRPC's own refusals, of which some quote the parser. */
+function requestTrouble(error: TRPCError): string {
+  if (error.code === 'PARSE_ERROR' || error.cause instanceof SyntaxError) return 'The body is not valid JSON'
+  return error.message
+}
+
+/** What zod says, in the terms of the wire: unknown keys get a path of their own. */
+function issuesOf(issue: ZodError['issues'][number]): Issue[] {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known key' }))
+  if (issue.code === 'invalid_union') {
+    // Of several shapes the one that was meant is the one that was refused for something within.
+    const meant = issue.errors.find((branch) => branch.every((inner) => inner.path.length || inner.code === 'unrecognized_keys'))
+    if (meant?.length) return meant.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
+  }
+  return [{ path, message: issue.message }]
+}
+
+/** Postgres and the pool when they are busy or away: 503, so that a caller tries again (contract.md §1). */
+function databaseTrouble(thrown: unknown): AppError | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const code = sqlState(thrown)
+  if (code === '57014') return unavailable('Query took too long', 5, thrown)
+  if (code === '55P03' || code === '40P01' || code === '40001')
+    return unavailable('Others are changing the same, please try again', 1, thrown)
+  if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
+  if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
+    return unavailable('The database is not available', 5, thrown)
+  if (thrown.message.includes('timeout exceeded when trying to connect')) return unavailable('Too busy, please try again', 2, thrown)
+  if (thrown.message.startsWith('Connection terminated')) return unavailable('The database is not available', 5, thrown)
+  return undefined
+}
+
+const AWAY = new Set([
+  '57P01',
+  '57P02',
+  '57P03',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  'P1001',
+  'P1008',
+  'P1017',
+  'P2024',
+  'P2028',
+])
+
+interface ErrorMeta {
+  code?: unknown
+  driverAdapterError?: { cause?: { originalCode?: unknown } }
+}
+
+/** The SQLSTATE of an error of `pg`, also of one wrapped by Prisma; undefined for other errors. */
+export function sqlState(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const { code, meta, cause } = thrown as { code?: unknown; meta?: ErrorMeta; cause?: unknown }
+  // Prisma has codes of its own, of which P2039 stands for all that it has no other for, lock timeouts and deadlocks among them.
+  const original = meta?.driverAdapterError?.cause?.originalCode
+  if (typeof original === 'string') return original
+  if (typeof code === 'string' && !/^P2010$/.test(code)) return code
+  if (typeof meta?.code === 'string') return meta.code
+  return cause instanceof Error && cause !== thrown ? sqlState(cause) : undefined
+}
+
+/** True for a broken unique index, through Prisma or `pg`. */
+export function isUniqueViolation(thrown: unknown): boolean {
+  const state = sqlState(thrown)
+  return state === '23505' || state === 'P2002'
+}
+
+/** Fastify's own refusals (bad JSON, 413, 415, a path it cannot decode). */
+function fastifyTrouble(thrown: unknown): AppError | undefined {
+  if (!(thrown instanceof Error) || !('statusCode' in thrown) || typeof thrown.statusCode !== 'number') return undefined
+  if (thrown.statusCode === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: thrown })
+  if (thrown.statusCode === 415)
+    return new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', { cause: thrown })
+  if ('code' in thrown && thrown.code === 'FST_ERR_BAD_URL')
+    return new AppError('BAD_REQUEST', 'The path cannot be decoded', { cause: thrown })
+  if ('code' in thrown && thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')
+    return new AppError('BAD_REQUEST', 'A part of the path is too long', { cause: thrown })
+  if (thrown.statusCode === 404) return new AppError('NOT_FOUND', 'No such path', { cause: thrown })
+  return thrown.statusCode < 500 ? new AppError('BAD_REQUEST', thrown.message, { cause: thrown }) : undefined
+}

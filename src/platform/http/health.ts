@@ -1,0 +1,112 @@
+/** For whoever watches over the process: is it alive, can it work, and how much does it do. */
+import type { FastifyInstance } from 'fastify'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Deps } from '../context.ts'
+import { type Database, sql } from '../database/database.ts'
+import { readMigrations } from '../database/migrations.ts'
+import type { PlainOperation } from './openapi.ts'
+
+/** Mounts /healthz, /readyz and /metrics. */
+export function mountHealth(app: FastifyInstance, { db, jobs, feed }: Deps): void {
+  app.get('/healthz', async () => ({ ok: true }))
+
+  app.get('/readyz', async (_, reply) => {
+    const checks = {
+      database: await holds(() => db.query(sql`select 1`)),
+      migrations: await holds(() => isMigrated(db)),
+      queue: await holds(() => jobs.isReady()),
+    }
+    const ok = Object.values(checks).every(Boolean)
+    return reply.code(ok ? 200 : 503).send({ ok, ...checks })
+  })
+
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const durations = new Histogram({
+    name: 'gridpost_http_request_seconds',
+    help: 'Time to answer a request.',
+    labelNames: ['method', 'route', 'status'],
+    registers: [registry],
+  })
+  new Gauge({
+    name: 'gridpost_jobs',
+    help: 'Jobs by queue and state.',
+    labelNames: ['queue', 'state'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      const rows = await db.query<{ queue: string; state: string; count: number }>(sql`
+        select name as queue, state::text, count(*) from pgboss.job where state <> 'completed' group by 1, 2`)
+      for (const { queue, state, count } of rows) this.set({ queue, state }, count)
+    },
+  })
+  new Gauge({
+    name: 'gridpost_event_streams',
+    help: 'Open streams of events in this process.',
+    registers: [registry],
+    collect() {
+      this.set(feed.size())
+    },
+  })
+  app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
+    if (!routeOptions.config.isStream)
+      durations.observe({ method, route: routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
+    done()
+  })
+  app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+}
+
+/** Any failure means no: the details are in the log of whoever failed. */
+async function holds(check: () => Promise<unknown>): Promise<boolean> {
+  try {
+    return (await check()) !== false
+  } catch {
+    return false
+  }
+}
+
+async function isMigrated(db: Database): Promise<boolean> {
+  const applied = await db.query<{ migration_name: string }>(sql`
+    select migration_name from _prisma_migrations where finished_at is not null and rolled_back_at is null`)
+  const names = new Set(applied.map(({ migration_name }) => migration_name))
+  return readMigrations().every(({ name }) => names.has(name))
+}
+
+const Answer = (example: object) => ({ description: 'Success.', content: { 'application/json': { schema: { type: 'object' }, example } } })
+
+export const healthOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/healthz',
+    operationId: 'health.alive',
+    tag: 'Operations',
+    summary: 'Is the process alive?',
+    description: 'Needs nothing but the process.',
+    isPublic: true,
+    responses: { 200: Answer({ ok: true }) },
+  },
+  {
+    method: 'get',
+    path: '/readyz',
+    operationId: 'health.ready',
+    tag: 'Operations',
+    summary: 'Can the process work?',
+    description: 'Database reached, migrations applied, queue reached; 503 with the same body when one is not.',
+    isPublic: true,
+    responses: {
+      200: Answer({ ok: true, database: true, migrations: true, queue: true }),
+      503: { ...Answer({ ok: false, database: false, migrations: false, queue: false }), description: 'Something is missing.' },
+    },
+  },
+  {
+    method: 'get',
+    path: '/metrics',
+    operationId: 'health.metrics',
+    tag: 'Operations',
+    summary: 'Metrics for Prometheus',
+    description:
+      'Requests by route and status, jobs by queue and state, open streams, and the figures of the process. Keep it from the public at the proxy.',
+    isPublic: true,
+    responses: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  },
+]

@@ -1,0 +1,78 @@
+/** `Idempotency-Key`: effect and answer are committed together, so that a repeated request cannot do a thing twice. */
+import { createHash } from 'node:crypto'
+import type { Actor } from '../access/authorize.ts'
+import { type Database, sql } from '../database/database.ts'
+import { decrypt, encrypt } from '../secrets.ts'
+import { formatInstant } from '../time.ts'
+import { badInput, conflict } from './errors.ts'
+
+const KEPT_HOURS = 24
+const MAX_KEY_LENGTH = 255
+
+interface Repeatable {
+  db: Database
+  secretKey: Buffer
+  actor: Actor
+  now: Date
+  /** The procedure, so that one key may serve different operations. */
+  operation: string
+  key: string
+  input: unknown
+}
+
+export interface Answer {
+  value: unknown
+  /** What it says of the value, such as an ETag. */
+  headers?: Record<string, string>
+}
+
+/**
+ * Runs `fn` once for a key: the same input within 24 hours gets the first answer again.
+ * @throws AppError 409 when the key came with another input, or while the first request still runs
+ */
+export async function once(
+  { db, secretKey, actor, now, operation, key, input }: Repeatable,
+  fn: () => Promise<Answer>,
+): Promise<{ answer: Answer; isReplay: boolean }> {
+  if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH)
+    throw badInput('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} visible ASCII characters`)
+  const who = actor.keyId !== null ? `key:${actor.keyId}` : `user:${actor.userId}`
+  const id = sha256(`${who}\n${operation}\n${key}`)
+  const bodyHash = sha256(stableJson(input))
+  return db.transaction(async () => {
+    const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${id.readBigInt64BE(0)}) as free`)
+    if (!lock?.free) throw conflict('A request with this Idempotency-Key is still running')
+    const oldest = oldestKept(now)
+    const [stored] = await db.query<{ body_hash: Buffer; answer: Buffer }>(
+      sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
+    )
+    if (stored && !bodyHash.equals(stored.body_hash)) throw conflict('This Idempotency-Key was used with another body')
+    if (stored) return { answer: JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as Answer, isReplay: true }
+    const answer = await fn()
+    await db.execute(sql`
+      insert into idempotency_keys (id, body_hash, answer, created_at)
+      values (${id}, ${bodyHash}, ${encrypt(secretKey, JSON.stringify(answer), CONTEXT)}, ${formatInstant(now)}::timestamp)
+      on conflict (id) do update set body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at`)
+    return { answer, isReplay: false }
+  })
+}
+
+/** Removes the answers that are not given again. */
+export async function forgetAnswers(db: Database, now: Date): Promise<void> {
+  await db.execute(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
+}
+
+const oldestKept = (now: Date) => formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))
+
+const CONTEXT = 'idempotency'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest()
+
+/** The same value gives the same text, whatever the order of its keys. */
+function stableJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    part && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  )
+}

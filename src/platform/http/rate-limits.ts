@@ -1,0 +1,116 @@
+/** Rate limits: a process leases a slice of a window from the database and counts it down by itself (design.md §4). */
+import type { Actor } from '../access/authorize.ts'
+import { type Database, sql } from '../database/database.ts'
+import { formatInstant } from '../time.ts'
+
+/** A slice is this part of a window's limit: the sum over all processes is exact to within one slice each. */
+const SLICE = 0.05
+/** Sessions and personal keys get this part of what an account key gets. */
+const PERSONAL_PART = 4
+
+interface Window {
+  id: string
+  limit: number
+  endsAt: number
+  /** Requests that this process may still serve without asking. */
+  left: number
+  /** What the others had not taken when this process last asked. */
+  unleased: number
+  lease: Promise<void> | null
+}
+
+interface Taken {
+  window: Window
+  isExceeded: boolean
+}
+
+export interface Budget {
+  limit: number
+  remaining: number
+  resetSeconds: number
+  scope: 'account' | 'user'
+  /** This request was one too many. */
+  isExceeded: boolean
+}
+
+export interface Limits {
+  /** Counts one request; null when there is no limit. */
+  take(actor: Actor, now: Date): Promise<Budget | null>
+}
+
+export function createLimits(db: Database, { perMinute, perHour }: { perMinute: number; perHour: number }): Limits {
+  const windows = new Map<string, Window>()
+  let sweptAt = 0
+
+  async function takeFrom(owner: string, seconds: number, limit: number, now: number): Promise<Taken> {
+    const startsAt = Math.floor(now / 1000 / seconds) * seconds
+    const key = `${owner}:${seconds}`
+    let window = windows.get(key)
+    if (!window || window.endsAt <= now) {
+      window = { id: `${key}:${startsAt}`, limit, endsAt: (startsAt + seconds) * 1000, left: 0, unleased: limit, lease: null }
+      windows.set(key, window)
+    }
+    while (window.left === 0 && window.unleased > 0) {
+      window.lease ??= leaseMore(db, window)
+      await window.lease
+    }
+    const isExceeded = window.left === 0
+    if (!isExceeded) window.left--
+    return { window, isExceeded }
+  }
+
+  return {
+    async take(actor, now) {
+      const isAccount = actor.kind === 'account'
+      const part = isAccount ? 1 : PERSONAL_PART
+      const scope = isAccount ? 'account' : 'user'
+      const owner = isAccount ? `a${actor.accountId}` : `u${actor.userId}`
+      const time = now.getTime()
+      if (time - sweptAt > 60_000) {
+        sweptAt = time
+        for (const [key, { endsAt }] of windows) if (endsAt <= time) windows.delete(key)
+      }
+      const taken: Taken[] = []
+      if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
+      if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
+      // An exceeded window is the one to tell of, else the one that runs out first; of two that are alike, the one that ends last.
+      const [tightest] = taken.sort(
+        (a, b) =>
+          Number(b.isExceeded) - Number(a.isExceeded) || remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt,
+      )
+      if (!tightest) return null
+      const { window, isExceeded } = tightest
+      return {
+        limit: window.limit,
+        remaining: remaining(window),
+        resetSeconds: Math.max(1, Math.ceil((window.endsAt - time) / 1000)),
+        scope,
+        isExceeded,
+      }
+    },
+  }
+}
+
+const remaining = (window: Window) => window.left + window.unleased
+
+/** One statement takes a slice; of two processes that take the last, the second gets what is left of it. */
+async function leaseMore(db: Database, window: Window): Promise<void> {
+  try {
+    const slice = Math.min(Math.max(1, Math.ceil(window.limit * SLICE)), window.limit)
+    const [row] = await db.query<{ used: number }>(
+      sql`insert into rate_windows (id, used, expires_at) values (${window.id}, ${slice}, ${formatInstant(new Date(window.endsAt))}::timestamp)
+        on conflict (id) do update set used = rate_windows.used + ${slice} where rate_windows.used < ${window.limit}
+        returning used`,
+      'limits:lease',
+    )
+    window.left = row ? slice - Math.max(0, row.used - window.limit) : 0
+    window.unleased = row ? Math.max(0, window.limit - row.used) : 0
+  } finally {
+    window.lease = null
+  }
+}
+
+/** Removes the windows that have ended. */
+export async function forgetWindows(db: Database, now: Date): Promise<void> {
+  await db.execute(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
+}

@@ -1,0 +1,156 @@
+/**
+ * REST: each procedure with a path is a native Fastify route (why not the library's adapter: docs/decisions/0002).
+ * Checks run before the body is read, path and query strings become what the schema says, bodies are taken as they are.
+ */
+import type { AnyProcedure, AnyRouter } from '@trpc/server'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { z } from 'zod'
+import { type Access, admit } from '../access/authorize.ts'
+import { AppError } from './errors.ts'
+import { jsonValue } from './json-body.ts'
+import { type Gate, LARGE_BYTES, openGate } from './large-bodies.ts'
+import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
+
+export interface RestProcedure {
+  name: string
+  type: 'query' | 'mutation'
+  meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
+  input: z.ZodObject | undefined
+  call(options: {
+    ctx: CallContext
+    path: string
+    type: 'query' | 'mutation'
+    getRawInput: () => Promise<unknown>
+    signal: undefined
+    batchIndex: 0
+  }): Promise<unknown>
+}
+
+/** Every procedure of the router that has a REST path. */
+export function restProcedures(router: AnyRouter): RestProcedure[] {
+  return Object.entries(router._def.procedures as Record<string, AnyProcedure>).flatMap(([name, procedure]) => {
+    const { meta, type, inputs } = procedure._def as unknown as {
+      meta?: Meta
+      type: 'query' | 'mutation' | 'subscription'
+      inputs: z.ZodObject[]
+    }
+    if (!meta?.openapi || !meta.access || type === 'subscription') return []
+    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], call: procedure as unknown as RestProcedure['call'] }]
+  })
+}
+
+/** Large bodies that a process reads at once. */
+const LARGE_AT_ONCE = 6
+
+/** Mounts the routes. @param contextOf makes the context of a request; the answer's headers go through it */
+export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
+  const gate = openGate(LARGE_AT_ONCE)
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+      try {
+        done(null, jsonValue(request.headers, body as Buffer))
+      } catch (error) {
+        done(error as Error)
+      }
+    })
+    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf, gate)
+  })
+}
+
+function mount(
+  app: FastifyInstance,
+  { name, type, meta, input, call }: RestProcedure,
+  contextOf: (request: FastifyRequest) => RequestContext,
+  gate: Gate,
+): void {
+  const { openapi, access, status = 200, isList, bodyLimit = BODY_LIMIT } = meta
+  const pathIds = [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
+  app.route({
+    method: openapi.method as 'GET' | 'POST',
+    url: openapi.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    bodyLimit,
+    config: { needsCredentials: access.callers.length > 0 },
+    onRequest: async (request, reply) => {
+      const ctx = contextOf(request)
+      const ids = idsOf(request.params as Record<string, string>)
+      if (access.idsIn !== 'body') ctx.admission = await admit(askingOf(ctx), access as Access, type === 'mutation', ids)
+      // With the ids in the body there is one statement after it was read; who sends nothing at all is told at once.
+      else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
+        await admit(askingOf(ctx), access, type === 'mutation', {})
+      if (bodyLimit > LARGE_BYTES && isLarge(request)) await placeIn(gate, reply)
+    },
+    handler: async (request, reply) => {
+      const ids = idsOf(request.params as Record<string, string>)
+      const given = openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input) : bodyOf(request.body)
+      for (const id of pathIds)
+        if (Object.hasOwn(given, id))
+          throw new AppError('BAD_REQUEST', `${id}: stands in the path`, { issues: [{ path: [id], message: 'stands in the path' }] })
+      const whole = { ...given, ...ids }
+      const answer = await call({
+        ctx: { request: contextOf(request) },
+        path: name,
+        type,
+        getRawInput: async () => whole,
+        signal: undefined,
+        batchIndex: 0,
+      })
+      reply.code(status)
+      if (!isList) return answer
+      const { rows, total, next_cursor } = answer as { rows?: unknown[]; total?: number; next_cursor?: string }
+      if (total !== undefined) reply.header('x-total-count', String(total))
+      if (next_cursor !== undefined) reply.header('x-next-cursor', next_cursor)
+      return rows ?? answer
+    },
+  })
+}
+
+/** What does not tell its length may be large. */
+const isLarge = ({ headers }: FastifyRequest) =>
+  headers['content-length'] === undefined ? 'transfer-encoding' in headers : Number(headers['content-length']) > LARGE_BYTES
+
+/** Waits for a place among the large bodies, until the answer is sent or the caller has gone. */
+async function placeIn(gate: Gate, reply: FastifyReply): Promise<void> {
+  const { entered, release } = gate.enter()
+  reply.raw.once('close', release)
+  await entered
+}
+
+/** Ids of the path as numbers; what is no whole number stays text, for the checks to refuse. */
+export function idsOf(params: Record<string, string>): Record<string, number | string> {
+  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, /^-?\d+$/.test(text) ? clamped(Number(text)) : text]))
+}
+
+/** Numbers too large for a float to hold are still whole numbers, which name nothing. */
+const clamped = (value: number) => (Number.isSafeInteger(value) ? value : Number.MAX_SAFE_INTEGER)
+
+function bodyOf(body: unknown): Record<string, unknown> {
+  if (body === undefined) return {}
+  if (body === null || typeof body !== 'object' || Array.isArray(body)) throw new AppError('BAD_REQUEST', 'The body must be a JSON object')
+  return body as Record<string, unknown>
+}
+
+/** Text of the query string, converted by the types of the schema; what does not convert stays text, for the schema to refuse. */
+function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
+  // An input that may be absent as a whole has no shape.
+  const shape = input?.shape ?? {}
+  return Object.fromEntries(
+    Object.entries(query).map(([key, value]) => {
+      const kind = Object.hasOwn(shape, key) && kindOf(shape[key] as z.ZodType)
+      if (typeof value !== 'string') return [key, value]
+      if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(value)) return [key, clampedNumber(value)]
+      if (kind === 'boolean' && (value === 'true' || value === 'false')) return [key, value === 'true']
+      return [key, value]
+    }),
+  )
+}
+
+const clampedNumber = (text: string) => (/^-?\d+$/.test(text) ? Math.max(-Number.MAX_SAFE_INTEGER, clamped(Number(text))) : Number(text))
+
+/** The type under `optional`, `default`, transforms and the like. */
+function kindOf(schema: z.ZodType): string {
+  const def = (schema as unknown as { def: { type: string; innerType?: z.ZodType; in?: z.ZodType } }).def
+  if (def.innerType) return kindOf(def.innerType)
+  if (def.type === 'pipe' && def.in) return kindOf(def.in)
+  return def.type
+}

@@ -1,0 +1,66 @@
+/** The atoms of the wire that every feature shares (contract.md §1). */
+import { z } from 'zod'
+import { isCalendarDate } from '../time.ts'
+
+/** The largest id that a column holds; larger ones name nothing. */
+export const MAX_ID = 2_147_483_647
+
+/** A positive whole number that names a row. */
+export const Id = z
+  .int({ error: ({ input }) => (input === undefined || input === null ? 'is required' : 'must be a whole number') })
+  .min(1, 'must be 1 or more')
+  .max(MAX_ID, 'is too large')
+
+/** `YYYY-MM-DD`, a day that exists. It has no time zone and never passes through an instant. */
+export const CalendarDate = z
+  .string()
+  .refine(isCalendarDate, 'must be a date that exists, as YYYY-MM-DD')
+  .meta({ format: 'date', example: '2026-03-31' })
+
+/** `HH:MM` or `HH:MM:SS` in, UTC; always `HH:MM:SS` out. */
+export const Time = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, 'must be a time of day, as HH:MM')
+  .meta({ example: '09:30' })
+
+/** `YYYY-MM-DD HH:MM:SS` in UTC, as every answer gives it. */
+export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS', example: '2026-03-31 09:30:00' })
+
+/** How many rows: clamped into 1..max; what is no whole number is refused. */
+export const limit = (byDefault: number, max: number) =>
+  z
+    .number('must be a whole number')
+    .refine(Number.isInteger, 'must be a whole number')
+    .transform((value) => Math.min(Math.max(value, 1), max))
+    .nullish()
+    .transform((value) => value ?? byDefault)
+    .meta({ type: 'integer', description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
+
+/** How many rows to leave out: a negative one is 0. */
+export const Offset = z
+  .number('must be a whole number')
+  .refine(Number.isInteger, 'must be a whole number')
+  .transform((value) => Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER))
+  .nullish()
+  .transform((value) => value ?? 0)
+  .meta({ type: 'integer', description: 'How many rows to leave out; default 0.', example: 0 })
+
+/** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */
+export const Name = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
+
+/** An address as a person types it; kept in lower case. */
+export const EmailAddress = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .max(320, 'must have at most 320 characters')
+  .pipe(z.email('must be an email address'))
+
+export const Ok = z.strictObject({ ok: z.literal(true) }).meta({ example: { ok: true } })
+
+/** The answer of a list procedure: REST sends `rows` as the body and the rest as headers. */
+export const listOf = <Row extends z.ZodType>(row: Row) =>
+  z.object({ rows: z.array(row), total: z.int().optional(), next_cursor: z.string().optional() })
+
+/** For what takes no input at all: `{}`, or nothing. */
+export const NoInput = z.strictObject({}).optional()

@@ -1,0 +1,269 @@
+/**
+ * The procedure builders. A procedure says what it needs (a right on a space, a table, a record) and who may call it;
+ * what reaches its service has been checked, and comes with a scope to act in.
+ */
+import { initTRPC } from '@trpc/server'
+import type { FastifyBaseLogger } from 'fastify'
+import type { OpenApiMeta } from 'trpc-to-openapi'
+import {
+  type Access,
+  type Actor,
+  type Admission,
+  type Alongside,
+  type Asking,
+  admit,
+  authenticate,
+  type Callers,
+  type Credentials,
+  NO_ATTACHMENTS,
+  type Right,
+  type Target,
+} from '../access/authorize.ts'
+import { recordTarget, spaceOf, spaceTarget, tableOf, tableTarget } from '../access/resources.ts'
+import { type Deps, type Scope, scopeParts } from '../context.ts'
+import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
+import { once } from './idempotency.ts'
+import { callDirectly } from './pipeline.ts'
+import { MAX_ID } from './schemas.ts'
+import { refuseBrokenText } from './text-encoding.ts'
+
+/** One HTTP request: a REST call, or a batch of RPC calls. */
+export interface RequestContext {
+  deps: Deps
+  requestId: string
+  log: FastifyBaseLogger
+  ip: string
+  userAgent: string
+  credentials: Credentials
+  isCrossSite: boolean
+  now: Date
+  /** One per call of a batch, in order. */
+  idempotencyKeys: (string | undefined)[]
+  ifMatch: string | undefined
+  setHeader(name: string, value: string): void
+  onHangUp: Scope['onHangUp']
+  /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
+  onUse(actor: Actor, lastSeenAt: string | null): void
+  setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
+  /** REST: what was found out before the body was read. */
+  admission?: Admission | undefined
+  /** Whether the credentials were found to be good, and the request was counted. */
+  isCallerKnown?: boolean
+}
+
+/** What tRPC hands on. It copies the context for each middleware: one property is cheaper than fifteen. */
+export interface CallContext {
+  request: RequestContext
+}
+
+export interface Meta extends Record<string, unknown> {
+  access?: Access
+  /** Set by `rest`. */
+  openapi?: NonNullable<OpenApiMeta['openapi']>
+  status?: number
+  isList?: boolean
+  /** REST answers `rows`; these headers carry the rest. */
+  example?: { input?: unknown; output: unknown }
+  /** A key in the body that only a browser session may set. */
+  sessionOnlyKey?: 'attachments'
+  /** Bytes of a JSON body; 1 MB unless told. */
+  bodyLimit?: number
+  /** Whether an Idempotency-Key counts. */
+  isRepeatable?: boolean
+  /** Whether the answer tells the row's version in an ETag, and whether an If-Match with it counts. */
+  etag?: 'answered' | 'answered and heeded'
+  /** Whether inputs that a rule makes it ignore are named in X-Ignored. */
+  mayIgnore?: boolean
+}
+
+const t = initTRPC
+  .meta<Meta>()
+  .context<CallContext>()
+  .create({
+    // Subscriptions: a client that has heard nothing for longer than two pings takes the connection for dead.
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
+    errorFormatter: ({ error, shape, ctx }) => {
+      const { status, body } = answerOf(error, ctx?.request.requestId ?? '')
+      const data: ErrorBody & { httpStatus: number } = { ...body, httpStatus: status }
+      return { ...shape, message: body.message, data }
+    },
+  })
+
+export const { router, mergeRouters, createCallerFactory } = t
+
+/** The type says that such a procedure is for calls of a server to itself; it is only run by other means. */
+const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure
+
+/** The REST face of a procedure, and its page in the OpenAPI document. */
+export function rest(
+  method: 'GET' | 'POST',
+  path: `/${string}`,
+  summary: string,
+  more: {
+    description: string
+    tags: [string]
+    example: { input?: unknown; output: unknown }
+    /** Statuses beyond those that every operation of its kind can answer. */
+    errors?: Record<number, string>
+    status?: number
+    isList?: boolean
+    bodyLimit?: number
+    isRepeatable?: boolean
+    etag?: NonNullable<Meta['etag']>
+    mayIgnore?: boolean
+    sessionOnlyKey?: 'attachments'
+  },
+): Meta {
+  const { description, tags, errors, example, ...rest } = more
+  return { openapi: { method, path, summary, description, tags, errorResponses: errors ?? {} }, example, ...rest }
+}
+
+const MB = 1_048_576
+/** Bytes of a JSON body, unless a procedure says otherwise (contract.md §1). */
+export const BODY_LIMIT = MB
+/** Bytes of a JSON body that carries a batch. */
+export const BATCH_BODY_LIMIT = 10 * MB
+
+/** What `admit` needs of a request. */
+export function askingOf(ctx: RequestContext): Asking {
+  const { deps, credentials, ip, now, isCrossSite } = ctx
+  return {
+    db: deps.db,
+    credentials,
+    ip,
+    now,
+    isCrossSite,
+    onAuthenticated: async (actor, { lastSeenAt }) => {
+      ctx.isCallerKnown = true
+      ctx.onUse(actor, lastSeenAt)
+      const budget = await deps.limits.take(actor, now)
+      if (!budget) return
+      ctx.setHeader('x-ratelimit-limit', String(budget.limit))
+      ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
+      ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
+      ctx.setHeader('x-ratelimit-scope', budget.scope)
+      if (budget.isExceeded) throw new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
+    },
+  }
+}
+
+/** A scope for a request whose caller is known: for procedures, and for plain routes. */
+export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
+  const ignored: string[] = []
+  return {
+    ...scopeParts(ctx.deps),
+    actor,
+    now: ctx.now,
+    log: ctx.log,
+    ignored: (...names) => {
+      if (!names.length) return
+      ignored.push(...names.filter((name) => !ignored.includes(name)))
+      ctx.setHeader('x-ignored', ignored.join(', '))
+    },
+    expectedVersions: versionsOf(ctx.ifMatch),
+    tagged: (version) => ctx.setHeader('etag', `"${version}"`),
+    onHangUp: ctx.onHangUp,
+  }
+}
+
+/** `"3"` and `W/"3"` are version 3, `"3", "4"` one of two; `*` is any; what is none of these can never match. */
+function versionsOf(ifMatch: string | undefined): number[] | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  const versions = ifMatch.split(',').flatMap((tag) => Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(tag)?.[1] ?? []))
+  return versions.filter((version) => version <= MAX_ID)
+}
+
+/** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */
+const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
+  procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
+    const raw = await rawInput(request, access, getRawInput)
+    const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
+    const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
+    if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null) throw forbidden(NO_ATTACHMENTS)
+    refuseBrokenText(raw)
+
+    const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
+    const headers: Record<string, string> = {}
+    const scope = scopeOf(key === undefined ? request : noting(request, headers), actor)
+    if (meta?.etag !== 'answered and heeded') scope.expectedVersions = undefined
+    const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
+    return key === undefined ? proceed() : repeatable(request, actor, { path, key, raw, headers }, proceed)
+  })
+
+/** The request, whose answer's headers are also noted. */
+const noting = (ctx: RequestContext, headers: Record<string, string>): RequestContext => ({
+  ...ctx,
+  setHeader: (name, value) => {
+    headers[name] = value
+    ctx.setHeader(name, value)
+  },
+})
+
+/** @param headers those that the answer has got once `proceed` is through */
+async function repeatable<Result extends { ok: boolean }>(
+  ctx: RequestContext,
+  actor: Actor,
+  { path, key, raw, headers }: { path: string; key: string; raw: unknown; headers: Record<string, string> },
+  proceed: () => Promise<Result>,
+): Promise<Result> {
+  const { db, settings } = ctx.deps
+  let fresh: Result | undefined
+  const { answer, isReplay } = await once(
+    { db, secretKey: settings.secretKey, actor, now: ctx.now, operation: path, key, input: raw },
+    async () => {
+      fresh = await proceed()
+      // tRPC hands errors on as values; thrown, they undo the transaction.
+      if (!fresh.ok) throw (fresh as unknown as { error: unknown }).error
+      return { value: (fresh as unknown as { data: unknown }).data, headers }
+    },
+  )
+  if (isReplay) for (const [name, value] of Object.entries({ ...answer.headers, 'idempotent-replayed': 'true' })) ctx.setHeader(name, value)
+  return fresh ?? ({ ok: true, data: answer.value } as unknown as Result)
+}
+
+async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await getRawInput()
+  } catch (error) {
+    // A body that cannot be read: but who has no credentials is told so first.
+    if (!ctx.admission && access.callers.length) await authenticate(askingOf(ctx))
+    throw error
+  }
+}
+
+interface Options<Row extends object = object> {
+  effect?: 'read' | 'write'
+  idsIn?: 'path' | 'body'
+  isSilent?: boolean
+  isOwnerOnly?: boolean
+  /** `ctx.row` has what it selects, too. */
+  alongside?: Alongside<Row>
+}
+
+/** Needs no id: something of the caller's own, or of its account. */
+export const accountProcedure = <Row extends object = object>(allowed: Callers, options: Options<Row> = {}) =>
+  withAccess<Row, object>({ callers: allowed, target: null, right: 'read', ...options }, () => ({}))
+
+/** On something that a feature knows how to find. `ctx.row` is what its target selects. */
+export const targetProcedure = <Row extends object, Refs extends object = object>(
+  target: Target<Row>,
+  right: Right,
+  allowed: Callers,
+  options: Options = {},
+  refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
+) => withAccess({ callers: allowed, target: target as Target, right, ...options }, refs)
+
+/** On the space named `space_id`. */
+export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(spaceTarget, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
+
+/** On the table named `table_id`. */
+export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(tableTarget, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
+
+/** On the record named `table_id`, `record_id`. */
+export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+  targetProcedure(recordTarget, right, allowed, options, (row, actor) => ({
+    table: tableOf(row, actor),
+    record: { id: row.record_id, version: row.record_version },
+  }))

@@ -1,0 +1,109 @@
+/** Background work over pg-boss: a job is enqueued in the transaction that made it necessary (design.md §5). */
+import type pg from 'pg'
+import { PgBoss, type QueueOptions } from 'pg-boss'
+import type { z } from 'zod'
+import type { Database, Sql } from '../database/database.ts'
+
+/** A kind of job. Its data are ids: the job re-reads, and may run twice without harm. */
+export interface Queue<Data extends object = object> {
+  name: string
+  schema: z.ZodType<Data>
+  options?: Pick<QueueOptions, 'retryLimit' | 'retryDelay' | 'retryBackoff' | 'retryDelayMax' | 'expireInSeconds' | 'heartbeatSeconds'>
+}
+
+export const defineQueue = <Data extends object>(queue: Queue<Data>): Queue<Data> => queue
+
+/** Where jobs go that have failed for good; they are kept there for a person to look at. */
+export const DEAD_LETTERS = 'dead-letters'
+
+/** What `deploy` creates a queue with: back-off, a dead-letter queue, and a NOTIFY that wakes the workers at once. */
+export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true; deadLetter: string } => ({
+  retryLimit: 5,
+  retryDelay: 2,
+  retryBackoff: true,
+  retryDelayMax: 600,
+  expireInSeconds: 300,
+  deleteAfterSeconds: 86_400,
+  ...options,
+  deadLetter: DEAD_LETTERS,
+  notify: true,
+})
+
+export interface Jobs {
+  /** Enqueues in the transaction under way, so that the job exists exactly when the change does. */
+  send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date }): Promise<void>
+  /** Enqueues many of a kind by one statement, in the transaction under way. */
+  sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[]): Promise<void>
+  /** Whether the queue can be reached. */
+  isReady(): Promise<boolean>
+  /** Starts to work. @param concurrency how many jobs of this queue run at once in this process */
+  work<Data extends object>(queue: Queue<Data>, concurrency: number, work: (data: Data) => Promise<void>): Promise<void>
+  /** Runs a queue by the clock. @param cron in UTC, five fields */
+  schedule(queue: Queue, cron: string): Promise<void>
+  /** Lets running jobs finish. */
+  stop(): Promise<void>
+}
+
+/**
+ * Connects to the queue, whose schema and queues `deploy` has made.
+ * @param isWorker whether this process also keeps the queue in order (retries, schedules, clean-up)
+ */
+export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker: boolean, onError: (error: Error) => void): Promise<Jobs> {
+  const boss = new PgBoss({
+    ...(connection as object),
+    max: 3,
+    migrate: false,
+    supervise: isWorker,
+    schedule: isWorker,
+    // By default a minute's run comes up to 35 s into the minute, and a reminder is due within one.
+    cronMonitorIntervalSeconds: 5,
+    cronWorkerIntervalSeconds: 1,
+    useListenNotify: isWorker,
+  })
+  boss.on('error', onError)
+  await boss.start()
+  const here = {
+    executeSql: async (text: string, values?: unknown[]) => ({
+      rows: await db.query<never>({ text, values: values ?? [] } as unknown as Sql),
+    }),
+  }
+
+  return {
+    async send(queue, data, { startAfter } = {}) {
+      await boss.send(queue.name, data, { db: here, ...(startAfter && { startAfter }) })
+    },
+    async sendMany(queue, data) {
+      await boss.insert(
+        queue.name,
+        data.map((one) => ({ data: one })),
+        { db: here },
+      )
+    },
+    async isReady() {
+      return boss.isInstalled()
+    },
+    async work(queue, concurrency, work) {
+      for (let slot = 0; slot < concurrency; slot++) {
+        let worker = ''
+        worker = await boss.work(
+          queue.name,
+          { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10 },
+          async (jobs) => {
+            try {
+              for (const job of jobs) await work(queue.schema.parse(job.data ?? {}))
+            } finally {
+              // pg-boss 12.35 takes one job and then sleeps until the next poll or NOTIFY, however many wait: one a second.
+              boss.notifyWorker(worker)
+            }
+          },
+        )
+      }
+    },
+    async schedule(queue, cron) {
+      await boss.schedule(queue.name, cron, {}, { tz: 'UTC' })
+    },
+    async stop() {
+      await boss.stop({ graceful: true, timeout: 30_000 })
+    },
+  }
+}

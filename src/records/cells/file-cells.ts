@@ -1,0 +1,93 @@
+/** Cells that hold files: what they take up is held in storage, what they let go of is dropped. */
+
+import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
+import type { Scope } from '../../platform/context.ts'
+import { recordsOf, sql } from '../../platform/database/database.ts'
+import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
+import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../../platform/stored-files.ts'
+import type { Cells } from '../drafts.ts'
+import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
+import { STALE, withDefinition } from '../with-definition.ts'
+import { MAX_VALUES } from './parse-cell.ts'
+
+/** Updates a record, in one statement as long as none of the cells holds files. Answers as `updateRow`. */
+export async function updateCells(scope: Scope, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
+  const { db, transaction, expectedVersions: expected } = scope
+  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(scope), expected })
+  const files = table.fields.filter(({ id, type }) => type === 'file' && cells.has(id))
+  if (!files.length) return write()
+  return transaction(async () => {
+    const before = await lockRow(scope, table, recordId)
+    const taken = pathsIn(table, cells)
+    const left = before ? filesOf(before, files).map(({ path }) => path) : []
+    await lockFiles(db, [...taken, ...left])
+    await holdFiles(db, taken)
+    const row = await write()
+    if (before && row) await dropFiles(db, missingIn(filesOf(row, files), filesOf(before, files)), scope.now)
+    return row
+  })
+}
+
+/**
+ * Changes the list of one file field.
+ * @returns the whole list as it is now
+ * @throws AppError 400 for a field that is no file field, when a required one would be empty, and past 1,000 files; 403 for a
+ * field that only admins write; 404 when the record has just been deleted
+ */
+export async function changeFiles(
+  scope: Scope,
+  table: TableRef,
+  record: RecordRef,
+  fieldId: string,
+  change: (files: readonly FileEntry[]) => FileEntry[],
+): Promise<FileEntry[]> {
+  const { db, transaction } = scope
+  return withDefinition(scope, table, async (definition) => {
+    const field = fileField(definition, table, fieldId)
+    return transaction(async () => {
+      const row = await lockRow(scope, definition, record.id)
+      if (!row) throw notFound('Record')
+      const before = filesOf(row, [field])
+      const after = change(before)
+      if (!after.length && field.required) throw badInput('field_id', 'is a required field')
+      if (after.length > MAX_VALUES) throw badInput('field_id', `holds at most ${MAX_VALUES} files`)
+      await holdFiles(db, missingIn(before, after))
+      await dropFiles(db, missingIn(after, before), scope.now)
+      const cells: Cells = new Map([[field.id, after.length ? after : null]])
+      return (await updateRow(db, definition, record.id, cells, { ...changeBy(scope), expected: undefined })) ? after : STALE
+    })
+  })
+}
+
+/** Whether the caller may write files there: asked before anything is stored. @throws AppError as `changeFiles` */
+export async function requireFileField(scope: Scope, table: TableRef, fieldId: string): Promise<void> {
+  await withDefinition(scope, table, async (definition) => void fileField(definition, table, fieldId))
+}
+
+function fileField(definition: TableDef, { role }: TableRef, fieldId: string): FieldDef {
+  const field = definition.fields.find(({ id }) => id === fieldId)
+  if (field?.type !== 'file') throw badInput('field_id', 'is no file field of this table')
+  if (field.admin_only && role !== 'admin') throw forbidden()
+  return field
+}
+
+/** Locked, so that of two changes at once the later one sees the files that the earlier one put there. */
+async function lockRow({ db }: Scope, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+  await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
+  return readRow(db, table, recordId)
+}
+
+/** The paths of all files among the cells, each once. */
+export function pathsIn(table: TableDef, cells: Cells): string[] {
+  const files = table.fields.flatMap(({ id, type }) => (type === 'file' ? ((cells.get(id) ?? []) as FileEntry[]) : []))
+  return [...new Set(files.map(({ path }) => path))]
+}
+
+const filesOf = (row: StoredRow, fields: readonly FieldDef[]): FileEntry[] => fields.flatMap(({ id }) => (row[id] ?? []) as FileEntry[])
+
+/** Paths of `files` that are not among `others`. */
+function missingIn(others: readonly FileEntry[], files: readonly FileEntry[]): string[] {
+  const there = new Set(others.map(({ path }) => path))
+  return files.flatMap(({ path }) => (there.has(path) ? [] : path))
+}

@@ -1,0 +1,133 @@
+/** Stored cells as the wire has them. Users and records that cells name are read for all rows together. */
+
+import { type FieldDef, isLookup, isMultiple, isSelect, isUser } from '../../fields/definition.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+
+/** One record: its id, and a cell for each field that was read, by field id. */
+export type Row = { id: number } & Record<string, unknown>
+
+export interface UserValue {
+  id: number
+  email: string
+  name: string
+}
+export interface LookupValue {
+  id: number
+  title: string | null
+}
+
+/** The tables that lookups point to; deleted ones are missing. */
+export type Lookups = ReadonlyMap<number, { titleField: string | null }>
+
+/** What the lookups among the fields point to, as the definition of their table says. */
+export function lookupsOf(fields: readonly FieldDef[]): Lookups {
+  return new Map(
+    fields.flatMap(({ lookup_table_id, lookup }) =>
+      lookup_table_id !== null && lookup ? [[lookup_table_id, { titleField: lookup.title_field }]] : [],
+    ),
+  )
+}
+
+/**
+ * Turns cells as they are stored into what callers read, in place: option ids into titles, ids of users and records into
+ * objects, empty lists and checkboxes into `[]` and `false`. Two statements at most, however many rows there are.
+ * @param lookups from `lookupsOf` of at least these fields
+ */
+export async function present(
+  db: Database,
+  accountId: number,
+  fields: readonly FieldDef[],
+  rows: readonly Row[],
+  lookups: Lookups,
+): Promise<void> {
+  const users = await readUsers(
+    db,
+    accountId,
+    idsIn(
+      fields.filter(({ type }) => isUser(type)),
+      rows,
+    ),
+  )
+  const titles = await readTitles(db, fields, rows, lookups)
+  for (const field of fields) {
+    const convert = converter(field, users, titles.get(field.lookup_table_id ?? 0))
+    if (!convert) continue
+    for (const row of rows) row[field.id] = convert(row[field.id])
+  }
+}
+
+/** How a cell of the field is converted; undefined when it is stored as it is read. */
+function converter(
+  field: FieldDef,
+  users: ReadonlyMap<number, UserValue>,
+  records: ReadonlyMap<number, LookupValue> | undefined,
+): ((cell: unknown) => unknown) | undefined {
+  if (field.type === 'checkbox') return (cell) => cell === true
+  if (field.type === 'file') return (cell) => cell ?? []
+  const named: ReadonlyMap<number, unknown> | undefined = isSelect(field.type) ? titlesOf(field) : isUser(field.type) ? users : records
+  if (!named && !isLookup(field.type)) return undefined
+  if (!isMultiple(field.type)) return (cell) => named?.get(cell as number) ?? null
+  // What has been deleted since is left out.
+  return (cell) => ((cell ?? []) as number[]).flatMap((id) => named?.get(id) ?? [])
+}
+
+const optionTitles = new WeakMap<FieldDef, ReadonlyMap<number, string>>()
+
+/** The titles of a select's options by id, kept with the definition of the table. */
+export function titlesOf(field: FieldDef): ReadonlyMap<number, string> {
+  const kept = optionTitles.get(field)
+  if (kept) return kept
+  const titles = new Map((field.options ?? []).map(({ id, title }) => [id, title]))
+  optionTitles.set(field, titles)
+  return titles
+}
+
+function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
+  const ids = new Set<number>()
+  for (const { id } of fields) {
+    for (const row of rows) {
+      const cell = row[id]
+      if (typeof cell === 'number') ids.add(cell)
+      else if (Array.isArray(cell)) for (const each of cell) ids.add(each as number)
+    }
+  }
+  return [...ids]
+}
+
+/** A deleted user's name stays readable. */
+async function readUsers(db: Database, accountId: number, ids: number[]): Promise<ReadonlyMap<number, UserValue>> {
+  if (!ids.length) return new Map()
+  const users = await db.lookUp<UserValue>(
+    sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
+    'users-of-cells',
+  )
+  return new Map(users.map((user) => [user.id, user]))
+}
+
+/** The titles of the records that cells name, by table. */
+async function readTitles(
+  db: Database,
+  fields: readonly FieldDef[],
+  rows: readonly Row[],
+  lookups: Lookups,
+): Promise<Map<number, Map<number, LookupValue>>> {
+  const titles = new Map<number, Map<number, LookupValue>>()
+  const parts: Sql[] = []
+  for (const [tableId, table] of lookups) {
+    const ids = idsIn(
+      fields.filter(({ lookup_table_id }) => lookup_table_id === tableId),
+      rows,
+    )
+    if (!ids.length) continue
+    const title = table.titleField === null ? sql`null::text` : sql`l.${ident(table.titleField)}`
+    parts.push(
+      sql`select ${tableId}::int as table_id, l.id, ${title} as title from ${recordsOf(tableId)} l where l.id = any(${ids}::int[])`,
+    )
+  }
+  if (!parts.length) return titles
+  for (const { table_id, ...record } of await db.query<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
+    const records = titles.get(table_id) ?? new Map<number, LookupValue>()
+    titles.set(table_id, records.set(record.id, record))
+  }
+  return titles
+}

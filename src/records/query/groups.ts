@@ -1,0 +1,147 @@
+/** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
+
+import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
+import type { TableRef } from '../../platform/access/resources.ts'
+import type { Scope } from '../../platform/context.ts'
+import { recordsOf, sql } from '../../platform/database/database.ts'
+import { badInput, notFound } from '../../platform/http/errors.ts'
+import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
+import { GROUPABLE, RULES } from '../../views/filters/compares.ts'
+import type { Moment } from '../../views/filters/date-tokens.ts'
+import { fieldsOf, shortened } from '../../views/filters/resolve.ts'
+import { present, type Row } from '../cells/present.ts'
+import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
+import { readWithDefinition } from '../with-definition.ts'
+import { cellValue, columnOf, stampOf } from './condition-sql.ts'
+import { sortKey } from './order-sql.ts'
+import { printSelection } from './print.ts'
+import { type Plan, planOf } from './resolve.ts'
+
+/** Different days that one answer may be counted from, half a century: each costs a look at the clocks of the zone. */
+const MAX_DAYS = 20_000
+
+/**
+ * The groups in the order of the field, empty first. Every option of a select and both values of a checkbox are among them, with
+ * or without records; other values only when records have them.
+ * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
+ */
+export function groups(scope: Scope, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
+  return readWithDefinition(scope, table, async (definition) => {
+    const field = groupedField(definition, input)
+    const plan = await planOf(scope, definition, input, () => notFound('View'), [field])
+    if (RULES[field.type].groups === 'days')
+      return { rows: folded(await countDays(scope, plan, field), input.unit ?? 'day', plan.context.moment) }
+    return { rows: completed(field, await countValues(scope, plan, field)) }
+  })
+}
+
+function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
+  const field = fieldsOf(table).get(by)
+  if (!field) throw badInput('by', `'${shortened(by)}' is not a field of this table`)
+  const { groups } = RULES[field.type]
+  if (!groups) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
+  if (unit && groups !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)
+  return field
+}
+
+// ── by value ────────────────────────────────────────────────────────────────
+
+async function countValues(scope: Scope, { selection, context }: Plan, field: FieldDef): Promise<RecordGroup[]> {
+  const { db } = scope
+  const order = sortKey(field, context)
+  // An empty checkbox counts as false.
+  const value = field.type === 'checkbox' ? order : cellValue(field)
+  const rows = await db.query<Row & { '~count': number }>(
+    sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, context)} group by ${value} order by ${order} asc nulls first, 1`,
+    undefined,
+    scope,
+  )
+  const shown = rows.map((row) => ({ ...row, [field.id]: row['~value'] }))
+  await present(db, context.accountId, [field], shown, context.lookups)
+  return shown.map((row) => ({ value: (row[field.id] ?? null) as RecordGroup['value'], count: row['~count'] }))
+}
+
+/** With the values that no record has, where there is a list of values. */
+function completed(field: FieldDef, counted: RecordGroup[]): RecordGroup[] {
+  const values = field.type === 'checkbox' ? [false, true] : field.options?.map(({ title }) => title)
+  if (!values) return counted
+  const counts = new Map(counted.map(({ value, count }) => [value, count]))
+  return [...counted.filter(({ value }) => value === null), ...values.map((value) => ({ value, count: counts.get(value) ?? 0 }))]
+}
+
+// ── by day ──────────────────────────────────────────────────────────────────
+
+interface DayCount {
+  day: string | null
+  count: number
+}
+
+async function countDays(scope: Scope, plan: Plan, field: FieldDef): Promise<DayCount[]> {
+  const { db } = scope
+  const { selection, context } = plan
+  const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, context)]
+  if (field.type === 'date') {
+    const days = await db.query<DayCount>(
+      sql`select ${column} as day, count(*) as count from ${records} r where ${selected} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
+      undefined,
+      scope,
+    )
+    return atMost(days)
+  }
+  // Local days are found here, not by Postgres, whose own table of zones may be another year's: a group must be what a filter finds.
+  const dates = await db.query<{ date: string }>(
+    sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
+    undefined,
+    scope,
+  )
+  const edges = edgesOf(
+    atMost(dates).map(({ date }) => date),
+    context.moment.timeZone,
+  )
+  const spans = await db.query<{ span: number | null; count: number }>(
+    sql`select width_bucket(${column}, ${edges.map(({ at }) => stampOf(at))}::timestamp[]) as span, count(*) as count
+      from ${records} r where ${selected} group by 1 order by 1 nulls first`,
+    undefined,
+    scope,
+  )
+  return spans.flatMap(({ span, count }) => {
+    if (span === null) return { day: null, count }
+    // A record that came between the two statements may lie on a day that the first did not see.
+    const day = edges[span - 1]?.day
+    return day ? { day, count } : []
+  })
+}
+
+function atMost<T>(days: T[]): T[] {
+  if (days.length > MAX_DAYS) throw badInput('by', `has more than ${MAX_DAYS} different days here: narrow them by a filter`)
+  return days
+}
+
+/** Where the local days begin that instants of these UTC dates can lie in, and where those end that no other follows. */
+function edgesOf(dates: readonly string[], timeZone: string): { at: Date; day: string | null }[] {
+  const days = new Set<string>()
+  for (const date of dates) {
+    const last = date === LAST_DATE ? date : localDate(instant(date, '23:59:59'), timeZone)
+    for (let day = localDate(instant(date, '00:00:00'), timeZone); day < last; day = addDays(day, 1)) days.add(day)
+    days.add(last)
+  }
+  const edges: { at: Date; day: string | null }[] = []
+  for (const day of days) {
+    const { from, to } = dayRange(day, timeZone)
+    if (edges.at(-1)?.at.getTime() === from.getTime()) edges.pop()
+    edges.push({ at: from, day })
+    if (day !== LAST_DATE) edges.push({ at: to, day: null })
+  }
+  return edges
+}
+
+/** The days of a week or month together, under its first day. */
+function folded(days: readonly DayCount[], unit: GroupUnit, { weekStart }: Moment): RecordGroup[] {
+  const counts = new Map<string | null, number>()
+  for (const { day, count } of days) {
+    const value = day === null || unit === 'day' ? day : unit === 'week' ? startOfWeek(day, weekStart) : startOfMonths(day, 1)
+    counts.set(value, (counts.get(value) ?? 0) + count)
+  }
+  return [...counts].map(([value, count]) => ({ value, count }))
+}

@@ -1,0 +1,46 @@
+/** Conditions as a reader would write them, with brackets, and with what tokens and @me mean for whoever asks. */
+import { dayRange, formatInstant } from '../../platform/time.ts'
+import { dateMeant, type Meaning, type Moment, meaningOf } from '../../views/filters/date-tokens.ts'
+import { leavesOf, type Tree } from '../../views/filters/parse.ts'
+import type { Checked } from '../../views/filters/resolve.ts'
+import type { Context } from './condition-sql.ts'
+import { isAlways, type Selection } from './print.ts'
+
+/** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */
+export function spellSelection({ where, words }: Selection, context: Context): string {
+  const parts = [...(isAlways(where) ? [] : [where]), ...words.map((word) => `search ${JSON.stringify(word)}`)]
+  if (parts.length === 0) return 'every record'
+  return parts.map((part) => (typeof part === 'string' ? part : spell(part, context, parts.length > 1))).join(' AND ')
+}
+
+function spell(tree: Tree<Checked>, context: Context, isPart: boolean): string {
+  if ('field' in tree) return spellCondition(tree, context)
+  const [parts, connector] = 'all' in tree ? [tree.all.filter((part) => !isAlways(part)), ' AND '] : [tree.any, ' OR ']
+  if (parts.length === 0) return 'all' in tree ? 'every record' : 'no record'
+  if (parts.length === 1 && parts[0]) return spell(parts[0], context, isPart)
+  const spelled = parts.map((part) => spell(part, context, true)).join(connector)
+  return isPart ? `(${spelled})` : spelled
+}
+
+function spellCondition({ field, compare, operand, value }: Checked, { moment, me }: Context): string {
+  if (operand.kind === 'nothing') return `${field.id} ${compare}`
+  if (operand.kind === 'me') return `${field.id} ${compare} ${value} (${me.email})`
+  if (operand.kind !== 'token') return `${field.id} ${compare} ${JSON.stringify(value)}`
+  const meaning = meantOn(field.type, operand.token, moment)
+  return `${field.id} ${compare} ${value} (${'day' in meaning ? meaning.day : formatInstant(meaning.instant)})`
+}
+
+/** Every date token once, with the instants from which and up to (but not including) which it reaches; both are the same for an instant. */
+export function spellTokens({ where }: Selection, { moment }: Context): { token: string; from: string; to: string }[] {
+  const tokens = leavesOf(where).flatMap(({ field, operand, value }) => {
+    if (operand.kind !== 'token') return []
+    const meaning = meantOn(field.type, operand.token, moment)
+    const { from, to } = 'day' in meaning ? dayRange(meaning.day, moment.timeZone) : { from: meaning.instant, to: meaning.instant }
+    return { token: String(value), from: formatInstant(from), to: formatInstant(to) }
+  })
+  return [...new Map(tokens.map((token) => [JSON.stringify(token), token])).values()]
+}
+
+/** On a date field an instant counts as the local day in which it lies. */
+const meantOn = (type: string, token: Parameters<typeof meaningOf>[0], moment: Moment): Meaning =>
+  type === 'date' ? { day: dateMeant(token, moment) } : meaningOf(token, moment)

@@ -1,0 +1,103 @@
+/** Cells that a change of their field empties or rounds. */
+
+import { type FieldDef, isMultiple, type Loss, type Option } from '../../fields/definition.ts'
+import type { Actor } from '../../platform/access/authorize.ts'
+import type { Scope } from '../../platform/context.ts'
+import { type Database, ident, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { type AppError, conflict } from '../../platform/http/errors.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { holdWriters } from '../ddl.ts'
+import { FIRST_STEP, nextStep } from './batch-size.ts'
+
+/** Which cells of a field, and what becomes of them. */
+export interface CellUpdate {
+  field: FieldDef
+  where: Sql
+  to: Sql
+}
+
+/** The same for what a caller has to agree to, and why. */
+export interface CellChange extends CellUpdate {
+  loss: Loss
+  reason: string
+}
+
+/** Options that go are taken out of the cells that hold them. */
+export function withoutOptions(field: FieldDef, removed: readonly Option[]): CellChange {
+  const options = removed.map(({ id }) => id)
+  return { ...takingOut(field, options), loss: { options }, reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}` }
+}
+
+/** Options, by their ids, taken out of the cells that hold them. */
+export function takingOut(field: FieldDef, ids: readonly number[]): CellUpdate {
+  const cell = ident(field.id)
+  const [where, to] = isMultiple(field.type)
+    ? [
+        sql`${cell} && ${ids}::int[]`,
+        sql`(select nullif(array_agg(o order by at), '{}') from unnest(${cell}) with ordinality u (o, at) where o <> all(${ids}::int[]))`,
+      ]
+    : [sql`${cell} = any(${ids}::int[])`, sql`null`]
+  return { field, where, to }
+}
+
+/** Numbers keep fewer digits after the point. */
+export const rounded = (field: FieldDef, decimals: number): CellChange => ({
+  ...rounding(field, decimals),
+  loss: { decimals },
+  reason: 'records have more digits',
+})
+
+export function rounding(field: FieldDef, decimals: number): CellUpdate {
+  const cell = ident(field.id)
+  // What is stored with no more digits is told by that alone, at half the price.
+  return {
+    field,
+    where: sql`scale(${cell}) > ${decimals}::int and ${cell} <> round(${cell}, ${decimals}::int)`,
+    to: roundedTo(cell, decimals),
+  }
+}
+
+/** A number as a field of these decimals holds it. They stand in the text, so that Postgres knows the same expression again. */
+export const roundedTo = (cell: Sql, decimals: number): Sql => sql`trim_scale(round(${cell}, ${raw(String(Math.trunc(decimals)))}))`
+
+/**
+ * In the transaction that changes the field: with `force` the cells are changed, without none may be in need of it.
+ * Writers wait from here on, so that no cell comes after the look.
+ * @throws AppError 409
+ */
+export async function changeCells(scope: Scope, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
+  await holdWriters(scope.db, tableId)
+  if (force) {
+    await scope.db.execute(updateOf(scope, tableId, change, change.where))
+    return
+  }
+  const [used] = await scope.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
+  if (used) throw inNeedOfForce(change)
+}
+
+/** 409, naming the key of the request that leads to it. */
+export function inNeedOfForce({ loss, reason }: CellChange): AppError {
+  const [path = ''] = Object.keys(loss)
+  return conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
+}
+
+/** Cells that are there by now, in short statements. */
+export async function changeInSteps(scope: Pick<Scope, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
+  const { db } = scope
+  const last = await lastId(db, tableId)
+  for (let from = 0, step = FIRST_STEP; from < last; ) {
+    const startedAt = performance.now()
+    await db.execute(updateOf(scope, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
+    from += step
+    step = nextStep(step, performance.now() - startedAt)
+  }
+}
+
+export async function lastId(db: Database, tableId: number): Promise<number> {
+  const [found] = await db.query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
+  return found?.id ?? 0
+}
+
+const updateOf = ({ actor, now }: { actor: Actor; now: Date }, tableId: number, { field, to }: CellUpdate, where: Sql) => sql`
+  update ${recordsOf(tableId)} set ${ident(field.id)} = ${to}, version = version + 1,
+    updated_at = ${formatInstant(now)}::timestamp, updated_by = ${actor.userId || null} where ${where}`

@@ -1,0 +1,168 @@
+/** A table's fields come, change and go: metadata, column and cells in one transaction. */
+
+import { type FieldDef, isSelect, ownFields, type TableDef } from '../../fields/definition.ts'
+import type { TableRef } from '../../platform/access/resources.ts'
+import type { Scope } from '../../platform/context.ts'
+import { type Database, DbNull, sql } from '../../platform/database/database.ts'
+import { badInput, badInputs, conflict, notFound } from '../../platform/http/errors.ts'
+import { changeTable } from '../alter-table.ts'
+import { dependents, neededByViews, viewsThat } from '../cascade.ts'
+import { leaveCells } from '../cells/cell-cleanup.ts'
+import { announce, requireUnused } from '../cells/lossy-change.ts'
+import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
+import { addColumn, dropColumn } from '../ddl.ts'
+import { isWorthIndexing } from '../indexing.ts'
+import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
+import { insertFields, naming, requireLookedUpTables } from '../service.ts'
+import { requireNotConverting } from './conversion-underway.ts'
+import { newFields } from './new-fields.ts'
+import { changeOptions } from './select-options.ts'
+
+/**
+ * Adds a field at the end.
+ * @throws AppError 400 for what its type does not have, and past 300 fields; 409 for a name that is taken
+ */
+export async function create(scope: Scope, table: TableRef, wanted: NewField): Promise<Field> {
+  return naming(() =>
+    changeTable(scope, table, async (definition) => {
+      const own = ownFields(definition)
+      if (own.length >= MAX_FIELDS) throw badInput([], `A table has at most ${MAX_FIELDS} fields`)
+      const { fields, issues } = newFields([wanted], new Set(own.map(({ id }) => id)))
+      if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
+      await requireLookedUpTables(scope, definition.space_id, fields, () => ['table'])
+      const [last] = await scope.db.query<{ position: number }>(
+        sql`select coalesce(max(position), 0) as position from fields where table_id = ${table.id}`,
+      )
+      await insertFields(scope, definition, fields, (last?.position ?? 0) + 1)
+      for (const field of fields) await addColumn(scope.db, table.id, field)
+      return fieldOf(fields[0] as FieldDef)
+    }),
+  )
+}
+
+/**
+ * Changes what is given. Options keep their ids by title, so that records keep what they hold.
+ * @throws AppError 400 for a key or calc field, and for what the type does not have; 404; 409 for a name that is taken, and
+ * when cells would lose something without `force`
+ */
+export async function update(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
+  const { name, required, always_hidden, admin_only, options, decimals, force } = changes
+  const announced = force ? undefined : await announce(scope, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
+  return naming(() =>
+    changeTable(scope, table, async (definition) => {
+      const field = ownField(definition, fieldId)
+      if (options !== undefined || decimals !== undefined) await requireNotConverting(scope.db, table.id, fieldId)
+      const { field: changed, cells } = nextOf(field, changes)
+      const isLeft = cells && force && (await isWorthIndexing(scope.db, table.id))
+      if (cells && announced) requireUnused(field, cells, announced)
+      else if (cells && !isLeft) await changeCells(scope, table.id, cells, force)
+      const next: FieldDef = {
+        ...field,
+        ...(name !== undefined && { name }),
+        ...(required !== undefined && { required: required ?? false }),
+        ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
+        ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
+        ...changed,
+        ...(isLeft && (await left(scope, definition, cells))),
+      }
+      await scope.db.prisma.field.update({
+        where: { tableId_id: { tableId: table.id, id: field.id } },
+        data: {
+          name: next.name,
+          required: next.required,
+          alwaysHidden: next.always_hidden,
+          adminOnly: next.admin_only,
+          ...(next.options && { options: next.options.map(({ id, title }) => ({ id, title })) }),
+          removedOptions: next.removed_options,
+          decimals: next.decimals,
+          isRounding: next.is_rounding,
+          ...(announced && { narrowing: DbNull }),
+        },
+      })
+      const renamed = renamedOptions(field, next)
+      if (renamed.size) for (const { renameOptions } of dependents) await renameOptions?.(scope, definition, field, renamed)
+      return fieldOf(next)
+    }),
+  )
+}
+
+/** @throws AppError 404; 400 for a key or calc field */
+export function ownField(table: TableDef, fieldId: string): FieldDef {
+  const field = table.fields.find(({ id }) => id === fieldId)
+  if (!field) throw notFound('Field')
+  if (field.key || field.calc)
+    throw badInput('field_id', `${field.key ? 'the key field' : 'a calculation field'} cannot be changed or deleted`)
+  return field
+}
+
+/** The new titles of options that keep their id, by the old ones. */
+function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> {
+  const titles = new Map((after.options ?? []).map(({ id, title }) => [id, title]))
+  return new Map(
+    (before.options ?? []).flatMap(({ id, title }) => {
+      const now = titles.get(id)
+      return now === undefined || now === title ? [] : [[title, now] as const]
+    }),
+  )
+}
+
+interface Next {
+  /** What of the field is other. */
+  field: Partial<Pick<FieldDef, 'options' | 'decimals'>>
+  /** What of the cells has to be; undefined when nothing has. */
+  cells?: CellChange | undefined
+}
+
+/** What options or decimals, where they are given, make of the field. @throws AppError 400; 409 for decimals while cells are being rounded */
+function nextOf(field: FieldDef, changes: FieldUpdate): Next {
+  const { options, decimals } = changes
+  if (options !== undefined && !isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
+  if (decimals !== undefined && field.type !== 'number') throw badInput('decimals', `${field.type} fields have no decimals`)
+  return options !== undefined ? nextOptions(field, changes) : decimals !== undefined ? nextDecimals(field, decimals) : { field: {} }
+}
+
+function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {
+  const { options, removed, problem } = changeOptions(field.options ?? [], wanted ?? [], field.removed_options)
+  if (problem) throw badInput('options', problem)
+  if (options.length > MAX_OPTIONS) throw badInput('options', `must have at most ${MAX_OPTIONS} options`)
+  return { field: { options }, cells: removed.length ? withoutOptions(field, removed) : undefined }
+}
+
+function nextDecimals(field: FieldDef, decimals: number | null): Next {
+  if (decimals === field.decimals) return { field: {} }
+  if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
+  const isFewer = decimals !== null && (field.decimals === null || decimals < field.decimals)
+  return { field: { decimals }, cells: isFewer ? rounded(field, decimals) : undefined }
+}
+
+/** From the change on, cells of a large table count as changed; a job makes them so. */
+async function left(scope: Scope, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
+  await leaveCells(scope, table.id, field.id)
+  return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }
+}
+
+/**
+ * Removes a field with its column.
+ * @throws AppError 400 for a key or calc field; 404; 409 naming the views that need it, without `force`
+ */
+export async function remove(scope: Scope, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
+  return changeTable(scope, table, async (definition) => {
+    const field = ownField(definition, fieldId)
+    await requireNotConverting(scope.db, table.id, fieldId)
+    const needs = await viewsThat('needsOf', scope, definition, field)
+    const views = [...needs.needing, ...needs.sorting]
+    if (views.length && !force) throw neededByViews(views)
+    for (const { dropField } of dependents) await dropField?.(scope, definition, field, needs)
+    await scope.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
+    await dropColumn(scope.db, table.id, field)
+    return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
+  })
+}
+
+/** Stores the type that a field has once its cells are converted, and what goes with the type. */
+export async function storeType(db: Database, tableId: number, { id, type, options, decimals, lookup_table_id }: FieldDef): Promise<void> {
+  await db.execute(sql`
+    update fields set type = ${type}, options = ${options && JSON.stringify(options)}::jsonb, decimals = ${decimals}::int,
+      lookup_table_id = ${lookup_table_id}::int, narrowing = null
+    where table_id = ${tableId} and id = ${id}`)
+}

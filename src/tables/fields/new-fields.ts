@@ -1,0 +1,57 @@
+/** New fields, checked as a whole before anything is written: what goes with which type, and the ids they get. */
+
+import { type FieldDef, isLookup, isReserved, isSelect, slugOf } from '../../fields/definition.ts'
+import type { Issue } from '../../platform/http/errors.ts'
+import type { NewField } from '../schema.ts'
+import { repeatedTitle } from './select-options.ts'
+
+/**
+ * Definitions of new fields; those that are refused are in `issues`, by their place in the list.
+ * @param taken ids that the table has already
+ */
+export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string>): { fields: FieldDef[]; issues: Issue[] } {
+  const issues = wanted.flatMap((field, index) => issuesOf(field).map((issue) => ({ ...issue, path: [index, ...issue.path] })))
+  // Ids that were asked for come first: none that is made may take one of them away.
+  const ids = new Set([...taken, ...wanted.flatMap(({ id }) => id ?? [])])
+  for (const [index, { id }] of wanted.entries()) {
+    const isRepeated = id && (taken.has(id) || wanted.findIndex((other) => other.id === id) < index)
+    if (isRepeated) issues.push({ path: [index, 'id'], message: 'is the id of another field' })
+  }
+  const fields = wanted.map((field, index) => {
+    const id = field.id ?? slugOf(field.name, ids, taken.size + index + 1)
+    ids.add(id)
+    return definitionOf(field, id)
+  })
+  return { fields, issues }
+}
+
+function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
+  const issues: Issue[] = []
+  const refuse = (key: string, message: string) => issues.push({ path: [key], message })
+  if (id && isReserved(id)) refuse('id', 'is a reserved word')
+  if (options && !isSelect(type)) refuse('options', `${type} fields have no options`)
+  if (options && isSelect(type) && repeatedTitle(options)) refuse('options', `"${repeatedTitle(options)}" stands there twice`)
+  if (decimals != null && type !== 'number') refuse('decimals', `${type} fields have no decimals`)
+  if (table != null && !isLookup(type)) refuse('table', `${type} fields point to no table`)
+  if (table == null && isLookup(type)) refuse('table', `is required for ${type} fields`)
+  return issues
+}
+
+function definitionOf({ name, type, required, always_hidden, admin_only, options, decimals, table }: NewField, id: string): FieldDef {
+  return {
+    id,
+    name,
+    type,
+    required: required ?? false,
+    always_hidden: always_hidden ?? false,
+    admin_only: admin_only ?? false,
+    options: isSelect(type) ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
+    removed_options: [],
+    decimals: type === 'number' ? (decimals ?? null) : null,
+    is_rounding: false,
+    narrowing: null,
+    lookup_table_id: isLookup(type) ? (table ?? null) : null,
+    key: false,
+    calc: false,
+  }
+}

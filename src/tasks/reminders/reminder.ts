@@ -1,0 +1,103 @@
+/** When a task is due and when its reminder fires: the rules between the four inputs (api.md, Create body; contract.md §4). */
+import type { Issue } from '../../platform/http/errors.ts'
+import { formatInstant, instant, instantOf, isCalendarDate, timeOfDay } from '../../platform/time.ts'
+
+/** Dates `YYYY-MM-DD`; times `HH:MM` or `HH:MM:SS`, UTC. */
+export interface Due {
+  due_date: string | null
+  due_time: string | null
+  /** Minutes before the instant that due_date and due_time make. */
+  reminder_offset_mins: number | null
+  /** On due_date, for a task without due_time. */
+  reminder_time: string | null
+}
+
+/** What of it a change names: a key that is absent keeps its value, null clears it. */
+export type DueChange = { [Key in keyof Due]?: Due[Key] | undefined }
+
+/** What is wrong with a combination: each issue names the input that has to go. */
+export function dueIssues(due: Due): Issue[] {
+  const { due_date, due_time, reminder_offset_mins, reminder_time } = due
+  const issues: Issue[] = []
+  const refuse = (key: keyof Due, message: string) => issues.push({ path: [key], message })
+  if (due_time !== null && due_date === null) refuse('due_time', 'needs due_date')
+  if (reminder_offset_mins !== null && reminder_time !== null) refuse('reminder_time', 'cannot be combined with reminder_offset_mins')
+  if (reminder_offset_mins !== null && due_time === null) refuse('reminder_offset_mins', 'needs due_time')
+  if (reminder_time !== null && due_date === null) refuse('reminder_time', 'needs due_date')
+  if (reminder_time !== null && due_time !== null) refuse('reminder_time', 'is for tasks without due_time')
+  // The first days of the calendar: no column holds an instant of the year 0.
+  if (!issues.length && !isStorable(reminderAt(due))) refuse('reminder_offset_mins', 'lies before the first day of the calendar')
+  return issues
+}
+
+const isStorable = (at: string | null) => at === null || isCalendarDate(at.slice(0, 10))
+
+/** The instant of the reminder, `YYYY-MM-DD HH:MM:SS` in UTC; null without one. The combination must be one without issues. */
+export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time }: Due): string | null {
+  if (due_date === null) return null
+  if (reminder_time !== null) return formatInstant(instant(due_date, reminder_time))
+  if (due_time === null || reminder_offset_mins === null) return null
+  return formatInstant(new Date(instant(due_date, due_time).getTime() - reminder_offset_mins * 60_000))
+}
+
+/** Whether a reminder lies before the moment at which it is set, and so is not sent. @param reminder `YYYY-MM-DD HH:MM:SS`, UTC, or none */
+export const isPast = (reminder: string | null, now: Date): boolean => reminder !== null && reminder < formatInstant(now)
+
+/** What the minute between two sweeps explains is not late. */
+const PUNCTUAL_MS = 2 * 60_000
+
+/**
+ * By how much a reminder is late, in the largest unit that it fills, such as `3 h`; null when it is on time.
+ * @param reminder `YYYY-MM-DD HH:MM:SS`, UTC
+ */
+export function lateBy(reminder: string, now: Date): string | null {
+  const late = now.getTime() - instantOf(reminder).getTime()
+  if (late < PUNCTUAL_MS) return null
+  const minutes = Math.floor(late / 60_000)
+  if (minutes < 60) return `${minutes} min`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 24) return `${hours} h`
+  const days = Math.floor(hours / 24)
+  return days === 1 ? '1 day' : `${days} days`
+}
+
+/** What decides about a reminder beside its instant. */
+export interface ReminderFacts {
+  /** `YYYY-MM-DD HH:MM:SS`, UTC; null without a reminder. */
+  reminder_at: string | null
+  reminder_sent_at: string | null
+  reminder_missed: boolean
+  status: 'open' | 'done'
+  /** Whether the assignee exists and may see the task. */
+  can_see: boolean
+}
+
+/** What has become of a reminder, or will, as things are now. */
+export function reminderState(facts: ReminderFacts, now: Date): 'none' | 'scheduled' | 'sent' | 'missed' {
+  if (facts.reminder_at === null) return 'none'
+  if (facts.reminder_sent_at !== null) return 'sent'
+  if (facts.reminder_missed) return 'missed'
+  if (facts.status === 'open' && facts.can_see) return 'scheduled'
+  return isPast(facts.reminder_at, now) ? 'missed' : 'none'
+}
+
+/**
+ * What results from a change. What the change makes impossible without naming it is dropped: no date, no time and no reminder;
+ * no time, no offset; a time, no reminder of date-only tasks. What it names stays, for `dueIssues` to refuse.
+ */
+export function changeDue(current: Due, change: DueChange): Due {
+  const next = { ...current }
+  for (const key of KEYS) if (change[key] !== undefined) Object.assign(next, { [key]: change[key] })
+  // As it is stored, so that 14:30 is no change from 14:30:00.
+  for (const key of ['due_time', 'reminder_time'] as const) next[key] &&= timeOfDay(next[key])
+  const drop = (key: keyof Due) => {
+    if (change[key] === undefined) next[key] = null
+  }
+  if (next.due_date === null) for (const key of DEPENDENT) drop(key)
+  if (next.due_time === null) drop('reminder_offset_mins')
+  else drop('reminder_time')
+  return next
+}
+
+const KEYS = ['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const
+const DEPENDENT = ['due_time', 'reminder_offset_mins', 'reminder_time'] as const

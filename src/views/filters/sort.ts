@@ -1,0 +1,128 @@
+/** What records are sorted by: one field with `order_by` and `order_dir`, or up to three with `order` (contract.md §5, §7). */
+
+import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../../fields/definition.ts'
+import { badInputs, type Issue } from '../../platform/http/errors.ts'
+import { RULES } from './compares.ts'
+import { isGiven, type Path } from './parse.ts'
+import { fieldsOf, shortened } from './resolve.ts'
+
+export interface Sort {
+  field: FieldDef
+  isDescending: boolean
+}
+
+/** A key of an order, in the normal form of every answer. */
+export interface SortKey {
+  field: string
+  dir: 'A' | 'D'
+}
+
+/** Keys that one order may have. */
+export const MAX_SORTS = 3
+
+export interface WireOrder {
+  order_by?: unknown
+  order_dir?: unknown
+  /** `[{field, dir}]`, the first key first. */
+  order?: unknown
+}
+
+/**
+ * Checks the order of a request, in either form; empty for none. Both at once are what a view answers: then they have to agree.
+ * @throws AppError 400 naming two forms that contradict each other, too many keys, and each key that is unknown, doubled or cannot
+ * be sorted by
+ */
+export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: TableDef): readonly Sort[] {
+  if (!isGiven(order)) {
+    const sort = resolveSort(order_by, order_dir, table)
+    return sort ? [sort] : []
+  }
+  const issues: Issue[] = []
+  const sorts = readOrder(order, table, issues)
+  if (!issues.length) issues.push(...contradictions(order_by, order_dir, sorts[0]))
+  if (issues.length) throw badInputs(issues)
+  return sorts
+}
+
+/** What order_by and order_dir say against the first key of the order beside them. */
+function contradictions(orderBy: unknown, orderDir: unknown, first: Sort | undefined): Issue[] {
+  const issues: Issue[] = []
+  const refuse = (key: string, stands: string | undefined) =>
+    issues.push({ path: [key], message: `contradicts order, ${stands ? `which begins with '${stands}'` : 'which is empty'}: leave it out` })
+  if (isGiven(orderBy) && orderBy !== first?.field.id) refuse('order_by', first?.field.id)
+  const direction = directionOf(orderDir)
+  if (direction === undefined) issues.push({ path: ['order_dir'], message: NO_DIRECTION })
+  else if (direction && (!first || (direction === 'D') !== first.isDescending))
+    refuse('order_dir', first && (first.isDescending ? 'D' : 'A'))
+  return issues
+}
+
+function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
+  const refuse = (path: Path, message: string): [] => {
+    issues.push({ path: ['order', ...path], message })
+    return []
+  }
+  if (!Array.isArray(order)) return refuse([], 'must be an array of {field, dir}')
+  if (order.length > MAX_SORTS) return refuse([], `must have at most ${MAX_SORTS} keys`)
+  const seen = new Set<unknown>()
+  return order.flatMap((key: unknown, index) => {
+    if (typeof key !== 'object' || key === null || Array.isArray(key)) return refuse([index], 'must be {field, dir}')
+    const { field: name, dir, ...others } = key as Record<string, unknown>
+    for (const other of Object.keys(others)) refuse([index, other], 'is not a known key')
+    const direction = directionOf(dir)
+    if (direction === undefined) refuse([index, 'dir'], NO_DIRECTION)
+    const field = sortable(name, table)
+    if (typeof field === 'string') return refuse([index, 'field'], field)
+    if (seen.has(name)) return refuse([index, 'field'], 'is a key already')
+    seen.add(name)
+    return { field, isDescending: direction === 'D' }
+  })
+}
+
+/**
+ * Checks a sort by one field; null for none.
+ * @throws AppError 400 for an unknown field, one that cannot be sorted by, or another direction than A and D
+ */
+export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef): Sort | null {
+  const issues: Issue[] = []
+  const direction = directionOf(orderDir)
+  if (direction === undefined) issues.push({ path: ['order_dir'], message: NO_DIRECTION })
+  const field = isGiven(orderBy) ? sortable(orderBy, table) : null
+  if (typeof field === 'string') issues.push({ path: ['order_by'], message: field })
+  if (issues.length) throw badInputs(issues)
+  return field && typeof field !== 'string' ? { field, isDescending: direction === 'D' } : null
+}
+
+/**
+ * The keys with the one that makes an order total, so that pages never overlap: ties go by id, in the direction of the last key. So
+ * one index serves an order and its exact reverse, an empty value being the smallest.
+ */
+export function wholeOrder(order: readonly Sort[]): Sort[] {
+  // No two records share an id: what comes after it decides nothing.
+  const byId = order.findIndex(({ field }) => field.key)
+  if (byId >= 0) return order.slice(0, byId + 1)
+  return [...order, { field: KEY_FIELD, isDescending: order.at(-1)?.isDescending ?? false }]
+}
+
+/** An order by several keys as a view keeps it; an older client reads its first key. */
+export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by: string | null; order_dir: 'A' | 'D' | null } {
+  const [first] = keys
+  return { order: first ? keys : null, order_by: first?.field ?? null, order_dir: first?.dir ?? null }
+}
+
+/** The field that is named, or what is wrong with the name. */
+function sortable(name: unknown, table: TableDef): FieldDef | string {
+  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
+  const field = fieldsOf(table).get(name)
+  if (!field) return `'${shortened(name)}' is not a field of this table`
+  return RULES[field.type].sortsBy ? field : `${aField(field.type)} cannot be sorted by`
+}
+
+/** 'A' or 'D' of either case; null for none, undefined for what is neither. */
+export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
+  if (!isGiven(orderDir)) return null
+  const direction = typeof orderDir === 'string' ? orderDir.toUpperCase() : undefined
+  return direction === 'A' || direction === 'D' ? direction : undefined
+}
+
+const NO_DIRECTION = "must be 'A' or 'D'"
