@@ -7,7 +7,7 @@ import { Password, TimeZone } from '../src/auth/schema.ts'
 import { endOtherSessions } from '../src/auth/sessions.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
-import { type ActingUser, type Deps, systemScope, userScope } from '../src/platform/context.ts'
+import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { EmailAddress, Id, Name } from '../src/platform/http/schemas.ts'
 import { newToken } from '../src/platform/secrets.ts'
@@ -86,7 +86,7 @@ const commands: Record<string, Command> = {
     options: { account: text, name: text },
     run: onDatabase(async (deps, { options }) => {
       const { account, name } = read(z.object({ account: IdText, name: Name }), options)
-      const { id } = await createSpace(userScope(deps, await ownerOf(deps.db, account)), { name })
+      const { id } = await createSpace(userContext(deps, await ownerOf(deps.db, account)), { name })
       return { id, name, account_id: account }
     }),
   },
@@ -105,7 +105,7 @@ const commands: Record<string, Command> = {
         ...(options.expires !== undefined && { expires_at: options.expires }),
       })
       const actor = user ? await userOf(deps.db, user) : await ownerOf(deps.db, account ?? 0)
-      return createKey(userScope(deps, actor), input)
+      return createKey(userContext(deps, actor), input)
     }),
   },
   'set-password': {
@@ -123,11 +123,15 @@ const commands: Record<string, Command> = {
   },
   'restore-table': {
     argument: '<id>',
-    run: onDatabase(async (deps, { positional }) => restoreTable(systemScope(deps), read(z.object({ id: IdText }), { id: positional }).id)),
+    run: onDatabase(async (deps, { positional }) =>
+      restoreTable(systemContext(deps), read(z.object({ id: IdText }), { id: positional }).id),
+    ),
   },
   'restore-space': {
     argument: '<id>',
-    run: onDatabase(async (deps, { positional }) => restoreSpace(systemScope(deps), read(z.object({ id: IdText }), { id: positional }).id)),
+    run: onDatabase(async (deps, { positional }) =>
+      restoreSpace(systemContext(deps), read(z.object({ id: IdText }), { id: positional }).id),
+    ),
   },
   export: {
     argument: '<file.csv>',

@@ -3,8 +3,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
-import { type TableRow, tableOf, tableTarget } from '../src/platform/access/resources.ts'
-import { type ActingUser, type Deps, type Scope, userScope } from '../src/platform/context.ts'
+import { type TableRow, tableOf, tableResource } from '../src/platform/access/resources.ts'
+import { type ActingUser, type Context, type Deps, userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { AppError } from '../src/platform/http/errors.ts'
 import { ScriptError } from './runtime.ts'
@@ -22,9 +22,9 @@ export async function exportTable(
   file: string,
 ): Promise<{ exported: number; bytes: number }> {
   if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
-  const scope = userScope(deps, actor)
+  const context = userContext(deps, actor)
   const progress = new Progress()
-  const { text } = await exportRecords(scope, await tableRef(scope, tableId), viewId, (rows) => progress.rowsAre(rows))
+  const { text } = await exportRecords(context, await tableRef(context, tableId), viewId, (rows) => progress.rowsAre(rows))
   const unfinished = `${file}.partial`
   const target = await create(unfinished)
   try {
@@ -73,12 +73,12 @@ export async function importTable(
 ): Promise<{ created: number; ignored: string[] }> {
   const source = await openFile(file)
   const ignored: string[] = []
-  const scope: Scope = { ...userScope(deps, actor), ignored: (...names) => void ignored.push(...names) }
+  const context: Context = { ...userContext(deps, actor), ignored: (...names) => void ignored.push(...names) }
   const progress = new Progress((await source.stat()).size)
   try {
     const bytes = counted(source.createReadStream(), progress)
     const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress: (rows: number) => progress.rowsAre(rows) }
-    const { created } = await importRecords(scope, await tableRef(scope, tableId), bytes, options)
+    const { created } = await importRecords(context, await tableRef(context, tableId), bytes, options)
     progress.end()
     return { created, ignored }
   } catch (error) {
@@ -105,10 +105,10 @@ async function openFile(file: string): Promise<FileHandle> {
 }
 
 /** The table as a request by the user would get it. */
-async function tableRef({ db, actor }: Scope, tableId: number) {
+async function tableRef({ db, actor }: Context, tableId: number) {
   const [row] = await db.query<TableRow>(sql`
     select t.* from (select ${actor.userId}::int as p_user_id, ${actor.accountId}::int as p_account_id) p
-    join lateral (${tableTarget.select({ table_id: tableId })}) t on true`)
+    join lateral (${tableResource.select({ table_id: tableId })}) t on true`)
   if (!row) throw new ScriptError(`There is no table ${tableId}`)
   return tableOf(row, actor)
 }

@@ -4,7 +4,7 @@ import { create as createIntegration } from '../src/email/integrations.ts'
 import { addToField } from '../src/files/service.ts'
 import { insertKey } from '../src/keys/service.ts'
 import type { SpaceRef, TableRef } from '../src/platform/access/resources.ts'
-import { type Deps, type Scope, userScope } from '../src/platform/context.ts'
+import { type Context, type Deps, userContext } from '../src/platform/context.ts'
 import { newHexToken, newToken } from '../src/platform/secrets.ts'
 import { createBatch } from '../src/records/service.ts'
 import { addMember, create as createSpace } from '../src/spaces/service.ts'
@@ -48,20 +48,20 @@ export async function seedAccount(deps: Deps, server: { host: string; port: numb
     const elsewhere = await createAccount(db, `Seed ${suffix}, elsewhere`, outsiderUser, now)
     const outsider: Person = { id: elsewhere.ownerId, ...outsiderUser }
 
-    const scope = ownerScope(deps, accountId, owner)
-    const space = await createSpace(scope, { name: 'Main' })
-    const otherSpace = await createSpace(scope, { name: 'Other' })
-    await addMember(scope, space, { email: admin.email, role: 'admin' })
-    await addMember(scope, space, { email: member.email, role: 'member' })
-    await addMember(scope, space, { email: viewer.email, role: 'viewer' })
+    const context = ownerScope(deps, accountId, owner)
+    const space = await createSpace(context, { name: 'Main' })
+    const otherSpace = await createSpace(context, { name: 'Other' })
+    await addMember(context, space, { email: admin.email, role: 'admin' })
+    await addMember(context, space, { email: member.email, role: 'member' })
+    await addMember(context, space, { email: viewer.email, role: 'viewer' })
 
-    const other = await makeTable(scope, space, otherTable, otherRecords)
+    const other = await makeTable(context, space, otherTable, otherRecords)
     const users = [owner, admin, member, viewer].map(({ id }) => id)
     const records = everyTypeRecords(now, { users, others: other.recordIds })
-    const table = await makeTable(scope, space, everyTypeTable(other.ref.id), records)
+    const table = await makeTable(context, space, everyTypeTable(other.ref.id), records)
     for (const { at, ...file } of everyTypeFiles)
-      await addToField(scope, table.ref, { id: table.recordIds[at] ?? 0, version: 1 }, { field_id: 'file', ...file })
-    const smtp = await createIntegration(scope, space, {
+      await addToField(context, table.ref, { id: table.recordIds[at] ?? 0, version: 1 }, { field_id: 'file', ...file })
+    const smtp = await createIntegration(context, space, {
       label: 'Seed',
       ...server,
       tls: 'none',
@@ -103,15 +103,15 @@ function newPerson(name: string, timezone: string, suffix: string): Omit<Person,
 }
 
 /** The operator runs the script, and may let the account send through an address of their own network. */
-function ownerScope(deps: Deps, accountId: number, { id, email, name, timezone }: Person): Scope {
-  const scope = userScope(deps, { accountId, userId: id, email, name, timeZone: timezone, isOwner: true })
-  return { ...scope, settings: { ...scope.settings, smtpAllowPrivate: true } }
+function ownerScope(deps: Deps, accountId: number, { id, email, name, timezone }: Person): Context {
+  const context = userContext(deps, { accountId, userId: id, email, name, timeZone: timezone, isOwner: true })
+  return { ...context, settings: { ...context.settings, smtpAllowPrivate: true } }
 }
 
-async function makeTable(scope: Scope, space: SpaceRef, definition: NewTable, rows: Record<string, unknown>[]) {
-  const { id, name } = await createTable(scope, space, definition)
+async function makeTable(context: Context, space: SpaceRef, definition: NewTable, rows: Record<string, unknown>[]) {
+  const { id, name } = await createTable(context, space, definition)
   const ref: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
-  const records = await createBatch(scope, ref, { records: rows.map((data) => ({ data })) })
+  const records = await createBatch(context, ref, { records: rows.map((data) => ({ data })) })
   return { ref, recordIds: records.rows.map((record) => record.id) }
 }
 

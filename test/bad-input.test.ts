@@ -72,7 +72,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   it.skipIf(operation.pathIds.length === 0)("hides what is another account's", async () => {
     const caller = callerFor(operation, stranger)
     const answer = await callRest(app.as(caller), operation, ids)
-    const isTask = operation.meta.access.target?.ids[0]?.name === 'task_id'
+    const isTask = operation.meta.access.resource?.ids[0]?.name === 'task_id'
     if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
     else if (isTask) expect([answer.status, answer.body.message]).toEqual([403, 'Not authorized'])
     else expect([answer.status, answer.body.code]).toEqual([404, 'NOT_FOUND'])

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest'
 import { convert } from '../src/conversions/convert.ts'
 import { changeType as change } from '../src/conversions/service.ts'
 import { follow } from '../src/indexes/service.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
-import { watchedScope } from './support/scope.ts'
+import { watchedContext } from './support/context.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -47,7 +47,7 @@ const besides = (table: number) =>
     where i.indrelid = to_regclass(${`t${table}.records`}) and c.relname like '~%'
     union all select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`)
 
-const watched = (before: Parameters<typeof watchedScope>[1]) => watchedScope(app.deps, before)
+const watched = (before: Parameters<typeof watchedContext>[1]) => watchedContext(app.deps, before)
 
 const looksForChanged = ({ sql }: Sql) => sql.startsWith('select id') && sql.includes('is distinct from version')
 const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')
@@ -57,7 +57,7 @@ test('what is written meanwhile is found along an index, also while writers wait
   const { job_id } = await changeType(table, { type: 'number' })
   const plans: { isUnderLock: boolean; plan: string }[] = []
   let isUnderLock = false
-  const scope = watched(async (statement, { db }) => {
+  const context = watched(async (statement, { db }) => {
     if (looksForChanged(statement)) {
       if (!plans.length) expect((await set(table, 5, '5.5')).status).toBe(200)
       const lines = await db.query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
@@ -72,7 +72,7 @@ test('what is written meanwhile is found along an index, also while writers wait
       isUnderLock = true
     }
   })
-  await convert(scope, { conversion_id: job_id })
+  await convert(context, { conversion_id: job_id })
   expect(await job(job_id)).toMatchObject({ state: 'done' })
   expect(plans.map((plan) => plan.isUnderLock)).toEqual(expect.arrayContaining([false, true]))
   for (const { plan } of plans) {
@@ -87,7 +87,7 @@ test('options are made of the values of all records, 500 at most', async () => {
   const table = await tableOf(45_000, `'part ' || i / 20000`)
   const { job_id, converts } = await changeType(table, { type: 'select' })
   expect(converts).toBe(45_000)
-  await convert(systemScope(app.deps), { conversion_id: job_id })
+  await convert(systemContext(app.deps), { conversion_id: job_id })
   expect(await cellsOf(table, [1, 20_000, 40_000])).toEqual([1, 2, 3])
 
   const colourful = await tableOf(45_000, '(i / 20000 * 1000 + i % 200)::text')
@@ -132,7 +132,7 @@ test('nobody is left to wait for the report: it ends, and no job is started', as
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version, role: 'admin' as const }
   const listeners = new Set<() => void>()
   let looks = 0
-  const scope = watched(async ({ sql }) => {
+  const context = watched(async ({ sql }) => {
     if (!sql.includes('as failing')) return
     looks++
     for (const listener of listeners) listener()
@@ -141,7 +141,7 @@ test('nobody is left to wait for the report: it ends, and no job is started', as
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
-  await expect(change({ ...scope, onHangUp }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  await expect(change({ ...context, onHangUp }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   expect(looks).toBe(1)
   expect(listeners.size).toBe(0)
   expect(await app.db.query(sql`select from field_conversions where table_id = ${table}`)).toEqual([])
@@ -162,15 +162,15 @@ test('an index whose build did not end is made anew; it is nothing of the views,
 
   const { body: listed } = await as.get(`/api/table/${table}/indexes`)
   expect(JSON.stringify(listed)).not.toContain('~')
-  await follow(systemScope(app.deps), { table_id: table })
+  await follow(systemContext(app.deps), { table_id: table })
   expect(await isValid()).toBe(false)
 
   await set(table, 7, '7.5')
   let wasValid: boolean | undefined
-  const scope = watched(async (statement) => {
+  const context = watched(async (statement) => {
     if (holdsWriters(statement)) wasValid = await isValid()
   })
-  await convert(scope, { conversion_id: job_id })
+  await convert(context, { conversion_id: job_id })
   expect(wasValid).toBe(true)
   expect(await job(job_id)).toMatchObject({ state: 'done' })
   expect(await cellsOf(table, [7, 8])).toEqual([7.5, 8])
@@ -180,10 +180,10 @@ test('an index whose build did not end is made anew; it is nothing of the views,
 test('a job that fails takes the index with it', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await changeType(table, { type: 'number' })
-  const scope = watched(async (statement) => {
+  const context = watched(async (statement) => {
     if (holdsWriters(statement)) expect((await set(table, 7, 'seven')).status).toBe(200)
   })
-  await convert(scope, { conversion_id: job_id })
+  await convert(context, { conversion_id: job_id })
   expect(await job(job_id)).toMatchObject({ state: 'failed', error: '1 cells that were written meanwhile do not convert' })
   expect(await cellsOf(table, [7])).toEqual(['seven'])
   expect(await besides(table)).toEqual([])
@@ -192,17 +192,17 @@ test('a job that fails takes the index with it', async () => {
 test('a job waits for its turn to build on the table', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await changeType(table, { type: 'number' })
-  const scope = systemScope(app.deps)
+  const context = systemContext(app.deps)
   const { promise: isRefused, resolve } = Promise.withResolvers<void>()
   let tries = 0
   const connect = () => {
     if (++tries === 2) resolve()
-    return scope.db.connect()
+    return context.db.connect()
   }
-  const db = new Proxy(scope.db, { get: (target, key) => (key === 'connect' ? connect : Reflect.get(target, key)) })
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'connect' ? connect : Reflect.get(target, key)) })
   let running: Promise<void> | undefined
   await asBuilder(app.db, table, async () => {
-    running = convert({ ...scope, db }, { conversion_id: job_id })
+    running = convert({ ...context, db }, { conversion_id: job_id })
     await isRefused
     expect(await job(job_id)).toMatchObject({ state: 'running' })
   })
@@ -218,7 +218,7 @@ test('its build gives way to a change of the table, and begins again', async () 
     // A build waits for snapshots that are older than it.
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
-    const running = convert(systemScope(app.deps), { conversion_id: job_id })
+    const running = convert(systemContext(app.deps), { conversion_id: job_id })
     const builders = () =>
       app.db.query(sql`select from pg_stat_activity where application_name = ${indexBuilder(table)} and state = 'active'`)
     await expect.poll(builders, { timeout: 20_000 }).toHaveLength(1)

@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { convert } from '../src/conversions/convert.ts'
 import { changeType } from '../src/conversions/service.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
-import { watchedScope } from './support/scope.ts'
+import { watchedContext } from './support/context.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -256,7 +256,7 @@ test('the titles of lookups become options, however many records are named', asy
   const { status, body } = await as.post(`/api/table/${table}/field/cell/changeType`, { type: 'select' })
   expect(status, JSON.stringify(body)).toBe(200)
   expect(body).toMatchObject({ converts: 4, failing: 0 })
-  await convert(systemScope(app.deps), { conversion_id: body.job_id })
+  await convert(systemContext(app.deps), { conversion_id: body.job_id })
   const { body: records } = await as.post(`/api/table/${table}/records/query`, {})
   expect(records.map(({ cell }: { cell: unknown }) => cell)).toEqual(['Odd', 'Even', 'Even', null, 'Even', null])
 })
@@ -270,8 +270,8 @@ test('the table that is looked up is read once, unless it is sparse or has far m
     const [row] = await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
     const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: row?.version ?? 0, role: 'admin' as const }
     const texts: string[] = []
-    const scope = watchedScope(app.deps, async (statement) => void texts.push(statement.sql))
-    const { converts } = await changeType(scope, ref, 'cell', { type: 'text', dry_run: true })
+    const context = watchedContext(app.deps, async (statement) => void texts.push(statement.sql))
+    const { converts } = await changeType(context, ref, 'cell', { type: 'text', dry_run: true })
     expect(converts).toBe(records)
     return {
       marked: texts.filter((text) => text.includes('as marks from (')).length,

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { convert, resumeAll } from '../src/conversions/convert.ts'
 import { isConvertible } from '../src/conversions/rules.ts'
 import { FIELD_TYPES, KEY_FIELD } from '../src/fields/definition.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { dayRange, formatInstant, isCalendarDate, startOfDay } from '../src/platform/time.ts'
 import { parseCell } from '../src/records/cells/parse-cell.ts'
@@ -53,7 +53,7 @@ async function tableOf(field: Omit<FieldInput, 'name'>, values: readonly unknown
 const changeType = (table: number, body: object, caller: Caller = account.admin, field = 'cell') =>
   app.as(caller).post(`/api/table/${table}/field/${field}/changeType`, body)
 const job = (id: number, caller: Caller = account.admin) => app.as(caller).get(`/api/job/${id}`)
-const run = (id: number) => convert(systemScope(app.deps), { conversion_id: id })
+const run = (id: number) => convert(systemContext(app.deps), { conversion_id: id })
 
 async function cells(table: number): Promise<unknown[]> {
   const { body } = await app.as(account.owner).post(`/api/table/${table}/records/query`, {})
@@ -702,15 +702,15 @@ describe('while the job runs', () => {
     ] as const) {
       const { body } = await changeType(converted ?? table, { type: to })
       expect(body.job_id, JSON.stringify(body)).toBeGreaterThan(0)
-      const { ref, scope } = await readingAtTheSwap(table, converted ?? table, body.job_id)
-      const { rows } = await query(scope, ref, { limit: 10, offset: 0 } as RecordsQuery)
+      const { ref, context } = await readingAtTheSwap(table, converted ?? table, body.job_id)
+      const { rows } = await query(context, ref, { limit: 10, offset: 0 } as RecordsQuery)
       expect(rows).toMatchObject([{ id: 1, cell: expected }])
       expect((await job(body.job_id)).body.state).toBe('done')
     }
     const table = await tableOf(SELECT, ['Open'])
     const { body } = await changeType(table, { type: 'text' })
-    const { ref, scope } = await readingAtTheSwap(table, table, body.job_id)
-    expect((await get(scope, ref, { id: 1, version: 1 })).data).toEqual({ cell: 'Open' })
+    const { ref, context } = await readingAtTheSwap(table, table, body.job_id)
+    expect((await get(context, ref, { id: 1, version: 1 })).data).toEqual({ cell: 'Open' })
     expect((await job(body.job_id)).body.state).toBe('done')
   })
 
@@ -783,7 +783,7 @@ describe('a job that was interrupted', () => {
         )
       ).length
     const before = await jobs()
-    await resumeAll(systemScope(app.deps))
+    await resumeAll(systemContext(app.deps))
     expect(await jobs()).toBe(before + 1)
     await expect(convert(breakingAt(' in exclusive mode'), { conversion_id: body.job_id })).rejects.toThrow('the plug was pulled')
     expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'It failed too often' })
@@ -792,30 +792,30 @@ describe('a job that was interrupted', () => {
   })
 })
 
-/** A scope whose first look at the records comes just after the swap, by a definition from before it. */
+/** A context whose first look at the records comes just after the swap, by a definition from before it. */
 async function readingAtTheSwap(table: number, converted: number, conversion: number) {
-  const scope = systemScope(app.deps)
+  const context = systemContext(app.deps)
   let isSwapped = false
-  const ask: typeof scope.db.query = async (statement, ...rest) => {
+  const ask: typeof context.db.query = async (statement, ...rest) => {
     if (!isSwapped && statement.text.includes(`"t${converted}".records`)) {
       isSwapped = true
       await run(conversion)
     }
-    return scope.db.query(statement, ...rest)
+    return context.db.query(statement, ...rest)
   }
-  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
-  const [found] = await scope.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
-  return { ref, scope: { ...scope, db, actor: { ...scope.actor, accountId: account.id } } }
+  return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
 }
 
-/** A scope whose database fails at the first statement with those words, as if the process had died there. */
+/** A context whose database fails at the first statement with those words, as if the process had died there. */
 function breakingAt(words: string) {
-  const scope = systemScope(app.deps)
-  const execute: typeof scope.db.execute = (statement) => {
+  const context = systemContext(app.deps)
+  const execute: typeof context.db.execute = (statement) => {
     if (statement.text.includes(words)) throw new Error('the plug was pulled')
-    return scope.db.execute(statement)
+    return context.db.execute(statement)
   }
-  const db = new Proxy(scope.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
-  return { ...scope, db }
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+  return { ...context, db }
 }

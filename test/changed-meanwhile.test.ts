@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { changeType } from '../src/conversions/service.ts'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
@@ -24,21 +24,21 @@ async function makeTable(fields: object[], records: object[] = []): Promise<numb
   return id
 }
 
-/** A scope for the table as it is now, that runs a change just before its first statement with the words. */
+/** A context for the table as it is now, that runs a change just before its first statement with the words. */
 async function changedBefore(table: number, words: string, change: () => Promise<unknown>) {
-  const scope = systemScope(app.deps)
+  const context = systemContext(app.deps)
   let isChanged = false
-  const ask: typeof scope.db.query = async (statement, ...rest) => {
+  const ask: typeof context.db.query = async (statement, ...rest) => {
     if (!isChanged && statement.text.includes(words)) {
       isChanged = true
       await change()
     }
-    return scope.db.query(statement, ...rest)
+    return context.db.query(statement, ...rest)
   }
-  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
-  const [found] = await scope.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
-  return { ref, scope: { ...scope, db, actor: { ...scope.actor, accountId: account.id } } }
+  return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
 }
 
 const recordsOf = (table: number) => `"t${table}".records`
@@ -53,21 +53,21 @@ describe('a view whose options get other titles', () => {
     const table = await makeTable([PICK], [{ pick: 'Open' }, { pick: 'Done' }])
     const filters = [{ column: 'pick', compare, value: 'Open' }]
     const view = await made(`/api/table/${table}/views/create`, { name: 'Of one', type: 'grid', filters })
-    const { scope, ref } = await changedBefore(table, 'from views', () =>
+    const { context, ref } = await changedBefore(table, 'from views', () =>
       made(`/api/table/${table}/field/pick/update`, { options: [{ was: 'Open', title: 'Opened' }, 'Done'] }),
     )
     const input = { view_id: view.id, fields: ['pick'], limit: 10, offset: 0 } as unknown as RecordsQuery
-    expect((await query(scope, ref, input)).rows).toEqual(rows)
+    expect((await query(context, ref, input)).rows).toEqual(rows)
   })
 })
 
 test('an export through a view is of the fields that the table has when it begins', async () => {
   const table = await makeTable([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
   const view = await made(`/api/table/${table}/views/create`, { name: 'Sorted', type: 'grid', order_by: 'amount' })
-  const { scope, ref } = await changedBefore(table, recordsOf(table), () =>
+  const { context, ref } = await changedBefore(table, recordsOf(table), () =>
     made(`/api/table/${table}/field/amount/delete`, { force: true }),
   )
-  const { text } = await exportRecords(scope, ref, view.id)
+  const { text } = await exportRecords(context, ref, view.id)
   const { value: header } = await text.next()
   expect(header).toBe('ID,Name,Created at,Created by,Updated at,Updated by\r\n')
 })
@@ -78,19 +78,19 @@ describe('a look at the cells of a field', () => {
     ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'Table not found'],
   ])('that %s', async (_, change, message) => {
     const table = await makeTable([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
-    const { scope, ref } = await changedBefore(table, recordsOf(table), () => change(table))
-    await expect(changeType(scope, ref, 'cell', { type: 'number' })).rejects.toThrow(message)
+    const { context, ref } = await changedBefore(table, recordsOf(table), () => change(table))
+    await expect(changeType(context, ref, 'cell', { type: 'number' })).rejects.toThrow(message)
   })
 })
 
 test('an import whose lookups lose the field that is their title is 409', async () => {
   const other = await makeTable([NAME], [{ name: 'Acme' }])
   const table = await makeTable([{ name: 'Company', type: 'lookup', table: other }])
-  const { scope, ref } = await changedBefore(table, recordsOf(other), () => made(`/api/table/${other}/field/name/delete`, {}))
+  const { context, ref } = await changedBefore(table, recordsOf(other), () => made(`/api/table/${other}/field/name/delete`, {}))
   async function* file() {
     yield Buffer.from('Company\nAcme\n')
   }
-  await expect(importRecords(scope, ref, file(), { maxBytes: 1_000 })).rejects.toMatchObject({
+  await expect(importRecords(context, ref, file(), { maxBytes: 1_000 })).rejects.toMatchObject({
     code: 'CONFLICT',
     message: 'The fields of the table were changed while the file was read',
   })

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest'
 import { works } from '../src/background.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '100' })
 
-const run = (name: string) => works.find(({ queue }) => queue.name === name)?.run(systemScope(app.deps), {} as never)
+const run = (name: string) => works.find(({ queue }) => queue.name === name)?.run(systemContext(app.deps), {} as never)
 const count = async (table: 'sessions' | 'rate_windows' | 'idempotency_keys' | 'invites' | 'login_failures') =>
   (await app.db.query<{ count: number }>({ text: `select count(*) from ${table}`, values: [] } as never))[0]?.count ?? 0
 

@@ -3,7 +3,7 @@ import { setTimeout as turn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { tableDefinitions } from '../src/tables/definitions.ts'
 import type { NewTable } from '../src/tables/schema.ts'
@@ -434,7 +434,7 @@ describe('while a file is sent', () => {
     const second = await importCsv(account.member, table, 'Name\ny\n')
     expect([second.status, second.body.message]).toEqual([409, 'Another import into this table is running'])
     expect((await app.as(account.member).post(`/api/table/${table}/records/create`, { data: { name: 'y' } })).status).toBe(200)
-    await sweepStaging(systemScope(app.deps))
+    await sweepStaging(systemContext(app.deps))
     expect(await isStaged(table)()).toBe(true)
     // A view is no field: the import goes on.
     await app.as(account.owner).post(`/api/table/${table}/views/create`, { name: 'New', type: 'grid', config: {} })
@@ -481,7 +481,7 @@ describe('while a file is sent', () => {
     const account = await app.account()
     const table = await makeTable(account)
     await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)
-    await sweepStaging(systemScope(app.deps))
+    await sweepStaging(systemContext(app.deps))
     expect(await stagingOf(table)).toEqual({ name: null })
   })
 })

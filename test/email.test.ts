@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { sendQueued } from '../src/email/outbound/delivery.ts'
 import { PIXEL } from '../src/email/outbound/opens.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { insertFile } from '../src/platform/stored-files.ts'
 import type { Answer, Caller } from './support/app.ts'
@@ -315,7 +315,7 @@ describe('a mail that is not taken', () => {
     const { body } = await send()
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
     await app.db.execute(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
-    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    await sendQueued(systemContext(app.deps), { comment_id: body.id })
     expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
   })
 
@@ -325,7 +325,7 @@ describe('a mail that is not taken', () => {
     const { id, metadata } = await sent()
     expect(metadata).toMatchObject({ status: 'dropped', error: { code: 'OUTCOME_UNKNOWN' }, recipients: [{ status: 'unknown' }] })
     smtp.onContent = {}
-    await sendQueued(systemScope(app.deps), { comment_id: id })
+    await sendQueued(systemContext(app.deps), { comment_id: id })
     expect(smtp.received).toHaveLength(0)
   })
 
@@ -340,7 +340,7 @@ describe('a mail that is not taken', () => {
       expect(row?.attempted_at).not.toBeNull()
     })
     // The job is handed out again while the first worker still waits for the answer.
-    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    await sendQueued(systemContext(app.deps), { comment_id: body.id })
     expect((await comment(body.id)).metadata.error.code).toBe('OUTCOME_UNKNOWN')
     // That one was not dead after all, and knows the answer.
     await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', droppedAt: null }))
@@ -353,7 +353,7 @@ describe('a mail that is not taken', () => {
     const { body } = await send()
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
     smtp.onSender = {}
-    const run = () => sendQueued(systemScope(app.deps), { comment_id: body.id })
+    const run = () => sendQueued(systemContext(app.deps), { comment_id: body.id })
     await Promise.all([run(), run(), run()])
     await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
     expect(smtp.received).toHaveLength(1)
@@ -365,7 +365,7 @@ describe('a mail that is not taken', () => {
     const { body } = await send()
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
     expect((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body).toEqual({ ok: true })
-    await sendQueued(systemScope(app.deps), { comment_id: body.id })
+    await sendQueued(systemContext(app.deps), { comment_id: body.id })
     expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } })
   })
 })

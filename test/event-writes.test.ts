@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { insertSent, patchEmail } from '../src/comments/emails.ts'
 import { forgetEvents } from '../src/events/log.ts'
-import { userScope } from '../src/platform/context.ts'
+import { userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { taskSupport } from './support/tasks.ts'
@@ -130,7 +130,7 @@ describe('of a record', () => {
   it('a mail is told as a comment, and then each change of its status', async () => {
     const { account, table, record, space, member } = await onRecord()
     const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
-    const { actor, now } = userScope(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+    const { actor, now } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
     const metadata = { status: 'queued' }
     const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata }, actor, now)) ?? 0
     const patch = (from: string[], change: object) => patchEmail(app.db, id, { from, metadata: change }, now)
@@ -148,9 +148,9 @@ describe('events', () => {
   it('are undone with the change that they tell of', async () => {
     const { account, table, record, member } = await onRecord()
     const place = { account_id: account.id, space_id: account.space, table_id: table, record_id: record }
-    const scope = userScope(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
-    const change = scope.transaction(async () => {
-      await insertSent(app.db, { ...place, content: '', attachments: [], metadata: {} }, scope.actor, scope.now)
+    const context = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+    const change = context.transaction(async () => {
+      await insertSent(app.db, { ...place, content: '', attachments: [], metadata: {} }, context.actor, context.now)
       expect(await written(account)).toHaveLength(1)
       throw new Error('undone')
     })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { follow, followAll } from '../src/indexes/service.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { followIndexes, indexesFollow } from '../src/tables/indexing.ts'
@@ -8,7 +8,7 @@ import { testApp } from './support/app.ts'
 
 const app = await testApp()
 const account = await app.account()
-const scope = () => systemScope(app.deps)
+const context = () => systemContext(app.deps)
 const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
 
 let counter = 0
@@ -128,7 +128,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(19_000)
     await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
     await makeView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await listed(table)).map(({ name, fields, state }) => ({ name, fields, state }))).toEqual([
       { name: 'records_pkey', fields: ['id'], state: 'ready' },
       { name: 'idx_layout_due', fields: ['due', 'id'], state: 'ready' },
@@ -137,7 +137,7 @@ describe('the indexes of a table', () => {
     await fill(table, 2_000)
     const before = await listed(table)
     expect(before.filter(({ state }) => state === 'building').map(({ fields }) => fields)).toContainEqual(['stage', 'due', 'id'])
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const after = await listed(table)
     expect(after.map(({ fields, state, reason }) => ({ fields, state, reason: reason.replaceAll(/\d+/g, 'n') }))).toEqual([
       { fields: ['id'], state: 'ready', reason: 'the primary key' },
@@ -157,13 +157,13 @@ describe('the indexes of a table', () => {
   test('go again when the table has shrunk to less than half of that, not before', async () => {
     const table = await largeTable(21_000)
     await makeView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const all = (await real(table)).length
     await run(`delete from t${table}.records where id > 15000`)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await real(table)).length).toBe(all)
     await run(`delete from t${table}.records where id > 9000`)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name)).toEqual(['idx_layout_due'])
   })
 
@@ -174,7 +174,7 @@ describe('the indexes of a table', () => {
       filter: { all: [filter('amount', '=', 7), any] },
       order: [{ field: 'due', dir: 'D' }, { field: 'company' }],
     })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const index = (await listed(table)).find(({ fields }) => `${fields}` === 'amount,due,id')
     expect(index).toMatchObject({ state: 'ready', reason: expect.stringMatching(/^view "View \d+"$/) })
     expect(await explained(table, { view_id })).toContain(index?.name)
@@ -198,7 +198,7 @@ describe('the indexes of a table', () => {
       await makeView(table, view)
       before.push([await idsOf(table, view), await idsOf(table, reversed(view))])
     }
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const all = await listed(table)
     for (const [at, [fields, view]] of wanted.entries()) {
       const index = all.find((each) => `${each.fields}` === fields)
@@ -222,7 +222,7 @@ describe('the indexes of a table', () => {
     await makeView(table, { order: keys('amount', 'email') })
     const ofViews = async () => {
       await run(`analyze t${table}.records`)
-      await follow(scope(), { table_id: table })
+      await follow(context(), { table_id: table })
       return (await listed(table)).flatMap(({ fields, state, reason }) => (reason.startsWith('view') ? `${fields} ${state}` : []))
     }
     expect(await ofViews()).toEqual(['amount,id ready'])
@@ -240,7 +240,7 @@ describe('the indexes of a table', () => {
     await makeView(table, { type: 'kanban', config: { categoryField: 'stage' } })
     await makeView(table, { type: 'calendar', config: { startField: 'due' } })
     await makeView(table, { filters: [filter('email', '=', 'x@example.com')] })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const names = Object.fromEntries(
       (await listed(table)).map(({ name, fields, state }) => [`${fields}${name.startsWith('idx_text') ? ' text' : ''}`, state && name]),
     )
@@ -264,7 +264,7 @@ describe('the indexes of a table', () => {
 
   test('of texts tell rare words from frequent ones by more samples than usual, and let less wait than usual', async () => {
     const table = await largeTable(21_000)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const samples = await app.db.query<{ name: string; samples: number | null; options: string[] }>(sql`
       select c.relname as name, a.attstattarget as samples, c.reloptions as options from pg_index i join pg_class c on c.oid = i.indexrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
@@ -281,7 +281,7 @@ describe('the indexes of a table', () => {
     await makeView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
     await makeView(table, { order: keys('stage', 'company D', 'email') })
     await makeView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     // Three bytes each, in an order that no compression can make shorter.
     const long = (length: number) =>
       Array.from({ length }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919 + i * i * 104_729) % 20_000))).join('')
@@ -295,7 +295,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(21_000)
     const view = await makeView(table, { order_by: 'amount' })
     const calendar = await makeView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
       'idx_layout_due',
       'idx_sort_amount',
@@ -306,7 +306,7 @@ describe('the indexes of a table', () => {
     ])
     for (const id of [view, calendar]) await app.as(account.admin).post(`/api/table/${table}/view/${id}/delete`)
     await app.as(account.admin).post(`/api/table/${table}/field/email/delete`)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
       'idx_sort_company',
       'idx_text_company',
@@ -319,7 +319,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(21_000, more)
     for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await makeView(table, { order_by })
     await makeView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const all = await listed(table)
     const of = (state: string, kind: string) =>
       all.filter((index) => index.state === state && index.name.startsWith(kind)).map(({ fields }) => fields[0])
@@ -338,7 +338,7 @@ describe('a build', () => {
     // An old transaction holds every build up where it waits for those that may not know the index yet.
     const old = await app.db.connect()
     await old.query(`begin; insert into t${table}.records (created_at, updated_at) values (now(), now())`)
-    const job = follow(scope(), { table_id: table })
+    const job = follow(context(), { table_id: table })
     const failure = expect(job).rejects.toThrow('Not built: idx_sort_company_')
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     const building = (await listed(table)).filter(({ state }) => state === 'building')
@@ -350,7 +350,7 @@ describe('a build', () => {
     expect((await real(table)).filter(({ valid }) => !valid)).toEqual([])
     expect((await listed(table)).filter(({ state }) => state === 'failed').map(({ fields }) => fields)).toEqual([['company', 'id']])
 
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await listed(table)).every(({ state }) => state === 'ready')).toBe(true)
     expect(await app.db.query(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
   })
@@ -358,11 +358,11 @@ describe('a build', () => {
   test('repairs what another left behind unfinished', async () => {
     const table = await largeTable(21_000)
     await makeView(table, { order_by: 'amount' })
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const name = (await real(table)).find((index) => index.name.startsWith('idx_sort_amount'))?.name
     await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('building')
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await real(table)).every(({ valid }) => valid)).toBe(true)
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('ready')
   })
@@ -370,12 +370,12 @@ describe('a build', () => {
   test('is alone on its table: another job looks again later', async () => {
     const table = await largeTable(21_000)
     await asBuilder(app.db, table, async () => {
-      await follow(scope(), { table_id: table })
+      await follow(context(), { table_id: table })
       expect(await real(table)).toEqual([])
       expect(await jobsOf(table)).toBe(1)
     })
-    await Promise.all([follow(scope(), { table_id: table }), follow(scope(), { table_id: table })])
-    await follow(scope(), { table_id: table })
+    await Promise.all([follow(context(), { table_id: table }), follow(context(), { table_id: table })])
+    await follow(context(), { table_id: table })
     expect((await listed(table)).map(({ state }) => state)).toEqual(Array(5).fill('ready'))
   })
 
@@ -384,7 +384,7 @@ describe('a build', () => {
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
-    const job = follow(scope(), { table_id: table })
+    const job = follow(context(), { table_id: table })
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     const added = await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
     expect(added.status, JSON.stringify(added.body)).toBe(200)
@@ -392,7 +392,7 @@ describe('a build', () => {
     await old.query('rollback')
     await old.end()
     expect(await jobsOf(table)).toBeGreaterThan(0)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await listed(table)).map(({ state }) => state)).toEqual(Array(6).fill('ready'))
     expect((await real(table)).map(({ name }) => name).join()).toContain('idx_text_added')
   })
@@ -402,18 +402,18 @@ describe('a build', () => {
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
-    const job = follow(scope(), { table_id: table })
+    const job = follow(context(), { table_id: table })
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     await app.db.query(sql`select pg_cancel_backend(${(await builders(table))[0]?.pid})`)
     await old.query('rollback')
     await old.end()
     await run(`drop schema t${table} cascade`)
     await job
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
 
     const deleted = await largeTable(21_000)
     expect((await app.as(account.admin).post(`/api/table/${deleted}/delete`)).status).toBe(200)
-    await follow(scope(), { table_id: deleted })
+    await follow(context(), { table_id: deleted })
     expect(await real(deleted)).toEqual([])
   })
 })
@@ -432,7 +432,7 @@ describe('the job', () => {
       await app.as(account.admin).post(`/api/table/${table}/view/${view}/delete`)
       await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'More', type: 'text' })
       await app.as(account.admin).post(`/api/table/${table}/field/more/delete`)
-      await indexesFollow(scope(), table)
+      await indexesFollow(context(), table)
     }
     expect(await jobsOf(large)).toBe(5)
     expect(await jobsOf(small)).toBe(0)
@@ -441,7 +441,7 @@ describe('the job', () => {
   test('is started by the clock where tables have grown', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     const before = (await jobsOf(large)) ?? 0
-    await followAll(scope())
+    await followAll(context())
     expect(await jobsOf(large)).toBe(before + 1)
     expect(await jobsOf(small)).toBe(0)
   })
@@ -462,7 +462,7 @@ describe('a query outside of views', () => {
       { shape: '{"equal":[],"sort":"email"}', hits: 1 },
       { shape: '{"equal":["stage"],"sort":"amount"}', hits: 1 },
     ])
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
     // Both were noted in the same second, perhaps.
     expect(new Set(wanted.map(({ fields, state }) => `${fields} ${state}`))).toEqual(new Set(['email,id ready', 'stage,amount,id ready']))
@@ -470,8 +470,8 @@ describe('a query outside of views', () => {
 
     // When nobody has asked for a month, the index goes.
     await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
-    await followAll(scope())
-    await follow(scope(), { table_id: table })
+    await followAll(context())
+    await follow(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
   })
 
@@ -486,7 +486,7 @@ describe('a query outside of views', () => {
         hits: 1,
       },
     ])
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
     // Nine records share an amount, at most: those need no key more.
     expect(wanted.map(({ fields, state }) => `${fields} ${state}`)).toEqual(['stage,amount,id ready'])
@@ -502,7 +502,7 @@ describe('a query outside of views', () => {
     expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
     await slowly(table, { order_by: 'amount' })
     expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views').map(({ fields }) => `${fields}`)).toEqual([
       'due,id',
     ])
@@ -512,7 +512,7 @@ describe('a query outside of views', () => {
     const table = await largeTable(21_000)
     for (const body of [{}, { order_by: 'notes' }, { filters: [filter('stage', '!=', 'Won')] }, { order_by: 'id' }])
       await slowly(table, body)
-    await follow(scope(), { table_id: table })
+    await follow(context(), { table_id: table })
     await slowly(table, { order_by: 'company' })
     expect(await app.db.query(sql`select shape from index_uses where table_id = ${table}`)).toEqual([])
   })

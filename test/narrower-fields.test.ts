@@ -1,7 +1,7 @@
 /** A field of a large table that is to lose digits or options without force: it is refused while a cell has them, and nobody waits for the look. */
 import { expect, test } from 'vitest'
 import { importRecords } from '../src/csv/import.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { update } from '../src/tables/fields/alter-fields.ts'
 import type { FieldUpdate } from '../src/tables/schema.ts'
@@ -44,18 +44,18 @@ const ref = (id: number) => ({ id, name: '', space_id: account.space, account_id
 
 /** Changes the field, and does something before or after all cells are looked at: so few are looked at in one statement. */
 async function changing(table: number, field: string, changes: FieldUpdate, meanwhile: () => Promise<unknown>, when = 'after') {
-  const scope = systemScope(app.deps)
+  const context = systemContext(app.deps)
   let isFirst = true
-  const query: typeof scope.db.query = async (statement, ...rest) => {
+  const query: typeof context.db.query = async (statement, ...rest) => {
     const isLook = isFirst && statement.text.startsWith('select count(*) as n from') && statement.text.includes('id <= ')
     if (isLook) isFirst = false
     if (isLook && when === 'before') await meanwhile()
-    const rows = await scope.db.query<never>(statement, ...rest)
+    const rows = await context.db.query<never>(statement, ...rest)
     if (isLook && when === 'after') await meanwhile()
     return rows
   }
-  const db = new Proxy(scope.db, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) })
-  return update({ ...scope, db }, ref(table), field, changes)
+  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? query : Reflect.get(target, key)) })
+  return update({ ...context, db }, ref(table), field, changes)
 }
 
 const fieldOf = async (table: number, id: string) =>
@@ -166,7 +166,7 @@ test('an import that has begun takes back what a field is about to lose', async 
     yield Buffer.from('Amount\r\n1.25\r\n')
     await looked
   }
-  imported = importRecords(systemScope(app.deps), ref(table), file(), { maxBytes: 100 })
+  imported = importRecords(systemContext(app.deps), ref(table), file(), { maxBytes: 100 })
   const changed = changing(table, 'amount', { decimals: 1 }, async () => {
     look()
     expect(await imported).toEqual({ created: 1 })

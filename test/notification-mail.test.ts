@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { works } from '../src/background.ts'
 import { decideMail, mailLetter } from '../src/notifications/mail.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { openMailer } from '../src/platform/mailer.ts'
 import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
@@ -21,7 +21,7 @@ beforeEach(() => app.setClock(NOW))
 /** Lets mail be decided about at that instant, and waits until all letters to the person have been handed over. */
 async function mailed(person: Person, at: Date = NOW) {
   app.setClock(at)
-  await decideMail(systemScope(app.deps))
+  await decideMail(systemContext(app.deps))
   return letters(person)
 }
 
@@ -101,8 +101,8 @@ describe('at once', () => {
     const { viewer, assign } = await assigning()
     await assign()
     const ids = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
-    const scope = { ...systemScope(app.deps), publicUrl: () => 'http://grid.local:3000' }
-    await mailLetter(scope, { user_id: viewer.id, notification_ids: ids.map(({ id }) => id) })
+    const context = { ...systemContext(app.deps), publicUrl: () => 'http://grid.local:3000' }
+    await mailLetter(context, { user_id: viewer.id, notification_ids: ids.map(({ id }) => id) })
     const [letter] = await letters(viewer)
     expect(headerOf(letter, 'list-unsubscribe')).toMatch(/^<http:\/\/grid\.local:3000\/unsubscribe\//)
     expect(headerOf(letter, 'list-unsubscribe-post')).toBeUndefined()
@@ -122,7 +122,7 @@ describe('at once', () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     for (const title of ['One', 'Two', 'Three']) await assign({ title })
-    await Promise.all(Array.from({ length: 5 }, () => decideMail(systemScope(app.deps))))
+    await Promise.all(Array.from({ length: 5 }, () => decideMail(systemContext(app.deps))))
     expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['3 notifications: “Three”, “Two” and 1 more'])
   })
 })
@@ -232,7 +232,7 @@ describe('no mail', () => {
     await assign()
     app.setClock(later(60))
     const mailer = openMailer({ smtpUrl: undefined, mailFrom: 'x@y.example' })
-    await decideMail({ ...systemScope(app.deps), mailer })
+    await decideMail({ ...systemContext(app.deps), mailer })
     expect([await letters(viewer), await stillWaiting(viewer)]).toEqual([[], 0])
   })
 
@@ -249,7 +249,7 @@ describe('no mail', () => {
     const { body } = await made.assign()
     const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${made.viewer.id}`)
     await happen({ ...made, task: body.id })
-    await mailLetter(systemScope(app.deps), { user_id: made.viewer.id, notification_ids: [row?.id ?? 0] })
+    await mailLetter(systemContext(app.deps), { user_id: made.viewer.id, notification_ids: [row?.id ?? 0] })
     expect(await letters(made.viewer)).toEqual([])
   })
 
@@ -278,7 +278,7 @@ describe('a reminder', () => {
     const { viewer, assign } = await assigning('Europe/Berlin')
     await assign(due)
     app.setClock(later(15))
-    await sweepReminders(systemScope(app.deps), async () => {})
+    await sweepReminders(systemContext(app.deps), async () => {})
     const [letter, ...more] = await letters(viewer)
     expect(more).toEqual([])
     expect(letter?.subject).toBe('Reminder: “Call back”')
@@ -290,7 +290,7 @@ describe('a reminder', () => {
     const { viewer, assign } = await assigning()
     for (const title of ['One', 'Two']) await assign({ ...due, title })
     app.setClock(later(15))
-    await sweepReminders(systemScope(app.deps), async () => {})
+    await sweepReminders(systemContext(app.deps), async () => {})
     expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['2 reminders: “Two”, “One”'])
   })
 
@@ -299,7 +299,7 @@ describe('a reminder', () => {
     await prefer(viewer, 'none')
     await assign(due)
     app.setClock(later(15))
-    await sweepReminders(systemScope(app.deps), async () => {})
+    await sweepReminders(systemContext(app.deps), async () => {})
     expect([await letters(viewer), await stillWaiting(viewer)]).toEqual([[], 1])
   })
 })
@@ -312,7 +312,7 @@ describe('the queues', () => {
     expect(remind?.cron).toBe('* * * * *')
     app.setClock(later(15))
     const letGo = await holding(sql`select 1 from tasks where id = ${task.id} for update`)
-    await remind?.run(systemScope(app.deps), {} as never)
+    await remind?.run(systemContext(app.deps), {} as never)
     expect(await stillWaiting(viewer)).toBe(1)
     await letGo()
     await expect
@@ -330,12 +330,12 @@ describe('a letter that the server does not take', () => {
     smtp.recipients.set(viewer.email, 451)
     const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
     const job = { user_id: viewer.id, notification_ids: [row?.id ?? 0] }
-    await expect(mailLetter(systemScope(app.deps), job)).rejects.toThrow()
+    await expect(mailLetter(systemContext(app.deps), job)).rejects.toThrow()
     smtp.recipients.delete(viewer.email)
     expect(await mailed(admin)).toHaveLength(1)
     const [first, ...more] = await letters(viewer)
     expect(more).toEqual([])
-    await mailLetter(systemScope(app.deps), job)
+    await mailLetter(systemContext(app.deps), job)
     expect((await letters(viewer)).map(({ messageId }) => messageId)).toEqual([first?.messageId, first?.messageId])
     expect(await letters(admin)).toHaveLength(1)
   })

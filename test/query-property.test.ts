@@ -334,7 +334,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
   const titles = ['Berlin', 'berlin 50%', 'x_y', null, "O'Neil", 'gone']
   const made = await make(`/api/table/${targetTable}/records/create_batch`, { records: titles.map((name) => ({ data: { name } })) })
   const targets: number[] = made.map(({ id }: { id: number }) => id)
-  const goneTarget = targets.at(-1) as number
+  const goneResource = targets.at(-1) as number
 
   let tables = 0
   const types = fc.uniqueArray(fc.constantFrom(...Object.keys(COMPARES)), { minLength: 3, maxLength: 9 })
@@ -395,7 +395,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
         const walked = await savedQuery(gen, tried, 'Walked', 1)
         const views: Saved[] = []
         for (const name of ['One', 'Two', 'Three']) views.push(await savedQuery(gen, tried, name, 3))
-        await app.db.prisma.$executeRawUnsafe(`delete from t${targetTable}.records where id = ${goneTarget}`)
+        await app.db.prisma.$executeRawUnsafe(`delete from t${targetTable}.records where id = ${goneResource}`)
         await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: zone } })
         app.setClock(now)
         try {
@@ -408,7 +408,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
           app.setClock(null)
           // The record comes back under its id for the next table.
           await app.db.prisma.$executeRawUnsafe(
-            `insert into t${targetTable}.records (id, created_at, updated_at, name) values (${goneTarget}, now(), now(), 'gone')`,
+            `insert into t${targetTable}.records (id, created_at, updated_at, name) values (${goneResource}, now(), now(), 'gone')`,
           )
         }
       },

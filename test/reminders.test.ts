@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
 import { testApp } from './support/app.ts'
@@ -13,7 +13,7 @@ beforeEach(() => app.setClock(NOW))
 async function sweep(now: Date = later(0)): Promise<Date[]> {
   const again: Date[] = []
   app.setClock(now)
-  await sweepReminders(systemScope(app.deps), async (at) => void again.push(at))
+  await sweepReminders(systemContext(app.deps), async (at) => void again.push(at))
   return again
 }
 
@@ -105,8 +105,8 @@ describe('a reminder', () => {
     const titles = Array.from({ length: 30 }, (_, index) => `Task ${index}`)
     for (const title of titles) await create(member, { ...DUE, title })
     app.setClock(AT)
-    const scopes = Array.from({ length: 6 }, () => systemScope(app.deps))
-    await Promise.all(scopes.map((scope) => sweepReminders(scope, async () => {})))
+    const scopes = Array.from({ length: 6 }, () => systemContext(app.deps))
+    await Promise.all(scopes.map((context) => sweepReminders(context, async () => {})))
     await sweep(AT)
     expect((await reminders(member.id)).map(({ message }) => message).sort()).toEqual(titles.map((title) => `Reminder: “${title}”.`).sort())
   })

@@ -1,13 +1,13 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { works } from '../src/background.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 
 const DAY_MS = 86_400_000
 const app = await testApp({ KEEP_SESSIONS_DAYS: '2', KEEP_OPENS_DAYS: '10', KEEP_RAW_MAIL_DAYS: '20' })
 
-const forgetMail = () => works.find(({ queue }) => queue.name === 'email.forget-mail')?.run(systemScope(app.deps), {} as never)
+const forgetMail = () => works.find(({ queue }) => queue.name === 'email.forget-mail')?.run(systemContext(app.deps), {} as never)
 function at(days: number): void {
   app.setClock(new Date(Date.now() + days * DAY_MS))
   onTestFinished(() => app.setClock(null))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
@@ -149,10 +149,10 @@ describe('a table', () => {
     // Its name is free again.
     expect((await newTable(account)).id).toBeGreaterThan(table.id)
 
-    const scope = systemScope(app.deps)
-    await purge(scope, { table_id: table.id })
+    const context = systemContext(app.deps)
+    await purge(context, { table_id: table.id })
     expect(await columnsOf(table.id)).toContain('name')
-    const later = { ...scope, now: new Date(Date.now() + 8 * 86_400_000) }
+    const later = { ...context, now: new Date(Date.now() + 8 * 86_400_000) }
     await purgeAll(later)
     await purge(later, { table_id: table.id })
     await purge(later, { table_id: table.id })
@@ -166,7 +166,7 @@ describe('a table', () => {
     const table = await newTable(account)
     expect((await app.as(account.owner).post(`/api/space/${account.space}/delete`)).status).toBe(200)
     expect((await app.as(account.owner).get(`${table.path}/get`)).status).toBe(404)
-    const later = { ...systemScope(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }
+    const later = { ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }
     await purge(later, { table_id: table.id })
     await purgeAll(later)
     expect(await app.db.query(sql`select 1 from spaces where id = ${account.space}`)).toEqual([])

@@ -1,6 +1,6 @@
 /** The number of records of large tables: exact at every moment, and not counted anew. */
 import { expect, test } from 'vitest'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { recountAll, tally, tallyAll, totalOf } from '../src/tables/row-counts.ts'
 import { testApp } from './support/app.ts'
@@ -33,7 +33,7 @@ async function makeTable(rows: number): Promise<number> {
   return id
 }
 
-const run = (table: number, recount = false) => tally(systemScope(app.deps), { table_id: table, recount })
+const run = (table: number, recount = false) => tally(systemContext(app.deps), { table_id: table, recount })
 const tallies = (table: number) =>
   app.db.query<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
 const totals = async (table: number) => {
@@ -52,7 +52,7 @@ test('large tables are tallied by the sweep, small ones are counted', async () =
   const [large, small] = [await makeTable(LARGE), await makeTable(10)]
   const sent: unknown[] = []
   const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
-  await tallyAll({ ...systemScope(app.deps), jobs })
+  await tallyAll({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([{ table_id: large, recount: false }])
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   await run(large)
@@ -62,9 +62,9 @@ test('large tables are tallied by the sweep, small ones are counted', async () =
   expect(await totals(large)).toEqual([LARGE + 1000, LARGE + 1000, LARGE + 1000])
 
   sent.length = 0
-  await tallyAll({ ...systemScope(app.deps), jobs })
+  await tallyAll({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([])
-  await recountAll({ ...systemScope(app.deps), jobs })
+  await recountAll({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([{ table_id: large, recount: true }])
   await run(large, true)
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
@@ -158,7 +158,7 @@ test('a table that is gone is passed over, and its tallies go with it', async ()
   const table = await makeTable(50)
   await run(table)
   await as.post(`/api/table/${table}/delete`)
-  await purge({ ...systemScope(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
+  await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
   expect(await tallies(table)).toEqual([])
   await run(table)
   await run(table, true)

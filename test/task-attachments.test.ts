@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { settleAll } from '../src/files/sweep.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { purge } from '../src/tables/purge.ts'
 import { type Caller, type Person, type TestApp, testApp } from './support/app.ts'
@@ -109,7 +109,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
     expect((await here.as(member).get(`/api/file/${staged.path}`)).status).toBe(404)
 
     // The job may run twice.
-    for (const _round of [1, 2]) await settleAll(systemScope(here.deps), { paths: [final] })
+    for (const _round of [1, 2]) await settleAll(systemContext(here.deps), { paths: [final] })
     expect([await isStored(staged.path, here), await isStored(final, here)]).toEqual([false, true])
     expect((await here.as(viewer).get(`/api/file/${final}`)).body).toBe('prices')
   })
@@ -120,7 +120,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
     const { body: staged } = await here.as(member).post(`${path}/upload`, { name: 'big.bin', data: base64(bytes) })
     expect(staged.size).toBe(MAX_UPLOAD_BYTES)
     const { body: task } = await create(member, { title: 'Big', attachments: [staged] })
-    await settleAll(systemScope(here.deps), { paths: [task.attachments[0].path] })
+    await settleAll(systemContext(here.deps), { paths: [task.attachments[0].path] })
     const tail = await fetch(`${here.url}/api/file/${task.attachments[0].path}`, {
       headers: { cookie: `gridpost_session=${member.session}`, range: 'bytes=-10' },
     })
@@ -198,7 +198,7 @@ describe('a staged file', () => {
     const { a, b, task, post, member } = await withFiles()
     await post(member, 'update', { attachments: [b] })
     await sweepAfter(25)
-    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
     const staged = a.path.replace(`task-${task.id}-`, 'staged-')
     expect([await isStored(a.path), await isStored(staged), await isStored(b.path)]).toEqual([false, false, true])
   })
@@ -224,7 +224,7 @@ describe('the files of a task', () => {
     expect((await post(member, 'update', { attachments: [a, b, c] })).body.attachments).toEqual([a, b, c])
     expect(await isDropped(a.path)).toBe(false)
     expect((await post(member, 'update', { attachments: null })).body.attachments).toEqual([])
-    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
     await sweepAfter(25)
     for (const { path } of [a, b, c]) expect(await isStored(path)).toBe(false)
     expect((await post(member, 'update', { attachments: [a] })).status).toBe(400)
@@ -308,7 +308,7 @@ describe('the files of a task', () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')
     await post(viewer, 'comments/create', { content: 'See', attachments: [c] })
-    await settleAll(systemScope(app.deps), { paths: [a.path, b.path] })
+    await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
     await sweepAfter(60)
     for (const { path } of [a, b, c]) expect((await app.as(member).get(`/api/file/${path}`)).status).toBe(200)
   })
@@ -321,7 +321,7 @@ it('the files of tasks go with their table, once that is removed for good', asyn
   await app.as(admin).post(`/api/table/${table}/delete`)
   expect((await app.as(member).get(`/api/file/${a.path}`)).status).toBe(404)
   expect(await isDropped(a.path)).toBe(false)
-  await purge({ ...systemScope(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
+  await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
   for (const { path } of [a, b, c]) expect(await isDropped(path)).toBe(true)
 })
 

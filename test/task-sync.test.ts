@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { forgetTraces } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -59,10 +59,10 @@ describe('updated_since', () => {
     app.setClock(later(6))
     await post(member, a, 'update', { title: 'A2' })
     expect(await changes(since(2))).toMatchObject({ rows: ['C', `${b} ${at(5)}`, 'A2'] })
-    const scope = systemScope(app.deps)
-    await forgetTraces({ ...scope, now: later(5 + 30 * 24 * 60) })
+    const context = systemContext(app.deps)
+    await forgetTraces({ ...context, now: later(5 + 30 * 24 * 60) })
     expect(await changes(since(5))).toMatchObject({ rows: [`${b} ${at(5)}`, 'A2'] })
-    await forgetTraces({ ...scope, now: later(6 + 30 * 24 * 60) })
+    await forgetTraces({ ...context, now: later(6 + 30 * 24 * 60) })
     expect(await changes(since(5))).toMatchObject({ rows: ['A2'] })
   })
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
@@ -200,7 +200,7 @@ describe('creating a task on a record', () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const deletion = app.db.transaction(async () => {
       await app.db.execute(sql`delete from ${recordsOf(table)} where id = ${record}`)
-      await recordsDeleted(systemScope(app.deps), table, [record])
+      await recordsDeleted(systemContext(app.deps), table, [record])
       hasDeleted()
       await released
     })
@@ -589,7 +589,7 @@ describe('marking a task', () => {
     expect([status, body.message]).toEqual([404, 'Task not found'])
   })
 
-  it('is for creator and assignee, and for account keys in scope, as the owner', async () => {
+  it('is for creator and assignee, and for account keys in context, as the owner', async () => {
     const { create, member, viewer, admin, owner, keys } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const mark = async (caller: Caller) => {

@@ -1,7 +1,7 @@
 /** Saved views with a nested `filter` in place of `filters`, and an `order` of several keys (contract.md §7). */
 import { describe, expect, test } from 'vitest'
 import { convert } from '../src/conversions/convert.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { type Answer, type Caller, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -616,7 +616,7 @@ describe('a field of such a view', () => {
       'Views need this field: 1 larger, 3 sorted, 4 both; send force: true to change them',
     ])
     const { body } = await changeType({ type: 'multi_select', force: true })
-    await convert(systemScope(app.deps), { conversion_id: body.job_id })
+    await convert(systemContext(app.deps), { conversion_id: body.job_id })
     const unsorted = { ...withoutBoth(both), filter: both.filter, order_by: null, order_dir: null }
     expect(await listed(of)).toEqual([has, { ...sorted, order: [{ field: 'due', dir: 'A' }], order_by: 'due', order_dir: 'A' }, unsorted])
   })

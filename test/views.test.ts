@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { follow } from '../src/indexes/service.ts'
-import { systemScope } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -376,10 +376,10 @@ describe('the index of a calendar', () => {
     )
     const view = await makeView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
-    await follow(systemScope(app.deps), { table_id: id })
+    await follow(systemContext(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual(['idx_layout_due'])
     await app.as(account.admin).post(`/api/table/${id}/view/${view.id}/delete`)
-    await follow(systemScope(app.deps), { table_id: id })
+    await follow(systemContext(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual([])
   })
 

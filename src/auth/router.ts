@@ -21,8 +21,8 @@ export const authRouter = router({
     .input(Login)
     .output(Me)
     .mutation(async ({ ctx, input }) => {
-      const { user, token } = await auth.login(ctx.scope, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.scope.settings) })
+      const { user, token } = await auth.login(ctx.context, input)
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.context.settings) })
       return user
     }),
 
@@ -37,7 +37,7 @@ export const authRouter = router({
     .input(NoInput)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await endSession(ctx.scope.db, ctx.scope.actor.sessionId ?? 0)
+      await endSession(ctx.context.db, ctx.context.actor.sessionId ?? 0)
       ctx.request.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
       return { ok: true }
     }),
@@ -52,7 +52,7 @@ export const authRouter = router({
     )
     .input(NoInput)
     .output(Me)
-    .query(({ ctx }) => auth.me(ctx.scope)),
+    .query(({ ctx }) => auth.me(ctx.context)),
 
   profile: accountProcedure(callers.session)
     .meta(
@@ -65,7 +65,7 @@ export const authRouter = router({
     )
     .input(Profile)
     .output(Me)
-    .mutation(({ ctx, input }) => auth.updateProfile(ctx.scope, input)),
+    .mutation(({ ctx, input }) => auth.updateProfile(ctx.context, input)),
 
   password: accountProcedure(callers.session)
     .meta(
@@ -78,7 +78,7 @@ export const authRouter = router({
     .input(PasswordChange)
     .output(Ok)
     .mutation(async ({ ctx, input }) => {
-      await auth.changePassword(ctx.scope, input)
+      await auth.changePassword(ctx.context, input)
       return { ok: true }
     }),
 
@@ -93,8 +93,8 @@ export const authRouter = router({
     .input(AcceptInvite)
     .output(Me)
     .mutation(async ({ ctx, input }) => {
-      const { user, token } = await auth.acceptInvite(ctx.scope, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.scope.settings) })
+      const { user, token } = await auth.acceptInvite(ctx.context, input)
+      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.context.settings) })
       return user
     }),
 })

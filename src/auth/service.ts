@@ -1,5 +1,5 @@
 import { changeUser } from '../accounts/service.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
 import { AppError, badInput, unauthorized } from '../platform/http/errors.ts'
 import { hashPassword, newToken, tokenHash, verifyPassword } from '../platform/secrets.ts'
@@ -21,8 +21,8 @@ export interface SignedIn {
  * Signs in. The answer to a wrong address and to a wrong password is the same, and takes as long.
  * @throws AppError 401; 429 with Retry-After after repeated failures for one address
  */
-export function login(scope: Scope, credentials: Login): Promise<SignedIn> {
-  return inTurn(credentials.email, () => tryToSignIn(scope, credentials))
+export function login(context: Context, credentials: Login): Promise<SignedIn> {
+  return inTurn(credentials.email, () => tryToSignIn(context, credentials))
 }
 
 /** The last sign-in under way for each address. */
@@ -39,7 +39,7 @@ async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
   }
 }
 
-async function tryToSignIn({ db, now, settings }: Scope, { email, password }: Login): Promise<SignedIn> {
+async function tryToSignIn({ db, now, settings }: Context, { email, password }: Login): Promise<SignedIn> {
   await refuseWhileSlowed(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
@@ -68,14 +68,14 @@ async function noteFailure(db: Database, email: string, now: Date): Promise<void
 }
 
 /** The signed-in user. @throws AppError 401 when it was deleted meanwhile */
-export async function me({ db, actor }: Scope): Promise<Me> {
+export async function me({ db, actor }: Context): Promise<Me> {
   const user = await db.prisma.user.findUnique({ where: { id: actor.userId } })
   if (!user) throw unauthorized('The session has ended, please sign in again')
   return meOf(user)
 }
 
 /** Changes what the signed-in user says of themselves. */
-export async function updateProfile({ db, actor, now }: Scope, { mail_preference, ...profile }: Profile): Promise<Me> {
+export async function updateProfile({ db, actor, now }: Context, { mail_preference, ...profile }: Profile): Promise<Me> {
   return meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
 }
 
@@ -84,7 +84,7 @@ export async function updateProfile({ db, actor, now }: Scope, { mail_preference
  * @throws AppError 400 when the current password is wrong
  */
 export async function changePassword(
-  { db, actor, now, transaction }: Scope,
+  { db, actor, now, transaction }: Context,
   { current_password, new_password }: PasswordChange,
 ): Promise<void> {
   const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
@@ -112,7 +112,7 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
  * @throws AppError 400 for a token that is wrong, used or expired
  */
 export async function acceptInvite(
-  { db, now, settings, transaction }: Scope,
+  { db, now, settings, transaction }: Context,
   { token, name, password, timezone }: AcceptInvite,
 ): Promise<SignedIn> {
   const passwordHash = await hashPassword(password)
@@ -127,7 +127,7 @@ export async function acceptInvite(
 }
 
 /** Removes sessions, invitations and failed sign-ins that count no more. */
-export async function forgetEnded({ db, now }: Scope): Promise<void> {
+export async function forgetEnded({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
   await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)

@@ -1,4 +1,4 @@
-/** Who may do what with a comment on a record. All of them may write to the table: `commentTarget` has checked that. */
+/** Who may do what with a comment on a record. All of them may write to the table: `commentResource` has checked that. */
 import type { Actor, Role } from '../platform/access/authorize.ts'
 import { roleOf } from '../platform/access/resources.ts'
 import { type Authorship, isAuthor } from './authorship.ts'

@@ -49,7 +49,7 @@ export const commentsRouter = router({
     )
     .input(CommentQuery.extend(RecordPath.shape))
     .output(listOf(RecordComment))
-    .query(({ ctx, input }) => comments.list(ctx.scope, ctx.table, ctx.record, input)),
+    .query(({ ctx, input }) => comments.list(ctx.context, ctx.table, ctx.record, input)),
 
   create: recordProcedure('write', callers.any)
     .meta(
@@ -64,7 +64,7 @@ export const commentsRouter = router({
     )
     .input(NewComment.extend(RecordPath.shape))
     .output(RecordComment)
-    .mutation(({ ctx, input }) => comments.create(ctx.scope, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => comments.create(ctx.context, ctx.table, ctx.record, input)),
 
   update: commentProcedure('edit')
     .meta(
@@ -80,7 +80,7 @@ export const commentsRouter = router({
     )
     .input(CommentContent.extend(CommentPath.shape))
     .output(RecordComment)
-    .mutation(({ ctx, input }) => comments.update(ctx.scope, ctx.table, ctx.comment, input)),
+    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.table, ctx.comment, input)),
 
   delete: commentProcedure('delete')
     .meta(
@@ -93,7 +93,7 @@ export const commentsRouter = router({
     .input(CommentPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await comments.remove(ctx.scope, ctx.comment)
+      await comments.remove(ctx.context, ctx.comment)
       return { ok: true }
     }),
 
@@ -109,7 +109,7 @@ export const commentsRouter = router({
     )
     .input(Upload.extend(RecordPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.upload(ctx.scope, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => files.upload(ctx.context, ctx.table, ctx.record, input)),
 })
 
 const subscribed = { ok: true as const, subscribed: true }
@@ -127,7 +127,7 @@ export const subscriptionsRouter = router({
     )
     .input(Force.extend(TablePath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.scope, ctx.table, null, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, ctx.table, null, input.force ?? false)),
 
   unsubscribeTable: tableProcedure('read', callers.any)
     .meta(
@@ -140,7 +140,7 @@ export const subscriptionsRouter = router({
     )
     .input(Force.extend(TablePath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.scope, ctx.table, null, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, ctx.table, null, input.force ?? false)),
 
   subscribe: recordProcedure('read', callers.any)
     .meta(
@@ -153,7 +153,7 @@ export const subscriptionsRouter = router({
     )
     .input(Force.extend(RecordPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.scope, ctx.table, ctx.record, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, ctx.table, ctx.record, input.force ?? false)),
 
   unsubscribe: recordProcedure('read', callers.any)
     .meta(
@@ -166,7 +166,7 @@ export const subscriptionsRouter = router({
     )
     .input(Force.extend(RecordPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.scope, ctx.table, ctx.record, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, ctx.table, ctx.record, input.force ?? false)),
 
   status: tableProcedure('read', callers.any)
     .meta(
@@ -178,5 +178,5 @@ export const subscriptionsRouter = router({
     )
     .input(StatusChoice.extend(TablePath.shape))
     .output(SubscriptionStatus)
-    .query(({ ctx, input }) => subscriptions.status(ctx.scope, ctx.table, input.record_id ?? null)),
+    .query(({ ctx, input }) => subscriptions.status(ctx.context, ctx.table, input.record_id ?? null)),
 })

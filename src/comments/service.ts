@@ -4,7 +4,7 @@ import { emitting } from '../events/log.ts'
 import { actingUserId, type Notice, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { badInputs, notFound } from '../platform/http/errors.ts'
 import { dropFiles, type FileEntry, findFiles, holdFiles } from '../platform/stored-files.ts'
@@ -23,7 +23,7 @@ import { followers, following } from './subscriptions.ts'
 
 /** The comments and mails of the record, newest first. Who cannot write sees no blind copies (contract.md §6). */
 export async function list(
-  { db }: Scope,
+  { db }: Context,
   table: TableRef,
   record: RecordRef,
   query: CommentQuery,
@@ -38,10 +38,10 @@ export async function list(
  * mention; the others who follow the record or its table are told of the comment.
  * @throws AppError 400 for an attachment that is not stored for the table; 404 when the record has just been deleted
  */
-export async function create(scope: Scope, table: TableRef, record: RecordRef, input: NewComment): Promise<RecordComment> {
-  const { db, actor, now, transaction } = scope
+export async function create(context: Context, table: TableRef, record: RecordRef, input: NewComment): Promise<RecordComment> {
+  const { db, actor, now, transaction } = context
   const { content } = input
-  const attachments = await storedEntries(scope, table, input.attachments ?? [])
+  const attachments = await storedEntries(context, table, input.attachments ?? [])
   const author = authorOf(actor)
   const others = sql`select f.* from (${followers(sql`live`, actor)}) f where f.user_id not in (select user_id from mentioned)`
   const write = () =>
@@ -62,12 +62,12 @@ export async function create(scope: Scope, table: TableRef, record: RecordRef, i
         now,
       )})
       select ${commentColumns} from added`)
-  const [row] = attachments.length ? await transaction(() => held(scope, attachments, write)) : await write()
+  const [row] = attachments.length ? await transaction(() => held(context, attachments, write)) : await write()
   if (!row) throw notFound('Record')
   return row
 }
 
-async function held<T>({ db }: Scope, attachments: readonly FileEntry[], write: () => Promise<T>): Promise<T> {
+async function held<T>({ db }: Context, attachments: readonly FileEntry[], write: () => Promise<T>): Promise<T> {
   await holdFiles(
     db,
     attachments.map(({ path }) => path),
@@ -76,7 +76,7 @@ async function held<T>({ db }: Scope, attachments: readonly FileEntry[], write: 
 }
 
 /** What was stored counts, not what the caller says of it. */
-async function storedEntries({ db }: Scope, table: TableRef, given: NonNullable<NewComment['attachments']>): Promise<FileEntry[]> {
+async function storedEntries({ db }: Context, table: TableRef, given: NonNullable<NewComment['attachments']>): Promise<FileEntry[]> {
   const paths = [...new Set(given.map(({ path }) => path))]
   const files = await findFiles(db, { account_id: table.account_id, table_id: table.id }, paths)
   const issues = given.flatMap(({ path }, index) =>
@@ -109,8 +109,8 @@ const tellMentioned = (notice: Notice, actor: Actor, now: Date): Sql => sql`
   )})`
 
 /** Rewrites a comment. Only who was not mentioned before is told. @throws AppError 404 when it has just been deleted */
-export async function update(scope: Scope, table: TableRef, comment: CommentRow, { content }: CommentContent): Promise<RecordComment> {
-  const { db, actor, now, transaction } = scope
+export async function update(context: Context, table: TableRef, comment: CommentRow, { content }: CommentContent): Promise<RecordComment> {
+  const { db, actor, now, transaction } = context
   return transaction(async () => {
     // Before the comment, as the deletion of the record does: else the two could wait for each other.
     await db.query(liveRecord(table, comment.record_id))
@@ -135,7 +135,7 @@ export async function update(scope: Scope, table: TableRef, comment: CommentRow,
 }
 
 /** Deletes a comment and drops its files. @throws AppError 404 when another call was first */
-export async function remove({ db, now, transaction }: Scope, { comment_id }: CommentRow): Promise<void> {
+export async function remove({ db, now, transaction }: Context, { comment_id }: CommentRow): Promise<void> {
   await transaction(async () => {
     const [gone] = await db.query<{ attachments: FileEntry[] }>(
       sql`with gone as (delete from record_comments where id = ${comment_id} returning *),

@@ -3,7 +3,7 @@
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -18,7 +18,7 @@ const WHOLE_TABLE = 0
  * @throws AppError 409 `Already subscribed`, unless forced; 404 when the record has just been deleted
  */
 export async function subscribe(
-  { db, actor, now }: Scope,
+  { db, actor, now }: Context,
   table: TableRef,
   record: RecordRef | null,
   isForced: boolean,
@@ -43,7 +43,12 @@ export async function subscribe(
  * Makes the acting user stop following the table, or one record.
  * @throws AppError 409 `Not subscribed`, unless forced
  */
-export async function unsubscribe({ db, actor }: Scope, table: TableRef, record: RecordRef | null, isForced: boolean): Promise<Subscribed> {
+export async function unsubscribe(
+  { db, actor }: Context,
+  table: TableRef,
+  record: RecordRef | null,
+  isForced: boolean,
+): Promise<Subscribed> {
   const removed = await db.execute(sql`
     delete from subscriptions where user_id = ${actor.userId} and table_id = ${table.id} and record_id = ${record?.id ?? WHOLE_TABLE}`)
   if (!removed && !isForced) throw conflict('Not subscribed')
@@ -54,7 +59,7 @@ export async function unsubscribe({ db, actor }: Scope, table: TableRef, record:
  * Whether the acting user follows the table, and the record if one is named.
  * @throws AppError 404 for a record that is not there
  */
-export async function status({ db, actor }: Scope, table: TableRef, recordId: number | null): Promise<SubscriptionStatus> {
+export async function status({ db, actor }: Context, table: TableRef, recordId: number | null): Promise<SubscriptionStatus> {
   const follows = (record: Sql) =>
     sql`exists (select 1 from subscriptions where user_id = ${actor.userId} and table_id = ${table.id} and record_id = ${record})`
   const record = recordId === null ? sql`true` : sql`exists (select 1 from ${recordsOf(table.id)} where id = ${recordId})`

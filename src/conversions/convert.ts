@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { AppError, conflict, sqlState, unavailable } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -42,7 +42,7 @@ interface ConversionRow {
 }
 
 /** How far it is. */
-export async function progressOf({ db }: Scope, conversionId: number): Promise<Job> {
+export async function progressOf({ db }: Context, conversionId: number): Promise<Job> {
   const [job] = await db.query<Job>(
     sql`select state, least(done, total) as done, total, error from field_conversions where id = ${conversionId}`,
   )
@@ -53,23 +53,23 @@ export async function progressOf({ db }: Scope, conversionId: number): Promise<J
 const MAX_ATTEMPTS = 10
 
 /** The job. What makes the conversion impossible ends it, with the field as it was; any other error is tried again. */
-export async function convert(scope: Scope, { conversion_id }: { conversion_id: number }): Promise<void> {
-  const conversion = await claim(scope, conversion_id)
+export async function convert(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
+  const conversion = await claim(context, conversion_id)
   if (!conversion) return
   try {
-    const { from, to, table } = await fieldsOf(scope, conversion)
+    const { from, to, table } = await fieldsOf(context, conversion)
     if (!isRelabelling(from.type, to.type)) {
-      if (!(await prepare(scope, conversion, to))) return
+      if (!(await prepare(context, conversion, to))) return
       const how = conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone })
-      await fill(scope, conversion, how)
-      await indexChanged(scope, conversion)
-      await catchUp(scope, conversion, how)
+      await fill(context, conversion, how)
+      await indexChanged(context, conversion)
+      await catchUp(context, conversion, how)
     }
-    await finish(scope, conversion, from)
+    await finish(context, conversion, from)
   } catch (error) {
     const isFinal = (error instanceof AppError && error.code !== 'SERVICE_UNAVAILABLE') || conversion.attempts >= MAX_ATTEMPTS
     if (!isFinal) throw error
-    await giveUp(scope, conversion, error instanceof AppError ? error.message : 'It failed too often')
+    await giveUp(context, conversion, error instanceof AppError ? error.message : 'It failed too often')
     if (!(error instanceof AppError)) throw error
   }
 }
@@ -77,7 +77,7 @@ export async function convert(scope: Scope, { conversion_id }: { conversion_id: 
 const KEPT_DAYS = 30
 
 /** The clock: conversions whose job was lost go on, those that ended long ago are forgotten. */
-export async function resumeAll({ db, jobs, now }: Scope): Promise<void> {
+export async function resumeAll({ db, jobs, now }: Context): Promise<void> {
   const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
   await db.execute(sql`delete from field_conversions where state in ('done', 'failed') and updated_at < ${before}::timestamp`)
   const idleSince = formatInstant(new Date(now.getTime() - 10 * 60_000))
@@ -87,7 +87,7 @@ export async function resumeAll({ db, jobs, now }: Scope): Promise<void> {
   for (const { id } of idle) await jobs.send(convertField, { conversion_id: id })
 }
 
-async function claim({ db }: Scope, id: number): Promise<ConversionRow | undefined> {
+async function claim({ db }: Context, id: number): Promise<ConversionRow | undefined> {
   const [conversion] = await db.query<ConversionRow>(sql`
     update field_conversions set state = 'running', attempts = attempts + 1, updated_at = now() where id = ${id} and state in ('queued', 'running')
     returning id, table_id, field_id, target, time_zone, drop_failing, force, last_id, attempts`)
@@ -95,7 +95,7 @@ async function claim({ db }: Scope, id: number): Promise<ConversionRow | undefin
 }
 
 /** The field as it is and as it is to be. @throws AppError 409 when it or its table is gone */
-async function fieldsOf({ db }: Scope, { table_id, field_id, target }: ConversionRow) {
+async function fieldsOf({ db }: Context, { table_id, field_id, target }: ConversionRow) {
   const table = (await tableDefinitions(db, [table_id])).get(table_id)
   const from = table?.fields.find(({ id }) => id === field_id)
   if (!table || !from) throw conflict('The field has been deleted')
@@ -103,10 +103,10 @@ async function fieldsOf({ db }: Scope, { table_id, field_id, target }: Conversio
 }
 
 /** @returns false when another run of the job has ended it meanwhile: its columns must not come back */
-function prepare(scope: Scope, { id, table_id }: ConversionRow, to: FieldDef): Promise<boolean> {
-  return withShortLocks(scope, async () => {
-    const isRunning = await isStillRunning(scope.db, id)
-    if (isRunning) await addColumnsBeside(scope.db, table_id, id, to.type)
+function prepare(context: Context, { id, table_id }: ConversionRow, to: FieldDef): Promise<boolean> {
+  return withShortLocks(context, async () => {
+    const isRunning = await isStillRunning(context.db, id)
+    if (isRunning) await addColumnsBeside(context.db, table_id, id, to.type)
     return isRunning
   })
 }
@@ -117,7 +117,7 @@ async function isStillRunning(db: Database, id: number): Promise<boolean> {
 }
 
 /** Every record once, by id; where it is stands in the same transaction. */
-async function fill({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+async function fill({ db, transaction }: Context, conversion: ConversionRow, how: Conversion): Promise<void> {
   const records = recordsOf(conversion.table_id)
   for (let from = conversion.last_id, step = FIRST_STEP; ; ) {
     const startedAt = performance.now()
@@ -144,7 +144,7 @@ const MAX_BUSY = 600
  * Lets what is written behind the back of `fill` be found without a look at every record: at the swap all writers wait for that.
  * @throws AppError 503 when others build indexes on the table all the time
  */
-async function indexChanged({ db }: Scope, { id, table_id }: ConversionRow): Promise<void> {
+async function indexChanged({ db }: Context, { id, table_id }: ConversionRow): Promise<void> {
   if (!(await isWorthIndexing(db, table_id))) return
   for (let attempt = 0; attempt < MAX_BUSY; attempt++) {
     try {
@@ -168,7 +168,7 @@ const FEW = 200
 const ROUNDS = 50
 
 /** What was written behind the back of `fill`, until little is left. */
-async function catchUp({ db, transaction }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+async function catchUp({ db, transaction }: Context, conversion: ConversionRow, how: Conversion): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     if ((await transaction(() => convertChanged(db, conversion, how))) <= FEW) return
   }
@@ -206,42 +206,42 @@ async function convertSome(db: Database, conversion: ConversionRow, { select }: 
 }
 
 /** Columns and metadata change together. Writers wait from the look for what is left, readers only for the swap itself. */
-async function finish(scope: Scope, conversion: ConversionRow, before: FieldDef): Promise<void> {
-  const { db } = scope
-  await changeTable(scope, { id: conversion.table_id }, async (table) => {
+async function finish(context: Context, conversion: ConversionRow, before: FieldDef): Promise<void> {
+  const { db } = context
+  await changeTable(context, { id: conversion.table_id }, async (table) => {
     if (!(await isStillRunning(db, conversion.id))) return
-    const { from, to } = await fieldsOf(scope, conversion)
+    const { from, to } = await fieldsOf(context, conversion)
     if (from.type !== before.type) throw conflict('The field has another type by now')
     await holdWriters(db, table.id)
     if (!isRelabelling(from.type, to.type))
-      await swap(scope, conversion, conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone }))
-    await retype(scope, table, to, conversion.force)
+      await swap(context, conversion, conversionOf(from, to, table.id, { ...table, timeZone: conversion.time_zone }))
+    await retype(context, table, to, conversion.force)
     await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
   })
 }
 
-async function swap({ db }: Scope, conversion: ConversionRow, how: Conversion): Promise<void> {
+async function swap({ db }: Context, conversion: ConversionRow, how: Conversion): Promise<void> {
   while ((await convertChanged(db, conversion, how)) === STEP);
   await swapColumns(db, conversion.table_id, conversion.id, conversion.field_id)
 }
 
-async function retype(scope: Scope, table: TableDef, to: FieldDef, isForced: boolean): Promise<void> {
-  const { needing, sorting } = await viewsThat('invalidWith', scope, table, to)
+async function retype(context: Context, table: TableDef, to: FieldDef, isForced: boolean): Promise<void> {
+  const { needing, sorting } = await viewsThat('invalidWith', context, table, to)
   if ((needing.length || sorting.length) && !isForced) throw neededByViews([...needing, ...sorting])
-  await storeType(scope.db, table.id, to)
-  for (const { retypeField } of dependents) await retypeField?.(scope, table, to)
+  await storeType(context.db, table.id, to)
+  for (const { retypeField } of dependents) await retypeField?.(context, table, to)
 }
 
 /** No such schema or table: it was purged meanwhile. */
 const IS_GONE = new Set(['3F000', '42P01'])
 
-async function giveUp(scope: Scope, { id, table_id }: ConversionRow, reason: string): Promise<void> {
-  const { db } = scope
+async function giveUp(context: Context, { id, table_id }: ConversionRow, reason: string): Promise<void> {
+  const { db } = context
   const fail = () =>
     db.execute(sql`
     update field_conversions set state = 'failed', error = ${reason}, updated_at = now() where id = ${id} and state = 'running'`)
   try {
-    await withShortLocks(scope, async () => {
+    await withShortLocks(context, async () => {
       if (await fail()) await dropColumnsBeside(db, table_id, id)
     })
   } catch (error) {

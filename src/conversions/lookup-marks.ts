@@ -4,7 +4,7 @@
  */
 
 import type { FieldDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { empty, ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { ranges, within } from '../tables/cells/id-batches.ts'
 import { totalOf } from '../tables/row-counts.ts'
@@ -35,24 +35,24 @@ const READ_MEANWHILE = 16
  * @returns undefined where it is better to look for each by its id
  * @throws AppError 503 once the caller has hung up
  */
-export async function marksOf(scope: Scope, tableId: number, { field, mark, bytes }: Question): Promise<Marks | undefined> {
+export async function marksOf(context: Context, tableId: number, { field, mark, bytes }: Question): Promise<Marks | undefined> {
   const namedId = field.lookup_table_id ?? 0
-  const [size] = await scope.db.query<{ cells: number; named: number; last: number | null }>(
+  const [size] = await context.db.query<{ cells: number; named: number; last: number | null }>(
     sql`select ${totalOf(tableId)} as cells, ${totalOf(namedId)} as named, (select max(id) from ${recordsOf(namedId)}) as last`,
     undefined,
-    scope,
+    context,
   )
   const { cells = 0, named = 0, last } = size ?? {}
   const length = ((last ?? 0) + 1) * bytes
   if (length > MAX_BYTES || named > cells * READ_MEANWHILE) return undefined
 
   const kept = Buffer.alloc(length)
-  for await (const range of ranges(scope, namedId)) {
+  for await (const range of ranges(context, namedId)) {
     const titled = sql`(select r.id, ${titleOf(field, sql`r`)} as title from ${recordsOf(namedId)} r where ${within(range)} offset '0') n`
-    const [read] = await scope.db.query<{ marks: Buffer | null }>(
+    const [read] = await context.db.query<{ marks: Buffer | null }>(
       sql`select string_agg(int4send(n.id) || int2send((${mark(sql`n.title`)})::int2), '') as marks from ${titled}`,
       undefined,
-      scope,
+      context,
     )
     if (read?.marks) keep(read.marks, kept, bytes)
   }

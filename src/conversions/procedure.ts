@@ -1,10 +1,10 @@
 /** Procedures on a job that was started on a table: for those who may start one. */
-import type { Callers, Target } from '../platform/access/authorize.ts'
+import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { checkSpace, type TableRow } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
-import { targetProcedure } from '../platform/http/trpc.ts'
+import { resourceProcedure } from '../platform/http/trpc.ts'
 
-const jobTarget: Target<TableRow & { job_id: number }> = {
+const jobResource: Resource<TableRow & { job_id: number }> = {
   ids: [{ name: 'job_id', thing: 'Job', found: 'job_id' }],
   select: ({ job_id }) => sql`
     select c.id as job_id, s.id as space_id, s.name as space_name, t.account_id, m.role as member_role,
@@ -18,4 +18,4 @@ const jobTarget: Target<TableRow & { job_id: number }> = {
 }
 
 /** On the job named `job_id`, by an admin of its table's space. */
-export const jobProcedure = (allowed: Callers) => targetProcedure(jobTarget, 'admin', allowed)
+export const jobProcedure = (allowed: Callers) => resourceProcedure(jobResource, 'admin', allowed)

@@ -25,7 +25,7 @@ export const conversionsRouter = router({
     )
     .input(TypeChange.extend(FieldPath.shape))
     .output(TypeChangeReport)
-    .mutation(({ ctx, input: { field_id, ...change } }) => changeType(ctx.scope, ctx.table, field_id, change)),
+    .mutation(({ ctx, input: { field_id, ...change } }) => changeType(ctx.context, ctx.table, field_id, change)),
 })
 
 export const jobsRouter = router({
@@ -39,5 +39,5 @@ export const jobsRouter = router({
     )
     .input(JobPath)
     .output(Job)
-    .query(({ ctx }) => progressOf(ctx.scope, ctx.row.job_id)),
+    .query(({ ctx }) => progressOf(ctx.context, ctx.row.job_id)),
 })

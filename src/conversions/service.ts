@@ -2,7 +2,7 @@
 
 import { aField, type FieldDef, isLookup, isSelect, type TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { empty, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -31,29 +31,29 @@ const NAMED = 100
  * @throws AppError 400 for types that do not become each other, and what does not go with the new one; 409 when cells do not convert
  * without `drop_failing`, when views would be invalid without `force`, and while another field of the table is converted
  */
-export async function changeType(scope: Scope, table: TableRef, fieldId: string, input: TypeChange): Promise<TypeChangeReport> {
-  const definition = await tableDefinition(scope.db, table)
+export async function changeType(context: Context, table: TableRef, fieldId: string, input: TypeChange): Promise<TypeChangeReport> {
+  const definition = await tableDefinition(context.db, table)
   const field = ownField(definition, fieldId)
-  const place = { ...definition, timeZone: scope.actor.timeZone }
+  const place = { ...definition, timeZone: context.actor.timeZone }
   if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed, please try again later')
   if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
-  const { target, report } = await looked(scope, table, fieldId, async () => {
-    const wanted = await targetOf(scope, definition, field, input, place)
-    return { target: wanted, report: await reportOf(scope, table.id, await informed(scope, table.id, field, wanted, place)) }
+  const { target, report } = await looked(context, table, fieldId, async () => {
+    const wanted = await targetOf(context, definition, field, input, place)
+    return { target: wanted, report: await reportOf(context, table.id, await informed(context, table.id, field, wanted, place)) }
   })
   if (input.dry_run) return { job_id: null, ...report }
 
   if (report.failing && !input.drop_failing) throw doNotConvert(field, report)
-  return changeTable(scope, table, async (present) => {
+  return changeTable(context, table, async (present) => {
     if (JSON.stringify(ownField(present, fieldId)) !== JSON.stringify(field)) throw justChanged()
-    const { needing, sorting } = await viewsThat('invalidWith', scope, present, target)
+    const { needing, sorting } = await viewsThat('invalidWith', context, present, target)
     if ((needing.length || sorting.length) && !input.force) throw neededByViews([...needing, ...sorting])
-    return { job_id: await enqueue(scope, table, target, input), ...report }
+    return { job_id: await enqueue(context, table, target, input), ...report }
   })
 }
 
 /** @throws AppError 404 or 409 when somebody else deletes the field or gives it a type while its cells are looked at */
-async function looked<T>({ db }: Scope, { id }: TableRef, fieldId: string, look: () => Promise<T>): Promise<T> {
+async function looked<T>({ db }: Context, { id }: TableRef, fieldId: string, look: () => Promise<T>): Promise<T> {
   try {
     return await look()
   } catch (error) {
@@ -66,7 +66,7 @@ async function looked<T>({ db }: Scope, { id }: TableRef, fieldId: string, look:
 }
 
 /** The field as it is to be. @throws AppError 400 */
-async function targetOf(scope: Scope, table: TableDef, field: FieldDef, input: TypeChange, place: Place): Promise<FieldDef> {
+async function targetOf(context: Context, table: TableDef, field: FieldDef, input: TypeChange, place: Place): Promise<FieldDef> {
   const { type, options, decimals } = input
   if (type === field.type) throw badInput('type', `is ${type} already`)
   if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} does not become ${aField(type)}`)
@@ -76,21 +76,21 @@ async function targetOf(scope: Scope, table: TableDef, field: FieldDef, input: T
   const { fields, issues } = newFields([{ name: field.name, type, options, decimals, table: lookedUp }], new Set())
   if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
   const wanted = fields[0] as FieldDef
-  await requireLookedUpTables(scope, table.space_id, fields, () => ['table'])
+  await requireLookedUpTables(context, table.space_id, fields, () => ['table'])
   const { lookup } = isLookup(field.type) ? field : { lookup: undefined }
   return {
     ...field,
     type,
     decimals: wanted.decimals,
     lookup_table_id: wanted.lookup_table_id,
-    options: isSelect(type) ? await optionsOf(scope, table, field, { ...wanted, type }, input, place) : null,
+    options: isSelect(type) ? await optionsOf(context, table, field, { ...wanted, type }, input, place) : null,
     ...(lookup && { lookup }),
   }
 }
 
 /** Those that are given; else those of the field, or the different values of its cells. Titles keep their ids. */
 async function optionsOf(
-  scope: Scope,
+  context: Context,
   table: TableDef,
   field: FieldDef,
   wanted: FieldDef,
@@ -105,15 +105,15 @@ async function optionsOf(
   const once = isLookup(field.type) ? sql`distinct` : empty
   const isOne = wanted.type === 'select'
   const titles = new Set<string>()
-  for await (const range of ranges(scope, table.id)) {
+  for await (const range of ranges(context, table.id)) {
     const some = sql`select ${once} ${cell} as cell from ${recordsOf(table.id)} r where ${within(range)} and ${cell} is not null`
     const cells = sql`(select ${words(sql`s.cell`)} as words from (${some}) s offset '0') c`
-    const found = await scope.db.query<{ title: string }>(
+    const found = await context.db.query<{ title: string }>(
       sql`
         select distinct btrim(v.word) as title from ${isOne ? sql`(select words as word from ${cells})` : sql`(select unnest(string_to_array(words, ',')) as word from ${cells})`} v
         where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= 500 limit ${MAX_OPTIONS + 1}`,
       undefined,
-      scope,
+      context,
     )
     for (const { title } of found) titles.add(title)
     if (titles.size > MAX_OPTIONS) throw badInput('options', `must be given: the records hold more than ${MAX_OPTIONS} different values`)
@@ -122,26 +122,26 @@ async function optionsOf(
 }
 
 /** The conversion that knows of looked-up records what a look at all cells asks of them. */
-async function informed(scope: Scope, tableId: number, field: FieldDef, target: FieldDef, place: Place): Promise<Conversion> {
+async function informed(context: Context, tableId: number, field: FieldDef, target: FieldDef, place: Place): Promise<Conversion> {
   const conversion = conversionOf(field, target, tableId, place)
-  const marks = conversion.question && (await marksOf(scope, tableId, conversion.question))
+  const marks = conversion.question && (await marksOf(context, tableId, conversion.question))
   return marks ? conversionOf(field, target, tableId, { ...place, marks }) : conversion
 }
 
 /** One look at all records, and another at those few among which the first failing ones are. */
-async function reportOf(scope: Scope, tableId: number, { look, words }: Conversion): Promise<Report> {
+async function reportOf(context: Context, tableId: number, { look, words }: Conversion): Promise<Report> {
   const report: Report = { converts: 0, fails: [], failing: 0 }
-  for await (const range of ranges(scope, tableId)) {
+  for await (const range of ranges(context, tableId)) {
     const length = Math.ceil((range.to - range.from) / PARTS)
     const part = sql`((c.id - ${range.from}::int - 1) / ${length}::int)`
     // Without groups, whose number Postgres cannot know, it lets workers count.
-    const [counted] = await scope.db.query<{ converts: number; failing: number; parts: number }>(
+    const [counted] = await context.db.query<{ converts: number; failing: number; parts: number }>(
       sql`
         select count(*) filter (where c.converts) as converts, count(*) filter (where c.is_value and not c.converts) as failing,
           coalesce(bit_or(1::int8 << ${part}) filter (where c.is_value and not c.converts), 0) as parts
         from (${look(within(range))} offset '0') c`,
       undefined,
-      scope,
+      context,
     )
     report.converts += counted?.converts ?? 0
     report.failing += counted?.failing ?? 0
@@ -150,7 +150,7 @@ async function reportOf(scope: Scope, tableId: number, { look, words }: Conversi
       const from = range.from + at * length
       if ((bits >> BigInt(at)) & 1n)
         report.fails.push(
-          ...(await failsIn(scope, { look, words }, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)),
+          ...(await failsIn(context, { look, words }, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)),
         )
     }
   }
@@ -160,7 +160,7 @@ async function reportOf(scope: Scope, tableId: number, { look, words }: Conversi
 /** Parts of a range of which it is told whether cells fail there: as bits of a number that is exact in JavaScript. */
 const PARTS = 48
 
-function failsIn({ db, onHangUp }: Scope, { look, words }: Pick<Conversion, 'look' | 'words'>, range: Range, limit: number) {
+function failsIn({ db, onHangUp }: Context, { look, words }: Pick<Conversion, 'look' | 'words'>, range: Range, limit: number) {
   return db.query<Report['fails'][number]>(
     sql`
       select f.id as record_id, left(${words(sql`f.cell`)}, 500) as value from (
@@ -179,7 +179,7 @@ const doNotConvert = ({ type }: FieldDef, { fails, failing }: Report) =>
   })
 
 /** A unique index lets one conversion of a table in at a time. */
-async function enqueue({ db, actor, now, jobs }: Scope, table: TableRef, target: FieldDef, input: TypeChange): Promise<number> {
+async function enqueue({ db, actor, now, jobs }: Context, table: TableRef, target: FieldDef, input: TypeChange): Promise<number> {
   const { type, options, decimals, lookup_table_id } = target
   const total = totalOf(table.id)
   const at = formatInstant(now)

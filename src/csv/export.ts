@@ -2,11 +2,11 @@
 
 import { type FieldDef, settled, type TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/http/errors.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
-import type { Context } from '../records/query/condition-sql.ts'
+import type { QueryContext } from '../records/query/condition-sql.ts'
 import type { Selection } from '../records/query/print.ts'
 import { planOf } from '../records/query/resolve.ts'
 import { readWithDefinition } from '../records/with-definition.ts'
@@ -34,23 +34,25 @@ export interface Export {
  * @throws AppError 404 for a view that the table does not have
  */
 export function exportRecords(
-  scope: Scope,
+  context: Context,
   table: TableRef,
   viewId: number | undefined,
   onProgress: (rows: number) => void = () => {},
 ): Promise<Export> {
-  return readWithDefinition(scope, table, async (definition) => {
-    const { db } = scope
+  return readWithDefinition(context, table, async (definition) => {
+    const { db } = context
     const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
     if (viewId && !view) throw notFound('View')
     const fields = shownFields(definition, view?.config)
-    const { selection, order, context } = await planOf(scope, definition, { table_id: table.id, view_id: viewId }, () => notFound('View'))
+    const { selection, order, queryContext } = await planOf(context, definition, { table_id: table.id, view_id: viewId }, () =>
+      notFound('View'),
+    )
     // Before anything is answered: what takes too long is then told as an error.
-    const ids = order.length ? await idsInOrder(db, selection, context, order) : undefined
-    const pages = ids ? pagesOf(scope, definition, fields, ids) : pagesById(scope, selection, context, fields)
+    const ids = order.length ? await idsInOrder(db, selection, queryContext, order) : undefined
+    const pages = ids ? pagesOf(context, definition, fields, ids) : pagesById(context, selection, queryContext, fields)
     return {
       fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
-      text: lines(scope, definition, fields, pages, onProgress),
+      text: lines(context, definition, fields, pages, onProgress),
     }
   })
 }
@@ -68,7 +70,7 @@ function shownFields(table: TableDef, config: object | undefined): readonly Fiel
 }
 
 async function* lines(
-  { db }: Scope,
+  { db }: Context,
   table: TableDef,
   fields: readonly FieldDef[],
   pages: AsyncGenerator<Row[]>,
@@ -85,28 +87,33 @@ async function* lines(
   }
 }
 
-async function* pagesById(scope: Scope, selection: Selection, context: Context, fields: readonly FieldDef[]): AsyncGenerator<Row[]> {
+async function* pagesById(
+  context: Context,
+  selection: Selection,
+  queryContext: QueryContext,
+  fields: readonly FieldDef[],
+): AsyncGenerator<Row[]> {
   let current = selection
   for (let after = 0; ; ) {
-    const rows = await rowsAfter(scope.db, current, context, fields, { after, limit: ROWS_AT_ONCE })
+    const rows = await rowsAfter(context.db, current, queryContext, fields, { after, limit: ROWS_AT_ONCE })
     const last = rows.at(-1)
     if (last) {
       yield rows
       after = last.id
       continue
     }
-    const table = await sameTable(scope, current.table)
+    const table = await sameTable(context, current.table)
     if (table === current.table) return
     current = { ...current, table }
   }
 }
 
-async function* pagesOf(scope: Scope, definition: TableDef, fields: readonly FieldDef[], ids: Int32Array): AsyncGenerator<Row[]> {
+async function* pagesOf(context: Context, definition: TableDef, fields: readonly FieldDef[], ids: Int32Array): AsyncGenerator<Row[]> {
   let current = definition
   for (let from = 0; from < ids.length; ) {
-    const rows = await rowsOf(scope.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
+    const rows = await rowsOf(context.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
     if (rows.length) yield rows
-    const table = rows.length ? current : await sameTable(scope, current)
+    const table = rows.length ? current : await sameTable(context, current)
     // Read again by the new version; of an unchanged table all these records have been deleted.
     if (table === current) from += ROWS_AT_ONCE
     current = table
@@ -117,7 +124,7 @@ async function* pagesOf(scope: Scope, definition: TableDef, fields: readonly Fie
  * The table as it is now: the very same, or one whose new version changes nothing that stands in the file, such as a view.
  * @throws AppError when it is gone or its fields are others: a file must not go on with other columns than it began with
  */
-async function sameTable({ db }: Scope, table: TableDef): Promise<TableDef> {
+async function sameTable({ db }: Context, table: TableDef): Promise<TableDef> {
   const now = (await tableDefinitions(db, [table.id])).get(table.id)
   if (now?.version === table.version) return table
   if (!now || shownAs(now) !== shownAs(table)) throw new AppError('CONFLICT', 'The table was changed during the export')

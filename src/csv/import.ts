@@ -3,7 +3,7 @@
 import { ownFields, settled, type TableDef } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import type { UserRef } from '../records/cells/parse-cell.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
@@ -26,13 +26,13 @@ import { type Staging, withStaging } from './staging.ts'
  * the table runs or when its fields change meanwhile, 413
  */
 export function importRecords(
-  scope: Scope,
+  context: Context,
   table: TableRef,
   bytes: AsyncIterable<Uint8Array>,
   { maxBytes, onProgress = () => {} }: { maxBytes: number; onProgress?: (rows: number) => void },
 ): Promise<{ created: number }> {
-  return withStaging(scope.db, table.id, async (open) => {
-    const definition = await tableDefinition(scope.db, table)
+  return withStaging(context.db, table.id, async (open) => {
+    const definition = await tableDefinition(context.db, table)
     let file: { columns: Column[]; staging: Staging; namedBy: ReturnType<typeof namedRecords> } | undefined
     let issues: CellIssue[] = []
     let judged = 0
@@ -41,16 +41,16 @@ export function importRecords(
     for await (const rows of readRows(bytes, maxBytes)) {
       if (!file) {
         // No part is empty.
-        const columns = columnsOf(scope, definition, table, rows.shift() as Row)
+        const columns = columnsOf(context, definition, table, rows.shift() as Row)
         const namedBy = namedRecords(
-          scope.db,
+          context.db,
           columns.map(({ field }) => field),
         )
         file = { columns, namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
       }
       // One chunk is written while the next is judged; two would be held in memory otherwise.
       const named = await file.namedBy(rows)
-      const [chunk] = await Promise.all([judge(scope, definition, { role: table.role, members, named }, file.columns, rows), staged])
+      const [chunk] = await Promise.all([judge(context, definition, { role: table.role, members, named }, file.columns, rows), staged])
       issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
       if (issues.length === MAX_ISSUES) break
       staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
@@ -62,8 +62,8 @@ export function importRecords(
     await staged
     if (!file) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
     if (issues.length) throw badCells(issues)
-    const created = judged ? await publish(scope, table, definition, file.staging) : 0
-    await indexesFollowGrowth(scope, table.id)
+    const created = judged ? await publish(context, table, definition, file.staging) : 0
+    await indexesFollowGrowth(context, table.id)
     return { created }
   }).catch((error) => {
     throw isOutdated(error) ? changed() : error
@@ -71,18 +71,18 @@ export function importRecords(
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function columnsOf(scope: Scope, definition: TableDef, { role }: TableRef, header: Row): Column[] {
+function columnsOf(context: Context, definition: TableDef, { role }: TableRef, header: Row): Column[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
   const { columns, issues } = readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
   if (columns.some(({ field }) => field && !mayWrite(field, role))) throw forbidden()
-  scope.ignored(...columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?'))))
+  context.ignored(...columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?'))))
   return columns
 }
 
 /** The cells of the rows by field, and what is wrong with them by row and column. */
 async function judge(
-  scope: Scope,
+  context: Context,
   definition: TableDef,
   { named, ...rules }: { role: Role; members: Map<UserRef, number>; named: ReadonlyMap<number, Named> },
   columns: readonly Column[],
@@ -91,7 +91,7 @@ async function judge(
   const issues: CellIssue[] = []
   const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
   const drafts = draftsOf(columns, rows, named, (issue) => issues.push(issue))
-  const judged = await judgeDrafts(scope, definition, { ...rules, isNew: false }, drafts)
+  const judged = await judgeDrafts(context, definition, { ...rules, isNew: false }, drafts)
   for (const { path, message } of judged.issues) {
     const [row, id] = path as [number, string]
     issues.push({ row, column: headers.get(id) ?? id, message })
@@ -126,11 +126,11 @@ function* draftsOf(
 }
 
 /** A new version of the table matters only if its fields are others: a view may be saved meanwhile. */
-function publish(scope: Scope, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
-  return withDefinition(scope, table, async (definition) => {
+function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
+  return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
-    if (await keepAll(scope, table.id, definition.fields)) return STALE
-    return (await staging.publish(definition, changeBy(scope))) || STALE
+    if (await keepAll(context, table.id, definition.fields)) return STALE
+    return (await staging.publish(definition, changeBy(context))) || STALE
   })
 }
 

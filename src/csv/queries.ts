@@ -3,7 +3,7 @@
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { Row } from '../records/cells/present.ts'
-import { type Context, cellValue, columnOf } from '../records/query/condition-sql.ts'
+import { cellValue, columnOf, type QueryContext } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection, type Selection } from '../records/query/print.ts'
 import { isCurrent } from '../records/rows.ts'
@@ -13,14 +13,14 @@ import type { Sort } from '../views/filters/sort.ts'
 export function rowsAfter(
   db: Database,
   selection: Selection,
-  context: Context,
+  queryContext: QueryContext,
   fields: readonly FieldDef[],
   { after, limit }: { after: number; limit: number },
 ): Promise<Row[]> {
   const { table } = selection
   return db.query<Row>(
     sql`select ${columns(fields)} from ${recordsOf(table.id)} r
-      where ${printSelection(selection, context)} and r.id > ${after}::int and ${isCurrent(table)} order by r.id limit ${limit}::int`,
+      where ${printSelection(selection, queryContext)} and r.id > ${after}::int and ${isCurrent(table)} order by r.id limit ${limit}::int`,
     `export:${table.version}`,
   )
 }
@@ -36,10 +36,15 @@ export async function rowsOf(db: Database, table: TableDef, fields: readonly Fie
 }
 
 /** The ids of all records of a selection in an order, packed: a million take 4 MB. */
-export async function idsInOrder(db: Database, selection: Selection, context: Context, order: readonly Sort[]): Promise<Int32Array> {
+export async function idsInOrder(
+  db: Database,
+  selection: Selection,
+  queryContext: QueryContext,
+  order: readonly Sort[],
+): Promise<Int32Array> {
   const [row] = await db.query<{ ids: Buffer | null }>(sql`
     select string_agg(int4send(o.id), ''::bytea) as ids from (
-      select r.id from ${recordsOf(selection.table.id)} r where ${printSelection(selection, context)} order by ${printOrder(order, context)}
+      select r.id from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}
     ) o`)
   const packed = row?.ids ?? Buffer.alloc(0)
   return Int32Array.from({ length: packed.length / 4 }, (_, index) => packed.readInt32BE(4 * index))

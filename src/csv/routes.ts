@@ -3,20 +3,20 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
-import { type TableRow, tableOf, tableTarget } from '../platform/access/resources.ts'
-import type { Deps, Scope } from '../platform/context.ts'
+import { type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
+import type { Context, Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { AppError, badInput } from '../platform/http/errors.ts'
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { idsOf } from '../platform/http/rest.ts'
-import { askingOf, scopeOf } from '../platform/http/trpc.ts'
+import { askingOf, serviceContext } from '../platform/http/trpc.ts'
 import { exportRecords } from './export.ts'
 import { importRecords } from './import.ts'
 import { tooLarge } from './reader.ts'
 
 const MB = 1_048_576
-const EXPORT: Access = { callers: callers.any, target: tableTarget, right: 'read' }
-const IMPORT: Access = { callers: callers.any, target: tableTarget, right: 'write' }
+const EXPORT: Access = { callers: callers.any, resource: tableResource, right: 'read' }
+const IMPORT: Access = { callers: callers.any, resource: tableResource, right: 'write' }
 
 export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
   const maxBytes = settings.importMaxMb * MB
@@ -44,7 +44,7 @@ async function admitted(request: FastifyRequest, access: Access, isWrite: boolea
 
 function admittedTo({ context }: FastifyRequest) {
   const { actor, row } = context.admission as { actor: Parameters<typeof tableOf>[1]; row: object }
-  return { scope: scopeOf(context, actor), table: tableOf(row as TableRow, actor) }
+  return { scope: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
 }
 
 const ExportQuery = z.strictObject({
@@ -81,7 +81,7 @@ async function takeImport(request: FastifyRequest, maxBytes: number): Promise<ob
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be text/csv in UTF-8, not compressed')
   const { scope: full, table } = admittedTo(request)
   const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
-  const scope: Scope = { ...full, ignored: (...names) => full.ignored(...names, ...unused) }
+  const scope: Context = { ...full, ignored: (...names) => full.ignored(...names, ...unused) }
   try {
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     // Not destroyed on return: the answer goes over the same connection.

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
@@ -109,7 +109,7 @@ async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]
 }
 
 /** Removes what imports left behind that died with their process. */
-export async function sweepStaging({ db, transaction }: Scope): Promise<void> {
+export async function sweepStaging({ db, transaction }: Context): Promise<void> {
   for (const tableId of await tablesWithStaging(db)) {
     await transaction(async () => {
       const [lock] = await db.query<{ free: boolean }>(sql`select pg_try_advisory_xact_lock(${IMPORTING}::int, ${tableId}::int) as free`)

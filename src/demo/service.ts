@@ -5,7 +5,7 @@ import { create as createIntegration } from '../email/integrations.ts'
 import { addToField } from '../files/service.ts'
 import { insertKey } from '../keys/service.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
-import { type Deps, type Scope, userScope } from '../platform/context.ts'
+import { type Context, type Deps, userContext } from '../platform/context.ts'
 import { AppError } from '../platform/http/errors.ts'
 import { newToken } from '../platform/secrets.ts'
 import { addDays, localDate } from '../platform/time.ts'
@@ -62,10 +62,10 @@ async function makeAccount(deps: Deps, catcher: { host: string; port: number }):
   const memberId = await createUser(db, accountId, member, now)
   await createUser(db, accountId, viewer, now)
 
-  const scopeOf = (userId: number, { email, name }: NewUser) =>
-    userScope(deps, { accountId, userId, email, name, timeZone: 'UTC', isOwner: userId === ownerId })
-  const asOwner = scopeOf(ownerId, owner)
-  const asMember = scopeOf(memberId, member)
+  const serviceContext = (userId: number, { email, name }: NewUser) =>
+    userContext(deps, { accountId, userId, email, name, timeZone: 'UTC', isOwner: userId === ownerId })
+  const asOwner = serviceContext(ownerId, owner)
+  const asMember = serviceContext(memberId, member)
   const space = await createSpace(asOwner, { name: 'Sales' })
   await addMember(asOwner, space, { email: member.email, role: 'member' })
   await addMember(asOwner, space, { email: viewer.email, role: 'viewer' })
@@ -103,45 +103,45 @@ interface Filled {
 }
 
 /** Makes the tables, each with its records and views; answers the contacts. */
-async function fillSpace(scope: Scope, space: SpaceRef, owners: number[]): Promise<Filled> {
-  const today = localDate(scope.now, scope.actor.timeZone)
-  const country = await makeTable(scope, space, countries(), countryViews)
+async function fillSpace(context: Context, space: SpaceRef, owners: number[]): Promise<Filled> {
+  const today = localDate(context.now, context.actor.timeZone)
+  const country = await makeTable(context, space, countries(), countryViews)
   const countryIds = new Map(country.records.map(({ id, data }) => [data.code, id]))
   const codes = new Map(country.records.map(({ id, data }) => [id, data.code]))
-  const city = await makeTable(scope, space, cities(country.table.id, countryIds), cityViews)
+  const city = await makeTable(context, space, cities(country.table.id, countryIds), cityViews)
   const cityIds = new Map(city.records.map(({ id, title, data }) => [`${title}, ${codes.get((data.country as { id: number }).id)}`, id]))
-  await makeTable(scope, space, holidays(country.table.id, countryIds), holidayViews)
+  await makeTable(context, space, holidays(country.table.id, countryIds), holidayViews)
   const lookups = { countryTable: country.table.id, countryIds, cityTable: city.table.id, cityIds }
-  return makeTable(scope, space, contacts(lookups, owners, today), contactViews)
+  return makeTable(context, space, contacts(lookups, owners, today), contactViews)
 }
 
 async function makeTable(
-  scope: Scope,
+  context: Context,
   space: SpaceRef,
   { table: definition, rows }: { table: NewTable; rows: Record<string, unknown>[] },
   views: NewView[],
 ): Promise<Filled> {
-  const { id, name } = await createTable(scope, space, definition)
+  const { id, name } = await createTable(context, space, definition)
   const table: TableRef = { ...space, id, name, space_id: space.id, version: 1 }
-  const { rows: records } = await createBatch(scope, table, { records: rows.map((data) => ({ data })) })
-  for (const view of views) await createView(scope, table, view)
+  const { rows: records } = await createBatch(context, table, { records: rows.map((data) => ({ data })) })
+  for (const view of views) await createView(context, table, view)
   return { table, records }
 }
 
 /** A file each for the first contacts, so that the gallery shows something. */
-async function addDocuments(scope: Scope, table: TableRef, records: DataRecord[]): Promise<void> {
+async function addDocuments(context: Context, table: TableRef, records: DataRecord[]): Promise<void> {
   for (const { id, data } of records.slice(0, 3)) {
-    const note = `Offer for ${data.company}\n\nPrepared by ${scope.actor.name}.\n`
+    const note = `Offer for ${data.company}\n\nPrepared by ${context.actor.name}.\n`
     const file = { name: `Offer ${data.company}.txt`, type: 'text/plain', data: Buffer.from(note).toString('base64') }
-    await addToField(scope, table, { id, version: 1 }, { field_id: 'documents', ...file })
+    await addToField(context, table, { id, version: 1 }, { field_id: 'documents', ...file })
   }
 }
 
 /** Tasks in every state, on contacts and standalone, by both people; two of them with comments. */
-async function addTasks(asOwner: Scope, asMember: Scope, table: TableRef, records: DataRecord[]): Promise<void> {
+async function addTasks(asOwner: Context, asMember: Context, table: TableRef, records: DataRecord[]): Promise<void> {
   const today = localDate(asOwner.now, asOwner.actor.timeZone)
-  const onContact = (scope: Scope, index: number, task: NewTask): Promise<Task> =>
-    createTask(scope, { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }, task)
+  const onContact = (context: Context, index: number, task: NewTask): Promise<Task> =>
+    createTask(context, { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }, task)
   const { userId: memberId, name: memberName } = asMember.actor
 
   const offer = await onContact(asOwner, 0, {
@@ -162,8 +162,8 @@ async function addTasks(asOwner: Scope, asMember: Scope, table: TableRef, record
   await createTask(asMember, null, { title: 'Book the train to the fair', due_date: addDays(today, 9) })
   await createTask(asOwner, null, { title: 'Review the pipeline', assignee_user_id: memberId, due_date: addDays(today, 1) })
 
-  async function comment(scope: Scope, task: Task, content: string): Promise<void> {
-    await commentTask(scope, taskRow(task, table), { content })
+  async function comment(context: Context, task: Task, content: string): Promise<void> {
+    await commentTask(context, taskRow(task, table), { content })
   }
 }
 

@@ -1,9 +1,9 @@
 /** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import type { Role, Target } from '../platform/access/authorize.ts'
+import type { Resource, Role } from '../platform/access/authorize.ts'
 import { checkSpace } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -20,7 +20,7 @@ export interface IntegrationRow {
   member_role: Role | null
 }
 
-export const integrationTarget: Target<IntegrationRow> = {
+export const integrationResource: Resource<IntegrationRow> = {
   ids: [{ name: 'id', thing: 'SMTP integration', found: 'integration_id' }],
   select: ({ id }) => sql`
     select i.id as integration_id, i.space_id, i.account_id, m.role as member_role
@@ -35,7 +35,7 @@ const columns = sql`id, space_id, label, host, port, tls, username, from_domains
   case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
 
 /** By label. */
-export async function list({ db }: Scope, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
+export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
   const rows = await db.query<SmtpIntegration>(
     sql`select ${columns} from smtp_integrations where space_id = ${space.id} order by lower(label collate "pg_c_utf8"), id`,
   )
@@ -43,13 +43,17 @@ export async function list({ db }: Scope, space: { id: number }): Promise<{ rows
 }
 
 /** @throws AppError 400 for a host at a private address, a table of another space, or a sender outside the from_domains */
-export async function create(scope: Scope, space: { id: number; account_id: number }, input: NewSmtpIntegration): Promise<SmtpIntegration> {
-  await checkHost(scope, input.host)
-  await checkTables(scope, space.id, input.table_ids)
+export async function create(
+  context: Context,
+  space: { id: number; account_id: number },
+  input: NewSmtpIntegration,
+): Promise<SmtpIntegration> {
+  await checkHost(context, input.host)
+  await checkTables(context, space.id, input.table_ids)
   checkSenders(input.from_domains ?? [], input.from_identities ?? [])
-  const at = formatInstant(scope.now)
-  return scope.transaction(async () => {
-    const [row] = await scope.db.query<SmtpIntegration>(sql`
+  const at = formatInstant(context.now)
+  return context.transaction(async () => {
+    const [row] = await context.db.query<SmtpIntegration>(sql`
       insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
         disable_pixel, reply_as_envelope, all_tables, table_ids, created_at, updated_at)
       values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
@@ -59,7 +63,7 @@ export async function create(scope: Scope, space: { id: number; account_id: numb
     const created = row as SmtpIntegration
     if (input.password == null) return created
     // The password is bound to the row, so the row comes first.
-    await scope.db.execute(setPassword(scope, created.id, input.password))
+    await context.db.execute(setPassword(context, created.id, input.password))
     return { ...created, has_password: true }
   })
 }
@@ -69,15 +73,15 @@ export async function create(scope: Scope, space: { id: number; account_id: numb
  * @throws AppError 400 as for `create`; 409 when another change came first
  */
 export async function update(
-  scope: Scope,
+  context: Context,
   { integration_id, space_id }: IntegrationRow,
   input: SmtpIntegrationUpdate,
 ): Promise<SmtpIntegration> {
-  const { db, now } = scope
-  if (input.host !== undefined) await checkHost(scope, input.host)
-  await checkTables(scope, space_id, input.table_ids)
+  const { db, now } = context
+  if (input.host !== undefined) await checkHost(context, input.host)
+  await checkTables(context, space_id, input.table_ids)
   const { password, ...named } = input
-  return scope.transaction(async (tx) => {
+  return context.transaction(async (tx) => {
     const [present] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id} for update`)
     if (!present) throw conflict('The SMTP integration was deleted meanwhile')
     const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
@@ -104,7 +108,7 @@ export async function update(
         updatedAt: toTheSecond(now),
       },
     })
-    if (typeof password === 'string') await db.execute(setPassword(scope, integration_id, password))
+    if (typeof password === 'string') await db.execute(setPassword(context, integration_id, password))
     const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
     return row as SmtpIntegration
   })
@@ -124,23 +128,23 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
 }
 
 /** Mails that still wait for it are dropped when their turn comes. */
-export async function remove(scope: Scope, { integration_id }: IntegrationRow): Promise<void> {
-  await scope.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
+export async function remove(context: Context, { integration_id }: IntegrationRow): Promise<void> {
+  await context.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
 }
 
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
 
 /** Integrations of spaces that were removed for good: their passwords are kept no longer. */
-export async function removeOrphans({ db }: Scope): Promise<void> {
+export async function removeOrphans({ db }: Context): Promise<void> {
   await db.execute(sql`delete from smtp_integrations i where not exists (select 1 from spaces s where s.id = i.space_id)`)
 }
 
 /** Connects and signs in for real, and sends nothing. */
-export async function test(scope: Scope, { integration_id }: IntegrationRow): Promise<SmtpTest> {
-  const [row] = await serverRows(scope.db, integration_id)
+export async function test(context: Context, { integration_id }: IntegrationRow): Promise<SmtpTest> {
+  const [row] = await serverRows(context.db, integration_id)
   if (!row) throw conflict('The SMTP integration was deleted meanwhile')
   try {
-    await probe(serverOf(scope, row), { allowPrivate: scope.settings.smtpAllowPrivate })
+    await probe(serverOf(context, row), { allowPrivate: context.settings.smtpAllowPrivate })
     return { ok: true, error: null }
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
@@ -150,7 +154,7 @@ export async function test(scope: Scope, { integration_id }: IntegrationRow): Pr
 }
 
 /** What a composer on this table may choose from: integrations that have a domain to send from, and that the table may use. */
-export async function options({ db }: Scope, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
+export async function options({ db }: Context, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
   const rows = await db.query<SmtpOption>(sql`
     select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel"
     from smtp_integrations
@@ -175,18 +179,18 @@ const serverRows = (db: Database, id: number) =>
   db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
 
 /** How to connect. @throws Error when the password was encrypted with another SECRET_KEY */
-export function serverOf({ settings }: Scope, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
+export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
   const password = password_encrypted && decrypt(settings.secretKey, password_encrypted, secretContext(id))
   return { host, port, tls, username, password }
 }
 
-const setPassword = ({ settings }: Scope, id: number, password: string): Sql =>
+const setPassword = ({ settings }: Context, id: number, password: string): Sql =>
   sql`update smtp_integrations set password_encrypted = ${encrypt(settings.secretKey, password, secretContext(id))} where id = ${id}`
 
 const secretContext = (id: number) => `smtp:${id}`
 
 /** A host that is not found now may be later; one that is found at a private address is refused at once. */
-async function checkHost({ settings }: Scope, host: string): Promise<void> {
+async function checkHost({ settings }: Context, host: string): Promise<void> {
   try {
     await allowedAddresses(host, settings.smtpAllowPrivate)
   } catch (error) {
@@ -195,7 +199,7 @@ async function checkHost({ settings }: Scope, host: string): Promise<void> {
   }
 }
 
-async function checkTables({ db }: Scope, spaceId: number, tableIds: number[] | null | undefined): Promise<void> {
+async function checkTables({ db }: Context, spaceId: number, tableIds: number[] | null | undefined): Promise<void> {
   if (!tableIds?.length) return
   const rows = await db.query<{ id: number }>(
     sql`select id from tables where space_id = ${spaceId} and deleted_at is null and id = any(${tableIds}::int[])`,

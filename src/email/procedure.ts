@@ -1,38 +1,38 @@
 /** The builders of this feature's procedures: what each needs, found and checked before its body is judged. */
 import { callers } from '../platform/access/authorize.ts'
-import { recordTarget, renamed, tableOf, tableTarget } from '../platform/access/resources.ts'
-import { targetProcedure } from '../platform/http/trpc.ts'
-import { integrationTarget } from './integrations.ts'
-import { emailTarget } from './service.ts'
-import { signatureTarget, writerTarget } from './signatures.ts'
+import { recordResource, renamed, tableOf, tableResource } from '../platform/access/resources.ts'
+import { resourceProcedure } from '../platform/http/trpc.ts'
+import { integrationResource } from './integrations.ts'
+import { emailResource } from './service.ts'
+import { signatureResource, writerResource } from './signatures.ts'
 
 // The ids stand in the body, in camel case; and all of it counts as writing, lists too (api.md, Email).
 const inBody = { idsIn: 'body', effect: 'write' } as const
 const writes = { effect: 'write' } as const
 
 /** On the table named `tableId`. */
-export const tableProcedure = targetProcedure(renamed(tableTarget, { table_id: 'tableId' }), 'write', callers.any, inBody).use(
-  ({ ctx, next }) => next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor) } }),
+export const tableProcedure = resourceProcedure(renamed(tableResource, { table_id: 'tableId' }), 'write', callers.any, inBody).use(
+  ({ ctx, next }) => next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.context.actor) } }),
 )
 
 /** On the record named `tableId`, `recordId`. */
-export const recordProcedure = targetProcedure(
-  renamed(recordTarget, { table_id: 'tableId', record_id: 'recordId' }),
+export const recordProcedure = resourceProcedure(
+  renamed(recordResource, { table_id: 'tableId', record_id: 'recordId' }),
   'write',
   callers.any,
   inBody,
 ).use(({ ctx, next }) =>
-  next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.scope.actor), record: { id: ctx.row.record_id, version: ctx.row.record_version } } }),
+  next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.context.actor), record: { id: ctx.row.record_id, version: ctx.row.record_version } } }),
 )
 
 /** For whoever may write in some space. */
-export const writerProcedure = targetProcedure(writerTarget, 'write', callers.any, writes)
+export const writerProcedure = resourceProcedure(writerResource, 'write', callers.any, writes)
 
 /** On the caller's signature named `id`. */
-export const signatureProcedure = targetProcedure(signatureTarget, 'write', callers.any, writes)
+export const signatureProcedure = resourceProcedure(signatureResource, 'write', callers.any, writes)
 
 /** On the SMTP integration named `id`, by an admin of its space. */
-export const integrationProcedure = targetProcedure(integrationTarget, 'admin', callers.session)
+export const integrationProcedure = resourceProcedure(integrationResource, 'admin', callers.session)
 
 /** On the email_out comment named `comment_id`. */
-export const emailProcedure = targetProcedure(emailTarget, 'write', callers.any, writes)
+export const emailProcedure = resourceProcedure(emailResource, 'write', callers.any, writes)

@@ -1,6 +1,6 @@
 /** What is kept of mail for a while only (docs/operations.md, Settings). */
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -12,7 +12,7 @@ const BATCH = 500
 const DAY_MS = 86_400_000
 
 /** Removes messages as they came and hits on pixels when they are older than the operator keeps them. The comments stay. */
-export async function removeOldMail({ db, now, settings: { keepRawMailDays, keepOpensDays } }: Scope): Promise<void> {
+export async function removeOldMail({ db, now, settings: { keepRawMailDays, keepOpensDays } }: Context): Promise<void> {
   const before = (days: number) => sql`${formatInstant(new Date(now.getTime() - days * DAY_MS))}::timestamp`
   const inBatches = async (statement: Sql) => {
     while ((await db.execute(statement)) === BATCH);

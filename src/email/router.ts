@@ -51,7 +51,7 @@ export const emailRouter = router({
     )
     .input(NewEmail)
     .output(QueuedEmail)
-    .mutation(({ ctx, input }) => email.send(ctx.scope, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => email.send(ctx.context, ctx.table, ctx.record, input)),
 
   preview: recordProcedure
     .meta(
@@ -73,7 +73,7 @@ export const emailRouter = router({
     )
     .input(NewEmail)
     .output(Preview)
-    .query(({ ctx, input }) => email.preview(ctx.scope, ctx.table, ctx.record, input)),
+    .query(({ ctx, input }) => email.preview(ctx.context, ctx.table, ctx.record, input)),
 
   recordContext: recordProcedure
     .meta(
@@ -88,7 +88,7 @@ export const emailRouter = router({
     )
     .input(RecordChoice)
     .output(RecordContext)
-    .query(({ ctx }) => email.recordContext(ctx.scope, ctx.table, ctx.record)),
+    .query(({ ctx }) => email.recordContext(ctx.context, ctx.table, ctx.record)),
 
   smtpOptions: tableProcedure
     .meta(
@@ -114,7 +114,7 @@ export const emailRouter = router({
     )
     .input(TableChoice)
     .output(listOf(SmtpOption))
-    .query(({ ctx }) => integrations.options(ctx.scope, ctx.table)),
+    .query(({ ctx }) => integrations.options(ctx.context, ctx.table)),
 
   opens: emailProcedure
     .meta(
@@ -129,7 +129,7 @@ export const emailRouter = router({
     )
     .input(CommentPath)
     .output(listOf(Open))
-    .query(({ ctx }) => email.opens(ctx.scope, ctx.row)),
+    .query(({ ctx }) => email.opens(ctx.context, ctx.row)),
 })
 
 export const signaturesRouter = router({
@@ -144,7 +144,7 @@ export const signaturesRouter = router({
     )
     .input(NoInput)
     .output(listOf(Signature))
-    .query(({ ctx }) => signatures.list(ctx.scope)),
+    .query(({ ctx }) => signatures.list(ctx.context)),
 
   create: writerProcedure
     .meta(
@@ -158,7 +158,7 @@ export const signaturesRouter = router({
     )
     .input(NewSignature)
     .output(Signature)
-    .mutation(({ ctx, input }) => signatures.create(ctx.scope, input)),
+    .mutation(({ ctx, input }) => signatures.create(ctx.context, input)),
 
   update: signatureProcedure
     .meta(
@@ -172,7 +172,7 @@ export const signaturesRouter = router({
     )
     .input(SignatureUpdate.extend(IdPath.shape))
     .output(Signature)
-    .mutation(({ ctx, input }) => signatures.update(ctx.scope, ctx.row, input)),
+    .mutation(({ ctx, input }) => signatures.update(ctx.context, ctx.row, input)),
 
   delete: signatureProcedure
     .meta(
@@ -185,7 +185,7 @@ export const signaturesRouter = router({
     .input(IdPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await signatures.remove(ctx.scope, ctx.row)
+      await signatures.remove(ctx.context, ctx.row)
       return { ok: true }
     }),
 })
@@ -202,7 +202,7 @@ export const smtpRouter = router({
     )
     .input(SpacePath)
     .output(listOf(SmtpIntegration))
-    .query(({ ctx }) => integrations.list(ctx.scope, ctx.space)),
+    .query(({ ctx }) => integrations.list(ctx.context, ctx.space)),
 
   create: spaceProcedure('admin', callers.session)
     .meta(
@@ -215,7 +215,7 @@ export const smtpRouter = router({
     )
     .input(NewSmtpIntegration.extend(SpacePath.shape))
     .output(SmtpIntegration)
-    .mutation(({ ctx, input }) => integrations.create(ctx.scope, ctx.space, input)),
+    .mutation(({ ctx, input }) => integrations.create(ctx.context, ctx.space, input)),
 
   update: integrationProcedure
     .meta(
@@ -228,7 +228,7 @@ export const smtpRouter = router({
     )
     .input(SmtpIntegrationUpdate.extend(IdPath.shape))
     .output(SmtpIntegration)
-    .mutation(({ ctx, input }) => integrations.update(ctx.scope, ctx.row, input)),
+    .mutation(({ ctx, input }) => integrations.update(ctx.context, ctx.row, input)),
 
   delete: integrationProcedure
     .meta(
@@ -241,7 +241,7 @@ export const smtpRouter = router({
     .input(IdPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await integrations.remove(ctx.scope, ctx.row)
+      await integrations.remove(ctx.context, ctx.row)
       return { ok: true }
     }),
 
@@ -256,5 +256,5 @@ export const smtpRouter = router({
     )
     .input(IdPath)
     .output(SmtpTest)
-    .mutation(({ ctx }) => integrations.test(ctx.scope, ctx.row)),
+    .mutation(({ ctx }) => integrations.test(ctx.context, ctx.row)),
 })

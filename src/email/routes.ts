@@ -1,6 +1,6 @@
 /** Bytes in and out: the pixel of a mail, and the webhook that takes replies. Both are open to everyone. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Deps, systemScope } from '../platform/context.ts'
+import { type Deps, systemContext } from '../platform/context.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { take } from './inbound/receive.ts'
@@ -52,7 +52,7 @@ export function sendPixel(reply: FastifyReply): FastifyReply {
 async function receiveMail(deps: Deps, request: FastifyRequest): Promise<void> {
   const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   try {
-    await take({ ...systemScope(deps), log: request.log }, raw)
+    await take({ ...systemContext(deps), log: request.log }, raw)
   } catch (error) {
     if (error instanceof AppError) throw error
     request.log.error({ err: error }, 'inbound mail not stored')

@@ -2,9 +2,9 @@
 
 import { insertSent } from '../comments/emails.ts'
 import { ownFields } from '../fields/definition.ts'
-import type { Role, Target } from '../platform/access/authorize.ts'
+import type { Resource, Role } from '../platform/access/authorize.ts'
 import { checkSpace, type RecordRef, type TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml, textOfHtml } from '../platform/html.ts'
 import { AppError, badInput, badInputs, notFound } from '../platform/http/errors.ts'
@@ -33,7 +33,7 @@ import {
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
 
 /** What a composer needs of the record: addresses to offer, and fields that a token can name. */
-export async function recordContext({ db }: Scope, table: TableRef, record: RecordRef): Promise<RecordContext> {
+export async function recordContext({ db }: Context, table: TableRef, record: RecordRef): Promise<RecordContext> {
   const definition = await tableDefinition(db, table)
   const row = await readRecord(db, definition, record.id)
   if (!row) throw notFound('Record')
@@ -46,14 +46,14 @@ export async function recordContext({ db }: Scope, table: TableRef, record: Reco
  * @throws AppError 404 for an integration or signature that is not there for the caller; 400 for a From domain that the integration
  * does not have, an attachment that is not a stored file of the table, more than 50 recipients
  */
-export async function send(scope: Scope, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
-  const { db, actor, now, settings, jobs } = scope
-  const { request, attachments } = await accept(scope, table, input)
+export async function send(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
+  const { db, actor, now, settings, jobs } = context
+  const { request, attachments } = await accept(context, table, input)
   const metadata = newMetadata(request, input, now)
   const tokens: MailTokens = { reply: newHexToken(8), pixel: newToken() }
   const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
 
-  return scope.transaction(async () => {
+  return context.transaction(async () => {
     const content = withSignature(request.body, request.signature)
     await holdFiles(
       db,
@@ -77,10 +77,10 @@ export async function send(scope: Scope, table: TableRef, record: RecordRef, inp
 }
 
 /** Shows what `send` would send now, and what is wrong with it, without sending. Throws what `send` throws. */
-export async function preview(scope: Scope, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
-  const { request } = await accept(scope, table, input)
-  const definition = await tableDefinition(scope.db, table)
-  const row = await readRecord(scope.db, definition, record.id)
+export async function preview(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
+  const { request } = await accept(context, table, input)
+  const definition = await tableDefinition(context.db, table)
+  const row = await readRecord(context.db, definition, record.id)
   if (!row) throw notFound('Record')
   const { subject, html, unresolved } = resolved(request, fieldTexts(definition.fields, row))
   const problems = unresolved.map((slug) => `{{field:${slug}}} names no field of this table`)
@@ -90,9 +90,9 @@ export async function preview(scope: Scope, table: TableRef, record: RecordRef, 
 }
 
 /** The rules that need the database. */
-async function accept(scope: Scope, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: FileEntry[] }> {
+async function accept(context: Context, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: FileEntry[] }> {
   const recipients = recipientsOf(input)
-  const integration = await sendingIntegration(scope.db, table, input.smtpIntegrationId)
+  const integration = await sendingIntegration(context.db, table, input.smtpIntegrationId)
   if (!integration) throw notFound('SMTP integration')
   const from = { name: input.fromIdentity.name ?? '', email: parseMailbox(input.fromIdentity.email)?.email ?? '' }
   const domain = domainOf(from.email)
@@ -100,8 +100,8 @@ async function accept(scope: Scope, table: TableRef, input: NewEmail): Promise<{
     const message = `From domain not allowed: ${domain}`
     throw new AppError('BAD_REQUEST', message, { issues: [{ path: ['fromIdentity', 'email'], message }] })
   }
-  const signature = input.signatureId == null ? null : await signatureOf(scope, input.signatureId)
-  const attachments = await attachmentsOf(scope, table, input.attachments ?? [])
+  const signature = input.signatureId == null ? null : await signatureOf(context, input.signatureId)
+  const attachments = await attachmentsOf(context, table, input.attachments ?? [])
   return { request: { from, recipients, subject: input.subject ?? '', body: sanitizeHtml(input.body ?? ''), signature }, attachments }
 }
 
@@ -117,14 +117,14 @@ function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
   return given.filter(({ email }, index) => given.findIndex((other) => other.email === email) === index)
 }
 
-async function signatureOf({ db, actor }: Scope, id: number): Promise<string> {
+async function signatureOf({ db, actor }: Context, id: number): Promise<string> {
   const [row] = await db.query<{ html: string }>(sql`select html from email_signatures where id = ${id} and user_id = ${actor.userId}`)
   if (!row) throw notFound('Signature')
   return row.html
 }
 
 /** What was stored counts, not what the caller says of it. */
-async function attachmentsOf({ db }: Scope, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
+async function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
   const paths = given.map(({ path }) => path)
   const prefix = `${table.space_id}-${table.id}-`
   const files = await findFiles(db, { account_id: table.account_id, table_id: table.id }, paths)
@@ -168,7 +168,7 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
 // ── openings ────────────────────────────────────────────────────────────────
 
 /** An email_out comment, for those who may write where it stands. */
-export const emailTarget: Target<{ comment_id: number; space_id: number; member_role: Role | null }> = {
+export const emailResource: Resource<{ comment_id: number; space_id: number; member_role: Role | null }> = {
   ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ comment_id }) => sql`
     select c.id as comment_id, c.space_id, m.role as member_role
@@ -181,7 +181,7 @@ export const emailTarget: Target<{ comment_id: number; space_id: number; member_
 }
 
 /** Every request for the mail's image, oldest first. */
-export async function opens({ db }: Scope, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
+export async function opens({ db }: Context, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
   const rows = await db.query<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
   return { rows, total: rows.length }
 }

@@ -1,7 +1,7 @@
 /** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
 import { isDeepStrictEqual } from 'node:util'
-import type { Target } from '../platform/access/authorize.ts'
-import { isStale, type Scope } from '../platform/context.ts'
+import type { Resource } from '../platform/access/authorize.ts'
+import { type Context, isStale } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml } from '../platform/html.ts'
 import { conflict, forbidden, notFound } from '../platform/http/errors.ts'
@@ -17,7 +17,7 @@ export interface WriterRow {
   can_write: boolean
 }
 
-export const writerTarget: Target<WriterRow> = {
+export const writerResource: Resource<WriterRow> = {
   ids: [],
   select: () => sql`select ${canWrite} as can_write`,
   check: ({ can_write }) => {
@@ -29,12 +29,12 @@ export interface SignatureRow extends WriterRow {
   signature_id: number
 }
 
-export const signatureTarget: Target<SignatureRow> = {
+export const signatureResource: Resource<SignatureRow> = {
   ids: [{ name: 'id', thing: 'Signature', found: 'signature_id' }],
   select: ({ id }) => sql`
     select g.id as signature_id, ${canWrite} as can_write from email_signatures g
     where g.id = ${id} and g.user_id = p.p_user_id and g.account_id = p.p_account_id`,
-  check: writerTarget.check,
+  check: writerResource.check,
 }
 
 const columns = sql`id, name, html, is_default, created_at, updated_at`
@@ -42,13 +42,13 @@ const columns = sql`id, name, html, is_default, created_at, updated_at`
 type StoredSignature = Signature & { version: number }
 
 /** The row of the wire; its version goes into the ETag. */
-function answer(scope: Scope, { version, ...signature }: StoredSignature): Signature {
-  scope.tagged(version)
+function answer(context: Context, { version, ...signature }: StoredSignature): Signature {
+  context.tagged(version)
   return signature
 }
 
 /** By name. */
-export async function list({ db, actor }: Scope): Promise<{ rows: Signature[]; total: number }> {
+export async function list({ db, actor }: Context): Promise<{ rows: Signature[]; total: number }> {
   const rows = await db.query<Signature>(
     sql`select ${columns} from email_signatures where user_id = ${actor.userId} order by lower(name collate "pg_c_utf8"), id`,
   )
@@ -56,57 +56,57 @@ export async function list({ db, actor }: Scope): Promise<{ rows: Signature[]; t
 }
 
 /** A new default takes the place of the old one. */
-export async function create(scope: Scope, input: NewSignature): Promise<Signature> {
-  const { db, actor } = scope
-  const at = formatInstant(scope.now)
-  return scope.transaction(async () => {
-    if (input.is_default) await clearDefault(scope)
+export async function create(context: Context, input: NewSignature): Promise<Signature> {
+  const { db, actor } = context
+  const at = formatInstant(context.now)
+  return context.transaction(async () => {
+    if (input.is_default) await clearDefault(context)
     const [row] = await db.query<StoredSignature>(sql`
       insert into email_signatures (account_id, user_id, name, html, is_default, created_at, updated_at)
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
       returning ${columns}, version`)
-    return answer(scope, row as StoredSignature)
+    return answer(context, row as StoredSignature)
   })
 }
 
 /** A key that is absent keeps its value. @throws AppError 404; 409 with the present row for a stale If-Match */
-export async function update(scope: Scope, { signature_id }: SignatureRow, input: SignatureUpdate): Promise<Signature> {
-  const { db, now } = scope
+export async function update(context: Context, { signature_id }: SignatureRow, input: SignatureUpdate): Promise<Signature> {
+  const { db, now } = context
   const html = input.html === undefined ? null : sanitizeHtml(input.html)
-  return scope.transaction(async () => {
-    if (input.is_default) await lockDefault(scope)
+  return context.transaction(async () => {
+    if (input.is_default) await lockDefault(context)
     const [present] = await db.query<StoredSignature>(
       sql`select ${columns}, version from email_signatures where id = ${signature_id} for update`,
     )
     if (!present) throw notFound('Signature')
-    if (isStale(scope, present)) throw conflict('The signature has changed since', { current: answer(scope, present) })
+    if (isStale(context, present)) throw conflict('The signature has changed since', { current: answer(context, present) })
     // What changes nothing makes nobody's If-Match stale.
     const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
-    if (isDeepStrictEqual({ ...present, ...next }, present)) return answer(scope, present)
-    if (input.is_default) await clearDefault(scope)
+    if (isDeepStrictEqual({ ...present, ...next }, present)) return answer(context, present)
+    if (input.is_default) await clearDefault(context)
     const [row] = await db.query<StoredSignature>(sql`
       update email_signatures set
         name = ${next.name}, html = ${next.html}, is_default = ${next.is_default},
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
       returning ${columns}, version`)
-    return answer(scope, row as StoredSignature)
+    return answer(context, row as StoredSignature)
   })
 }
 
-export async function remove(scope: Scope, { signature_id }: SignatureRow): Promise<void> {
-  await scope.transaction((tx) => tx.emailSignature.deleteMany({ where: { id: signature_id } }))
+export async function remove(context: Context, { signature_id }: SignatureRow): Promise<void> {
+  await context.transaction((tx) => tx.emailSignature.deleteMany({ where: { id: signature_id } }))
 }
 
 /** Two who set a default at once wait for each other on the user's row; the unique index would refuse the second. */
-async function lockDefault({ db, actor }: Scope): Promise<void> {
+async function lockDefault({ db, actor }: Context): Promise<void> {
   await db.query(sql`select id from users where id = ${actor.userId} for no key update`)
 }
 
-async function clearDefault(scope: Scope): Promise<void> {
-  const { db, actor } = scope
-  await lockDefault(scope)
+async function clearDefault(context: Context): Promise<void> {
+  const { db, actor } = context
+  await lockDefault(context)
   await db.execute(
     sql`update email_signatures set is_default = false, version = version + 1 where user_id = ${actor.userId} and is_default`,
   )

@@ -10,7 +10,7 @@ import type { StoredEvent } from './order.ts'
 import { wire } from './schema.ts'
 import { idOf } from './service.ts'
 
-const EVENTS_ACCESS: Access = { callers: callers.any, target: null, right: 'read' }
+const EVENTS_ACCESS: Access = { callers: callers.any, resource: null, right: 'read' }
 
 /** A client that takes in nothing is cut off when so much waits for it; it goes on from the last event that it has. */
 const MOST_WAITING_BYTES = 1_048_576

@@ -1,7 +1,7 @@
 /** One open stream as an async iterable, for the subscription; routes.ts writes to the socket itself. */
 
 import type { Guest } from '../platform/access/reauthenticate.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type AppError, unauthorized, unavailable } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Feed } from './feed.ts'
@@ -19,7 +19,7 @@ export const idOf = (text: string | null | undefined): number | undefined =>
  * @throws AppError 401 when the key or session ends, 503 when the connection should be made anew; 429 for too many streams
  */
 export async function* follow(
-  { actor, now }: Pick<Scope, 'actor' | 'now'>,
+  { actor, now }: Pick<Context, 'actor' | 'now'>,
   { credentials, ip }: Guest,
   feed: Feed,
   lastEventId: string | null | undefined,

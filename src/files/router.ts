@@ -20,7 +20,7 @@ export const filesRouter = router({
     )
     .input(FieldUpload.extend(RecordPath.shape))
     .output(listOf(File))
-    .mutation(async ({ ctx, input }) => ({ rows: await files.addToField(ctx.scope, ctx.table, ctx.record, input) })),
+    .mutation(async ({ ctx, input }) => ({ rows: await files.addToField(ctx.context, ctx.table, ctx.record, input) })),
 
   delete: recordProcedure('write', callers.any)
     .meta(
@@ -33,5 +33,5 @@ export const filesRouter = router({
     )
     .input(FileRemoval.extend(RecordPath.shape))
     .output(listOf(File))
-    .mutation(async ({ ctx, input }) => ({ rows: await files.removeFromField(ctx.scope, ctx.table, ctx.record, input) })),
+    .mutation(async ({ ctx, input }) => ({ rows: await files.removeFromField(ctx.context, ctx.table, ctx.record, input) })),
 })

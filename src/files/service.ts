@@ -1,5 +1,5 @@
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../platform/stored-files.ts'
@@ -18,10 +18,15 @@ export interface NewFile {
  * @returns the field's whole list
  * @throws AppError 400 for what is no base64, too large, or no file field; 403 for a field that only admins write
  */
-export async function addToField(scope: Scope, table: TableRef, record: RecordRef, { field_id, ...upload }: FieldUpload): Promise<File[]> {
-  await requireFileField(scope, table, field_id)
-  const file = await stage(scope, placeOf(table, record), decoded(upload))
-  return changeFiles(scope, table, record, field_id, (files) => [...files, file])
+export async function addToField(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { field_id, ...upload }: FieldUpload,
+): Promise<File[]> {
+  await requireFileField(context, table, field_id)
+  const file = await stage(context, placeOf(table, record), decoded(upload))
+  return changeFiles(context, table, record, field_id, (files) => [...files, file])
 }
 
 /**
@@ -29,8 +34,13 @@ export async function addToField(scope: Scope, table: TableRef, record: RecordRe
  * @returns the field's whole list
  * @throws AppError 404 when the field does not hold it
  */
-export async function removeFromField(scope: Scope, table: TableRef, record: RecordRef, { field_id, path }: FileRemoval): Promise<File[]> {
-  return changeFiles(scope, table, record, field_id, (files) => {
+export async function removeFromField(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { field_id, path }: FileRemoval,
+): Promise<File[]> {
+  return changeFiles(context, table, record, field_id, (files) => {
     const kept = files.filter((file) => file.path !== path)
     if (kept.length === files.length) throw notFound('File')
     return kept
@@ -41,27 +51,27 @@ export async function removeFromField(scope: Scope, table: TableRef, record: Rec
  * Stores a file that a comment on the record may take up.
  * @throws AppError 400 for what is no base64 or too large
  */
-export async function upload(scope: Scope, table: TableRef, record: RecordRef, input: Upload): Promise<File> {
-  return stage(scope, placeOf(table, record), decoded(input))
+export async function upload(context: Context, table: TableRef, record: RecordRef, input: Upload): Promise<File> {
+  return stage(context, placeOf(table, record), decoded(input))
 }
 
 /**
  * Stores a file that the task, or a comment on it, may take up.
  * @throws AppError 400 for what is no base64 or too large
  */
-export async function uploadToTask(scope: Scope, { task_id }: { task_id: number }, input: Upload): Promise<File> {
-  return store(scope, { account_id: scope.actor.accountId, task_id }, taskPrefix(task_id), decoded(input))
+export async function uploadToTask(context: Context, { task_id }: { task_id: number }, input: Upload): Promise<File> {
+  return store(context, { account_id: context.actor.accountId, task_id }, taskPrefix(task_id), decoded(input))
 }
 
 /**
  * Keeps a file for a task that is still to be made, until the session that uploaded it makes the task.
  * @throws AppError 400 for what is no base64 or too large
  */
-export async function stageForTask(scope: Scope, input: Upload): Promise<StagedFile> {
-  const { accountId, sessionId } = scope.actor
+export async function stageForTask(context: Context, input: Upload): Promise<StagedFile> {
+  const { accountId, sessionId } = context.actor
   const token = newToken()
   const staging = { tokenHash: tokenHash(token), sessionId }
-  const file = await store(scope, { account_id: accountId }, STAGED_PREFIX, decoded(input), staging)
+  const file = await store(context, { account_id: accountId }, STAGED_PREFIX, decoded(input), staging)
   return { ...file, staged_token: token }
 }
 
@@ -76,13 +86,17 @@ const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: nu
  * Stores bytes in the place of a record. Nothing holds the file yet: until `holdFiles` says so, it is taken for dropped, so that
  * what was begun and not ended is cleaned up by itself.
  */
-export async function stage(scope: Scope, place: FilePlace & { space_id: number; table_id: number }, file: NewFile): Promise<FileEntry> {
-  return store(scope, place, `${place.space_id}-${place.table_id}-`, file)
+export async function stage(
+  context: Context,
+  place: FilePlace & { space_id: number; table_id: number },
+  file: NewFile,
+): Promise<FileEntry> {
+  return store(context, place, `${place.space_id}-${place.table_id}-`, file)
 }
 
 /** Stores bytes under a new path with that beginning, as `stage` does. */
 export async function store(
-  { db, storage, actor, now }: Scope,
+  { db, storage, actor, now }: Context,
   place: FilePlace,
   prefix: string,
   { name, type, content }: NewFile,

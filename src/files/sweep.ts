@@ -1,6 +1,6 @@
 /** Files that nothing holds any more go, a day after they were dropped. */
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { forgetFiles, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
@@ -15,13 +15,13 @@ export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object(
 export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
 
 /** Looks again whether something holds the files, forgets the others, and enqueues the removal of their bytes. */
-export async function sweep(scope: Scope): Promise<void> {
-  while (await sweepSome(scope)) {}
+export async function sweep(context: Context): Promise<void> {
+  while (await sweepSome(context)) {}
 }
 
 /** One short transaction. @returns whether there may be more */
-async function sweepSome(scope: Scope): Promise<boolean> {
-  const { db, jobs, now, transaction } = scope
+async function sweepSome(context: Context): Promise<boolean> {
+  const { db, jobs, now, transaction } = context
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
   return transaction(async () => {
     const dropped = await lockDropped(db, before, AT_ONCE)
@@ -41,12 +41,12 @@ async function sweepSome(scope: Scope): Promise<boolean> {
 }
 
 /** The rows are gone; a path is never used twice, so this may run again. */
-export async function removeAll({ storage }: Scope, { paths }: { paths: string[] }): Promise<void> {
+export async function removeAll({ storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) await storage.remove(path)
 }
 
 /** Copies, then says so, then removes the copy at the old place: at any moment the row names bytes that are there. */
-export async function settleAll({ db, storage }: Scope, { paths }: { paths: string[] }): Promise<void> {
+export async function settleAll({ db, storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) {
     const key = (await storageKeyOf(db, path))?.storage_key
     if (!key) continue

@@ -27,5 +27,5 @@ export const indexesRouter = router({
     )
     .input(TablePath)
     .output(listOf(TableIndex))
-    .query(({ ctx }) => indexes.list(ctx.scope, ctx.table)),
+    .query(({ ctx }) => indexes.list(ctx.context, ctx.table)),
 })

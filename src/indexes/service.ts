@@ -1,7 +1,7 @@
 /** Lets the indexes of tables follow their use: one step after the other, each of which may be interrupted. */
 
 import type { TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -17,7 +17,7 @@ import type { TableIndex } from './schema.ts'
 const OURS = /^idx_(layout|sort|text)_/
 
 /** The indexes of a table as they are and as they will be: the primary key, then those that are wanted, then what else there is. */
-export async function list({ db }: Scope, table: TableRef): Promise<{ rows: TableIndex[]; total: number }> {
+export async function list({ db }: Context, table: TableRef): Promise<{ rows: TableIndex[]; total: number }> {
   const { wanted, present } = await stateOf(db, table.id)
   const failures = await failuresOf(db, table.id)
   const byName = new Map(present.map((index) => [index.name, index]))
@@ -56,19 +56,19 @@ function stateOfOne({ isOverBudget }: Wanted, present: PresentIndex | undefined,
  * The job: makes the real indexes those that are wanted. What another process has begun it leaves alone, and looks again later.
  * @throws Error when an index could not be built; what is left of it is gone, and the job will be repeated
  */
-export async function follow(scope: Scope, { table_id }: { table_id: number }): Promise<void> {
-  const { db, jobs, now } = scope
+export async function follow(context: Context, { table_id }: { table_id: number }): Promise<void> {
+  const { db, jobs, now } = context
   const tried = new Set<string>()
   const failed: string[] = []
   const again = (delayMs: number) => jobs.send(followIndexes, { table_id }, { startAfter: new Date(now.getTime() + delayMs) })
-  while (await nextStep(scope, table_id, tried)) {
-    const outcome = await takeStep(scope, table_id, tried)
+  while (await nextStep(context, table_id, tried)) {
+    const outcome = await takeStep(context, table_id, tried)
     if (outcome === 'busy') return again(BUSY_MS)
     if (outcome === 'interrupted') return again(INTERRUPTED_MS)
     if (typeof outcome === 'object') failed.push(outcome.failed)
   }
   if (tried.size > failed.length) await asBuilder(db, table_id, (client) => analyzeRecords(client, table_id))
-  await forgetFailures(scope, table_id)
+  await forgetFailures(context, table_id)
   if (failed.length) throw new Error(`Not built: ${failed.join(', ')}`)
 }
 
@@ -78,7 +78,7 @@ const BUSY_MS = 10_000
 const INTERRUPTED_MS = 2_000
 
 /** The clock: tables have grown or shrunk, builds have been given up. */
-export async function followAll({ db, jobs, now }: Scope): Promise<void> {
+export async function followAll({ db, jobs, now }: Context): Promise<void> {
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
   await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
   for (const id of await indexedTables(db)) await jobs.send(followIndexes, { table_id: id })
@@ -90,7 +90,7 @@ const UNUSED_DAYS = 30
 type Step = { drop: string } | { build: Wanted }
 
 /** What is most urgent; null when all is as wanted. @param tried what has been built in vain: not again in this job */
-async function nextStep({ db }: Scope, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
+async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
   const { wanted, present, isGone } = await stateOf(db, tableId)
   if (isGone) return null
   const keep = new Set(wanted.filter(({ isOverBudget }) => !isOverBudget).map(({ name }) => name))
@@ -106,11 +106,11 @@ async function nextStep({ db }: Scope, tableId: number, tried: ReadonlySet<strin
 type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
 
 /** Decides again, now that nobody else works on the table, and does it. */
-async function takeStep(scope: Scope, tableId: number, tried: Set<string>): Promise<Outcome> {
+async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<Outcome> {
   let building: Wanted | undefined
   try {
-    return await asBuilder<Outcome>(scope.db, tableId, async (client) => {
-      const step = await nextStep(scope, tableId, tried)
+    return await asBuilder<Outcome>(context.db, tableId, async (client) => {
+      const step = await nextStep(context, tableId, tried)
       if (!step) return 'done'
       if ('drop' in step) {
         await dropIndex(client, tableId, step.drop)
@@ -125,7 +125,7 @@ async function takeStep(scope: Scope, tableId: number, tried: Set<string>): Prom
     if (IS_GONE.has(sqlState(error) ?? '')) return 'done'
     if (sqlState(error) === CANCELLED) return 'interrupted'
     if (!building) throw error
-    await noteFailure(scope, tableId, building.name, error)
+    await noteFailure(context, tableId, building.name, error)
     return { failed: building.name }
   }
 }
@@ -135,7 +135,7 @@ const IS_GONE = new Set(['3F000', '42P01', '42703'])
 const CANCELLED = '57014'
 
 /** What the table has and should have. While it is neither small nor large, nothing is wanted that is not there already. */
-async function stateOf(db: Scope['db'], tableId: number) {
+async function stateOf(db: Context['db'], tableId: number) {
   const table = (await tableDefinitions(db, [tableId])).get(tableId)
   const present = await presentIndexes(db, tableId)
   if (!table || !present.length) return { wanted: [], present, isGone: true }
@@ -149,7 +149,7 @@ async function stateOf(db: Scope['db'], tableId: number) {
 
 const isOfCalendar = ({ name }: Wanted) => name.startsWith('idx_layout_')
 
-async function noteFailure({ db, log, now }: Scope, tableId: number, name: string, error: unknown): Promise<void> {
+async function noteFailure({ db, log, now }: Context, tableId: number, name: string, error: unknown): Promise<void> {
   log.warn({ err: error, tableId, index: name }, 'index not built')
   const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown'
   await db.execute(sql`
@@ -159,7 +159,7 @@ async function noteFailure({ db, log, now }: Scope, tableId: number, name: strin
 }
 
 /** What has been built since, or is no longer wanted, has not failed any more. */
-async function forgetFailures({ db }: Scope, tableId: number): Promise<void> {
+async function forgetFailures({ db }: Context, tableId: number): Promise<void> {
   if (!(await failuresOf(db, tableId)).size) return
   const { wanted, present } = await stateOf(db, tableId)
   const missing = wanted.filter(({ name }) => !present.some((index) => index.name === name)).map(({ name }) => name)

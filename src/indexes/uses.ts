@@ -1,7 +1,7 @@
 /** Queries outside of saved views that were slow for want of an index: they are noted, and the next ones find it. */
 
 import type { TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { followIndexes } from '../tables/indexing.ts'
@@ -34,15 +34,15 @@ interface Asked {
 }
 
 /** Notes what the query compares and sorts by, if it was slow and an index can help. The answer does not depend on it. */
-export async function noteUse(scope: Scope, { table, where, order, page, tookMs }: Asked): Promise<void> {
-  const { db, now } = scope
+export async function noteUse(context: Context, { table, where, order, page, tookMs }: Asked): Promise<void> {
+  const { db, now } = context
   if (tookMs < SLOW_MS || db.inTransaction()) return
   const shape = shapeOf(where, order)
   if (!shape || !isIndexable(table, shape) || isRemembered(db, `${table.id} ${JSON.stringify(shape)}`, now)) return
   try {
-    if ((await costOf(db, page)) >= COSTLY) await note(scope, table.id, JSON.stringify(shape))
+    if ((await costOf(db, page)) >= COSTLY) await note(context, table.id, JSON.stringify(shape))
   } catch (error) {
-    scope.log.warn({ err: error, tableId: table.id }, 'slow query not noted')
+    context.log.warn({ err: error, tableId: table.id }, 'slow query not noted')
   }
 }
 
@@ -60,7 +60,7 @@ async function costOf(db: Database, page: Sql): Promise<number> {
   return plan?.['QUERY PLAN'][0].Plan['Total Cost'] ?? 0
 }
 
-async function note({ db, jobs, now, transaction }: Scope, tableId: number, shape: string): Promise<void> {
+async function note({ db, jobs, now, transaction }: Context, tableId: number, shape: string): Promise<void> {
   const at = formatInstant(now)
   await transaction(async () => {
     await db.execute(sql`

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, rest, router, targetProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
 import { Key, KeyPath, KeyUpdate, KeyWithSecret, NewKey, Self } from './schema.ts'
 import * as keys from './service.ts'
 
@@ -29,7 +29,7 @@ export const keysRouter = router({
     )
     .input(NoInput)
     .output(listOf(Key))
-    .query(({ ctx }) => keys.list(ctx.scope)),
+    .query(({ ctx }) => keys.list(ctx.context)),
 
   create: accountProcedure(callers.session)
     .meta(
@@ -42,9 +42,9 @@ export const keysRouter = router({
     )
     .input(NewKey)
     .output(KeyWithSecret)
-    .mutation(({ ctx, input }) => keys.create(ctx.scope, input)),
+    .mutation(({ ctx, input }) => keys.create(ctx.context, input)),
 
-  update: targetProcedure(keys.keyTarget, 'write', callers.session)
+  update: resourceProcedure(keys.keyResource, 'write', callers.session)
     .meta(
       rest('POST', '/api/key/{key_id}/update', 'Change an API key', {
         description: 'A key that is absent keeps its value, null clears it. Counts from the next request on.',
@@ -54,9 +54,9 @@ export const keysRouter = router({
     )
     .input(KeyUpdate.extend(KeyPath.shape))
     .output(Key)
-    .mutation(({ ctx, input }) => keys.update(ctx.scope, ctx.row, input)),
+    .mutation(({ ctx, input }) => keys.update(ctx.context, ctx.row, input)),
 
-  rotate: targetProcedure(keys.keyTarget, 'write', callers.session)
+  rotate: resourceProcedure(keys.keyResource, 'write', callers.session)
     .meta(
       rest('POST', '/api/key/{key_id}/rotate', "Replace an API key's secret", {
         description: 'Keeps the row; the old secret is dead at once.',
@@ -66,9 +66,9 @@ export const keysRouter = router({
     )
     .input(KeyPath)
     .output(KeyWithSecret)
-    .mutation(({ ctx }) => keys.rotate(ctx.scope, ctx.row)),
+    .mutation(({ ctx }) => keys.rotate(ctx.context, ctx.row)),
 
-  delete: targetProcedure(keys.keyTarget, 'write', callers.session)
+  delete: resourceProcedure(keys.keyResource, 'write', callers.session)
     .meta(
       rest('POST', '/api/key/{key_id}/delete', 'Revoke an API key', {
         description: 'At once and for good.',
@@ -79,7 +79,7 @@ export const keysRouter = router({
     .input(KeyPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await keys.remove(ctx.scope, ctx.row)
+      await keys.remove(ctx.context, ctx.row)
       return { ok: true }
     }),
 
@@ -95,5 +95,5 @@ export const keysRouter = router({
     )
     .input(NoInput)
     .output(Self)
-    .query(({ ctx }) => keys.self(ctx.scope)),
+    .query(({ ctx }) => keys.self(ctx.context)),
 })

@@ -1,5 +1,5 @@
-import type { Actor, Target } from '../platform/access/authorize.ts'
-import type { Deps, Scope } from '../platform/context.ts'
+import type { Actor, Resource } from '../platform/access/authorize.ts'
+import type { Context, Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../platform/http/errors.ts'
 import { newKeySecret, tokenHash } from '../platform/secrets.ts'
@@ -7,7 +7,7 @@ import { formatInstant, parseInstant } from '../platform/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 
 /** One of the caller's personal keys, or, for the account's owner, one of its account keys. Another's does not exist. */
-export const keyTarget: Target<{ found_key_id: number; kind: 'account' | 'personal' }> = {
+export const keyResource: Resource<{ found_key_id: number; kind: 'account' | 'personal' }> = {
   ids: [{ name: 'key_id', thing: 'Key', found: 'found_key_id' }],
   select: ({ key_id }) => sql`
     select k.id as found_key_id, k.kind from api_keys k
@@ -19,7 +19,7 @@ const columns = sql`id, kind, name, read_only, case when all_spaces then null el
   ip_allowlist, expires_at, last_used_at, created_at`
 
 /** The caller's personal keys, and for the account's owner its account keys; newest first. */
-export async function list({ db, actor }: Scope): Promise<{ rows: Key[]; total: number }> {
+export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total: number }> {
   const rows = await db.query<Key>(sql`
     select ${columns} from api_keys
     where account_id = ${actor.accountId} and case kind when 'account' then ${actor.isOwner} else user_id = ${actor.userId} end
@@ -31,11 +31,11 @@ export async function list({ db, actor }: Scope): Promise<{ rows: Key[]; total: 
  * Makes a key for the caller, or, by the account's owner, for the account. The secret is shown only here.
  * @throws AppError 403 for an account key by anyone but the owner; 400 for a whitelist that cannot be
  */
-export async function create(scope: Scope, input: NewKey): Promise<Key & { secret: string }> {
-  const { actor, now } = scope
+export async function create(context: Context, input: NewKey): Promise<Key & { secret: string }> {
+  const { actor, now } = context
   if (input.kind === 'account' && !actor.isOwner) throw forbidden()
-  await checkSpaces(scope, input.kind, input.space_ids)
-  return insertKey(scope.db, actor, input, now)
+  await checkSpaces(context, input.kind, input.space_ids)
+  return insertKey(context.db, actor, input, now)
 }
 
 /** Makes a key for this actor; for scripts, too. */
@@ -58,9 +58,13 @@ export async function insertKey(
  * Changes what a key may do. A key that is absent keeps its value, null clears it.
  * @throws AppError 400 for a whitelist that cannot be; 404 when it was deleted meanwhile
  */
-export async function update(scope: Scope, row: { found_key_id: number; kind: 'account' | 'personal' }, input: KeyUpdate): Promise<Key> {
-  await checkSpaces(scope, row.kind, input.space_ids)
-  await scope.db.prisma.apiKey.updateMany({
+export async function update(
+  context: Context,
+  row: { found_key_id: number; kind: 'account' | 'personal' },
+  input: KeyUpdate,
+): Promise<Key> {
+  await checkSpaces(context, row.kind, input.space_ids)
+  await context.db.prisma.apiKey.updateMany({
     where: { id: row.found_key_id },
     data: {
       ...(input.name !== undefined && { name: input.name }),
@@ -70,12 +74,12 @@ export async function update(scope: Scope, row: { found_key_id: number; kind: 'a
       ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
     },
   })
-  return read(scope.db, row.found_key_id)
+  return read(context.db, row.found_key_id)
 }
 
 /** Gives the key a new secret; the old one is dead at once. @throws AppError 404 when it was deleted meanwhile */
 export async function rotate(
-  { db }: Scope,
+  { db }: Context,
   { found_key_id, kind }: { found_key_id: number; kind: 'account' | 'personal' },
 ): Promise<Key & { secret: string }> {
   const secret = newKeySecret(kind)
@@ -87,12 +91,12 @@ export async function rotate(
 }
 
 /** Revokes the key at once. */
-export async function remove({ db }: Scope, { found_key_id }: { found_key_id: number }): Promise<void> {
+export async function remove({ db }: Context, { found_key_id }: { found_key_id: number }): Promise<void> {
   await db.execute(sql`delete from api_keys where id = ${found_key_id}`)
 }
 
 /** What the calling key is, and on whose behalf it acts. */
-export async function self({ db, actor }: Scope): Promise<Self> {
+export async function self({ db, actor }: Context): Promise<Self> {
   return {
     key: await read(db, actor.keyId ?? 0),
     account_id: actor.accountId,
@@ -107,7 +111,7 @@ async function read(db: Database, id: number): Promise<Key> {
   return row
 }
 
-async function checkSpaces({ db, actor }: Scope, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
+async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
   if (!spaceIds) return
   if (kind === 'personal') throw badInput('space_ids', 'is for account keys; a personal key reaches what its user may')
   const found = await db.query<{ id: number }>(sql`

@@ -1,6 +1,6 @@
 /** Mail about notifications: at once, as an hourly digest, or none (contract.md §4; docs/decisions/0011-reminders-and-mail.md). */
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { tokenHash } from '../platform/secrets.ts'
@@ -34,14 +34,14 @@ const MAIL_LOCK = 7_405_011
  * Takes the notifications whose time for mail has come, and enqueues one letter a person. Each is decided about once: stamped and
  * enqueued in one transaction. What has been read, or whose reader wants no mail, is stamped without a letter.
  */
-export async function decideMail(scope: Scope): Promise<void> {
-  while (await decideBatch(scope)) {
+export async function decideMail(context: Context): Promise<void> {
+  while (await decideBatch(context)) {
     // Each batch commits by itself.
   }
 }
 
 /** @returns whether anything was decided */
-async function decideBatch({ db, jobs, mailer, now, transaction }: Scope): Promise<boolean> {
+async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Promise<boolean> {
   return transaction(async () => {
     await db.query(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
     const zones = await db.query<{ timezone: string }>(sql`
@@ -98,7 +98,10 @@ interface Addressee {
  * Sends the letter, about those of the notifications that are still unread and that the reader may still see. Where the server does
  * not take it the job tries again, and only this letter. One that is sent twice after a crash has the same Message-ID.
  */
-export async function mailLetter({ db, mailer, settings, now, publicUrl }: Scope, { user_id, notification_ids }: LetterJob): Promise<void> {
+export async function mailLetter(
+  { db, mailer, settings, now, publicUrl }: Context,
+  { user_id, notification_ids }: LetterJob,
+): Promise<void> {
   const [reader] = await db.query<Addressee>(sql`
     select id, email, name, timezone from users where id = ${user_id} and status = 'active' and mail_preference <> 'none'`)
   const items = reader ? await tellable(db, reader.id, notification_ids) : []

@@ -1,7 +1,7 @@
 /** What the records are called that notifications are about. */
 
 import { titleField } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { withDefinition } from '../records/with-definition.ts'
 
@@ -15,15 +15,15 @@ export interface RecordPlace {
  * The titles, by `placeKey`; a record that is gone is not among them. One statement a table.
  * @throws AppError 404 when a table has just been deleted
  */
-export async function recordTitles(scope: Pick<Scope, 'db'>, places: readonly RecordPlace[]): Promise<Map<string, string | null>> {
+export async function recordTitles(context: Pick<Context, 'db'>, places: readonly RecordPlace[]): Promise<Map<string, string | null>> {
   const titles = new Map<string, string | null>()
   const versions = new Map(places.flatMap(({ table_id: id, table_version: version }) => (id && version ? [[id, version]] : [])))
   for (const [id, version] of versions) {
     const ids = places.flatMap(({ table_id, record_id }) => (table_id === id && record_id !== null ? [record_id] : []))
-    const rows = await withDefinition(scope, { id, version }, (table) => {
+    const rows = await withDefinition(context, { id, version }, (table) => {
       const field = titleField(table)
       const title: Sql = field ? sql`r.${ident(field.id)}` : sql`null`
-      return scope.db.query<{ id: number; title: string | null }>(
+      return context.db.query<{ id: number; title: string | null }>(
         sql`select r.id, ${title} as title from ${recordsOf(id)} r where r.id = any(${ids}::int[])`,
       )
     })

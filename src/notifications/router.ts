@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, rest, router, targetProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
 import { dueOfPrincipal } from './queries.ts'
 import { Notification, NotificationPath, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 import * as notifications from './service.ts'
@@ -37,7 +37,7 @@ export const notificationsRouter = router({
     )
     .input(NotificationQuery)
     .output(listOf(Notification))
-    .query(({ ctx, input }) => notifications.list(ctx.scope, input)),
+    .query(({ ctx, input }) => notifications.list(ctx.context, input)),
 
   unreadCount: accountProcedure(callers.users, { alongside: dueOfPrincipal })
     .meta(
@@ -49,9 +49,9 @@ export const notificationsRouter = router({
     )
     .input(NoInput)
     .output(UnreadCount)
-    .query(({ ctx }) => notifications.unreadCount(ctx.scope, ctx.row)),
+    .query(({ ctx }) => notifications.unreadCount(ctx.context, ctx.row)),
 
-  markRead: targetProcedure(notifications.notificationTarget, 'read', callers.users)
+  markRead: resourceProcedure(notifications.notificationResource, 'read', callers.users)
     .meta(
       rest('POST', '/api/notifications/{id}/markRead', 'Mark a notification read', {
         description: 'Doing it again changes nothing.',
@@ -61,9 +61,9 @@ export const notificationsRouter = router({
     )
     .input(NotificationPath)
     .output(ReadState)
-    .mutation(({ ctx }) => notifications.mark(ctx.scope, ctx.row, true)),
+    .mutation(({ ctx }) => notifications.mark(ctx.context, ctx.row, true)),
 
-  markUnread: targetProcedure(notifications.notificationTarget, 'read', callers.users)
+  markUnread: resourceProcedure(notifications.notificationResource, 'read', callers.users)
     .meta(
       rest('POST', '/api/notifications/{id}/markUnread', 'Mark a notification unread', {
         description: 'Doing it again changes nothing.',
@@ -73,7 +73,7 @@ export const notificationsRouter = router({
     )
     .input(NotificationPath)
     .output(ReadState)
-    .mutation(({ ctx }) => notifications.mark(ctx.scope, ctx.row, false)),
+    .mutation(({ ctx }) => notifications.mark(ctx.context, ctx.row, false)),
 
   markAllRead: accountProcedure(callers.users)
     .meta(
@@ -86,7 +86,7 @@ export const notificationsRouter = router({
     .input(NoInput)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await notifications.markAllRead(ctx.scope)
+      await notifications.markAllRead(ctx.context)
       return { ok: true }
     }),
 })

@@ -1,5 +1,5 @@
-import type { Target } from '../platform/access/authorize.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Resource } from '../platform/access/authorize.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { countDue } from './due.ts'
@@ -7,7 +7,7 @@ import { CONCERNS, canSee, countUnread, type DueRow, listNotifications, mayRead 
 import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 
 /** The caller's own notification named in the path; another's, and one of what they may no longer read, is not found. */
-export const notificationTarget: Target<{ notification_id: number }> = {
+export const notificationResource: Resource<{ notification_id: number }> = {
   ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
   select: ({ id }) => sql`
     select n.id as notification_id from notifications n join users u on u.id = n.user_id
@@ -16,17 +16,17 @@ export const notificationTarget: Target<{ notification_id: number }> = {
 }
 
 /** The caller's notifications of what they may read, newest first. */
-export async function list({ db, actor }: Scope, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
+export async function list({ db, actor }: Context, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
   return listNotifications(db, actor, query)
 }
 
 /** What is new for the caller. @param due read together with who asks */
-export async function unreadCount({ db, actor, now }: Scope, due: DueRow): Promise<UnreadCount> {
+export async function unreadCount({ db, actor, now }: Context, due: DueRow): Promise<UnreadCount> {
   return { unread: await countUnread(db, actor), tasksDue: countDue(due, actor, now).count }
 }
 
 /** Marks one; marking it again keeps the first instant. Who has read it has seen it. */
-export async function mark({ db, now }: Scope, { notification_id: id }: { notification_id: number }, read: boolean): Promise<ReadState> {
+export async function mark({ db, now }: Context, { notification_id: id }: { notification_id: number }, read: boolean): Promise<ReadState> {
   const at = formatInstant(now)
   await db.execute(
     read
@@ -37,7 +37,7 @@ export async function mark({ db, now }: Scope, { notification_id: id }: { notifi
 }
 
 /** Marks all that the caller may read. */
-export async function markAllRead({ db, actor, now }: Scope): Promise<void> {
+export async function markAllRead({ db, actor, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(
     sql`update notifications n set read_at = ${at}::timestamp, seen_at = coalesce(seen_at, ${at}::timestamp)

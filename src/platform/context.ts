@@ -25,7 +25,7 @@ export interface Deps {
 }
 
 /** What a service acts with. It need not ask whether it may: the procedure has. */
-export interface Scope extends Caller {
+export interface Context extends Caller {
   db: Database
   actor: Actor
   now: Date
@@ -46,13 +46,13 @@ export interface Scope extends Caller {
 }
 
 /** Whether the row is none of those that the caller believes to change. */
-export const isStale = ({ expectedVersions }: Scope, { version }: { version: number }): boolean =>
+export const isStale = ({ expectedVersions }: Context, { version }: { version: number }): boolean =>
   expectedVersions !== undefined && !expectedVersions.includes(version)
 
 /** For jobs and scripts, which act on behalf of nobody. */
-export function systemScope(deps: Deps): Scope {
+export function systemContext(deps: Deps): Context {
   return {
-    ...scopeParts(deps),
+    ...contextParts(deps),
     actor: systemActor,
     now: deps.clock(),
     log: deps.log,
@@ -67,11 +67,11 @@ export function systemScope(deps: Deps): Scope {
 export type ActingUser = Pick<Actor, 'accountId' | 'userId' | 'email' | 'name' | 'timeZone' | 'isOwner'>
 
 /** For scripts and the first start, which act in the name of a user, as if signed in. */
-export function userScope(deps: Deps, user: ActingUser): Scope {
-  return { ...systemScope(deps), actor: { ...systemActor, ...user, kind: 'session' } }
+export function userContext(deps: Deps, user: ActingUser): Context {
+  return { ...systemContext(deps), actor: { ...systemActor, ...user, kind: 'session' } }
 }
 
-export const scopeParts = ({ db, settings, jobs, storage, mailer, publicUrl }: Deps) => ({
+export const contextParts = ({ db, settings, jobs, storage, mailer, publicUrl }: Deps) => ({
   db,
   settings,
   jobs,

@@ -2,7 +2,7 @@
 
 import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
 import type { Actor, Role } from '../platform/access/authorize.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
 import { findFiles } from '../platform/stored-files.ts'
@@ -49,8 +49,8 @@ interface Rules {
  * Checks and converts what is given.
  * @throws AppError 400 with the first hundred refused cells; 403 for a field that only admins write
  */
-export async function readDrafts(scope: Scope, table: TableDef, rules: Rules, drafts: readonly Draft[]): Promise<Cells[]> {
-  const { cells, issues } = await judgeDrafts(scope, table, rules, drafts)
+export async function readDrafts(context: Context, table: TableDef, rules: Rules, drafts: readonly Draft[]): Promise<Cells[]> {
+  const { cells, issues } = await judgeDrafts(context, table, rules, drafts)
   if (issues.length) throw badInputs(issues.slice(0, MAX_ISSUES))
   return cells
 }
@@ -61,7 +61,7 @@ export async function readDrafts(scope: Scope, table: TableDef, rules: Rules, dr
  * @throws AppError 403 for a field that only admins write
  */
 export async function judgeDrafts(
-  { db, actor }: Scope,
+  { db, actor }: Context,
   table: TableDef,
   { role, isNew, members }: Rules,
   drafts: Iterable<Draft>,

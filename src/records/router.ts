@@ -51,7 +51,7 @@ export const recordsRouter = router({
     )
     .input(RecordPath)
     .output(DataRecord)
-    .query(({ ctx }) => records.get(ctx.scope, ctx.table, ctx.record, ctx.shown)),
+    .query(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown)),
 
   create: tableProcedure('write', callers.any)
     .meta(
@@ -65,7 +65,7 @@ export const recordsRouter = router({
     )
     .input(NewRecord.extend(TablePath.shape))
     .output(DataRecord)
-    .mutation(({ ctx, input }) => records.create(ctx.scope, ctx.table, input)),
+    .mutation(({ ctx, input }) => records.create(ctx.context, ctx.table, input)),
 
   update: recordProcedure('write', callers.any)
     .meta(
@@ -83,7 +83,7 @@ export const recordsRouter = router({
     )
     .input(RecordUpdate.extend(RecordPath.shape))
     .output(DataRecord)
-    .mutation(({ ctx, input }) => records.update(ctx.scope, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => records.update(ctx.context, ctx.table, ctx.record, input)),
 
   delete: recordProcedure('write', callers.any)
     .meta(
@@ -96,7 +96,7 @@ export const recordsRouter = router({
     .input(RecordPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await records.remove(ctx.scope, ctx.table, ctx.record)
+      await records.remove(ctx.context, ctx.table, ctx.record)
       return { ok: true }
     }),
 
@@ -110,7 +110,7 @@ export const recordsRouter = router({
     )
     .input(RecordIds.extend(TablePath.shape))
     .output(Deleted)
-    .mutation(async ({ ctx, input }) => ({ deleted: await records.removeAll(ctx.scope, ctx.table, input.record_ids) })),
+    .mutation(async ({ ctx, input }) => ({ deleted: await records.removeAll(ctx.context, ctx.table, input.record_ids) })),
 
   createBatch: tableProcedure('write', callers.any)
     .meta(
@@ -125,7 +125,7 @@ export const recordsRouter = router({
     )
     .input(RecordBatch.extend(TablePath.shape))
     .output(listOf(DataRecord))
-    .mutation(({ ctx, input }) => records.createBatch(ctx.scope, ctx.table, input)),
+    .mutation(({ ctx, input }) => records.createBatch(ctx.context, ctx.table, input)),
 
   query: tableProcedure('read', callers.any, { isSilent: true })
     .meta(
@@ -148,7 +148,7 @@ export const recordsRouter = router({
     )
     .input(RecordsQuery)
     .output(QueryAnswer)
-    .query(({ ctx, input }) => query(ctx.scope, ctx.table, input)),
+    .query(({ ctx, input }) => query(ctx.context, ctx.table, input)),
 
   count: tableProcedure('read', callers.any)
     .meta(
@@ -164,7 +164,7 @@ export const recordsRouter = router({
     )
     .input(RecordsCount)
     .output(Counted)
-    .query(({ ctx, input }) => count(ctx.scope, ctx.table, input)),
+    .query(({ ctx, input }) => count(ctx.context, ctx.table, input)),
 
   groups: tableProcedure('read', callers.any)
     .meta(
@@ -191,5 +191,5 @@ export const recordsRouter = router({
     )
     .input(RecordsGroups)
     .output(listOf(RecordGroup))
-    .query(({ ctx, input }) => groups(ctx.scope, ctx.table, input)),
+    .query(({ ctx, input }) => groups(ctx.context, ctx.table, input)),
 })

@@ -1,7 +1,7 @@
 /** The statements that write and read records as they are stored. */
 
 import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cell } from './cells/parse-cell.ts'
@@ -17,7 +17,7 @@ interface Change {
   userId: number | null
 }
 
-export const changeBy = ({ now, actor }: Scope): Change => ({ now, userId: actor.userId || null })
+export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
 /** What is read of a row `r`. */
 const shown = keptFor(

@@ -1,6 +1,6 @@
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
-import { isStale, type Scope } from '../platform/context.ts'
+import { type Context, isStale } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
@@ -18,11 +18,11 @@ import { readWithDefinition, STALE, withDefinition } from './with-definition.ts'
  * @param shown the row, where it was read with the right to read it
  * @throws AppError 404 when it has just been deleted
  */
-export async function get(scope: Scope, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<DataRecord> {
-  return readWithDefinition(scope, table, async (definition) => {
-    const row = shown && definition.version === table.version ? shown : await readRow(scope.db, definition, record.id)
+export async function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<DataRecord> {
+  return readWithDefinition(context, table, async (definition) => {
+    const row = shown && definition.version === table.version ? shown : await readRow(context.db, definition, record.id)
     if (!row) throw notFound('Record')
-    return presentOne(scope, definition, row)
+    return presentOne(context, definition, row)
   })
 }
 
@@ -30,22 +30,22 @@ export async function get(scope: Scope, table: TableRef, record: RecordRef, show
  * Makes a record; without files in it, one statement.
  * @throws AppError 400 naming each cell that is refused; 403 for a field that only admins write
  */
-export async function create(scope: Scope, table: TableRef, { data }: NewRecord): Promise<DataRecord> {
-  const [record] = await insert(scope, table, [{ data, path: ['data'] }])
-  scope.tagged(1)
+export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<DataRecord> {
+  const [record] = await insert(context, table, [{ data, path: ['data'] }])
+  context.tagged(1)
   return record as DataRecord
 }
 
 /** Makes records, all or none, in one statement; the answer is in their order. */
-export async function createBatch(scope: Scope, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
+export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
   if (!records.length) return { rows: [] }
   const rows = await insert(
-    scope,
+    context,
     table,
     records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
   )
   const [first, last] = [rows[0], rows.at(-1)]
-  if (first && last && stepOf(last) > stepOf(first)) await indexesFollowGrowth(scope, table.id)
+  if (first && last && stepOf(last) > stepOf(first)) await indexesFollowGrowth(context, table.id)
   return { rows }
 }
 
@@ -53,15 +53,15 @@ export async function createBatch(scope: Scope, table: TableRef, { records }: Re
 const INDEXES_EVERY = 10_000
 const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
 
-function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promise<DataRecord[]> {
-  const { db, transaction } = scope
-  return withDefinition(scope, table, async (definition) => {
-    const cells = await readDrafts(scope, definition, { role: table.role, isNew: true }, drafts)
-    if (await keepWhatIsWritten(scope, definition, cells)) return STALE
+function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Promise<DataRecord[]> {
+  const { db, transaction } = context
+  return withDefinition(context, table, async (definition) => {
+    const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
+    if (await keepWhatIsWritten(context, definition, cells)) return STALE
     const paths = cells.flatMap((record) => pathsIn(definition, record))
     const write = async () => {
       await holdFiles(db, paths)
-      return insertRows(db, definition, cells, changeBy(scope))
+      return insertRows(db, definition, cells, changeBy(context))
     }
     const rows = paths.length ? await transaction(write) : await write()
     return rows.length ? rows.map((row) => recordOf(definition, row)) : STALE
@@ -72,18 +72,18 @@ function insert(scope: Scope, table: TableRef, drafts: readonly Draft[]): Promis
  * Changes the cells that are given.
  * @throws AppError as `create`; 404 when it has just been deleted; 409 with the present record for a stale If-Match
  */
-export async function update(scope: Scope, table: TableRef, record: RecordRef, { data }: RecordUpdate): Promise<DataRecord> {
-  const { db } = scope
-  return withDefinition(scope, table, async (definition) => {
-    const [cells = new Map()] = await readDrafts(scope, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
-    if (await keepWhatIsWritten(scope, definition, [cells])) return STALE
-    const changed = cells.size ? await updateCells(scope, definition, record.id, cells) : undefined
-    if (changed) return presentOne(scope, definition, changed)
+export async function update(context: Context, table: TableRef, record: RecordRef, { data }: RecordUpdate): Promise<DataRecord> {
+  const { db } = context
+  return withDefinition(context, table, async (definition) => {
+    const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
+    if (await keepWhatIsWritten(context, definition, [cells])) return STALE
+    const changed = cells.size ? await updateCells(context, definition, record.id, cells) : undefined
+    if (changed) return presentOne(context, definition, changed)
 
     const present = await readRow(db, definition, record.id)
     if (!present) throw notFound('Record')
-    if (isStale(scope, present)) throw conflict('The record has changed since', { current: presentOne(scope, definition, present) })
-    return cells.size ? STALE : presentOne(scope, definition, present)
+    if (isStale(context, present)) throw conflict('The record has changed since', { current: presentOne(context, definition, present) })
+    return cells.size ? STALE : presentOne(context, definition, present)
   })
 }
 
@@ -91,8 +91,8 @@ export async function update(scope: Scope, table: TableRef, record: RecordRef, {
  * Deletes records with their tasks, comments and files; ids that name none are passed over.
  * @returns how many there were
  */
-export async function removeAll(scope: Scope, table: { id: number }, recordIds: readonly number[]): Promise<number> {
-  const { db, transaction } = scope
+export async function removeAll(context: Context, table: { id: number }, recordIds: readonly number[]): Promise<number> {
+  const { db, transaction } = context
   return transaction(async () => {
     const records = recordsOf(table.id)
     // Locked in the order of their ids: two calls that name the same records wait for each other instead of blocking.
@@ -101,7 +101,7 @@ export async function removeAll(scope: Scope, table: { id: number }, recordIds: 
       delete from ${records} where id in (select id from named) returning id`)
     if (gone.length) {
       await recordsDeleted(
-        scope,
+        context,
         table.id,
         gone.map(({ id }) => id),
       )
@@ -111,12 +111,12 @@ export async function removeAll(scope: Scope, table: { id: number }, recordIds: 
 }
 
 /** @throws AppError 404 when another call was first */
-export async function remove(scope: Scope, table: TableRef, record: RecordRef): Promise<void> {
-  if (!(await removeAll(scope, table, [record.id]))) throw notFound('Record')
+export async function remove(context: Context, table: TableRef, record: RecordRef): Promise<void> {
+  if (!(await removeAll(context, table, [record.id]))) throw notFound('Record')
 }
 
-function presentOne(scope: Scope, table: TableDef, row: StoredRow): DataRecord {
-  scope.tagged(row.version)
+function presentOne(context: Context, table: TableDef, row: StoredRow): DataRecord {
+  context.tagged(row.version)
   return recordOf(table, row)
 }
 

@@ -1,5 +1,5 @@
 import type { TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { isOutdated, tableDefinition, tableDefinitions } from '../tables/definitions.ts'
@@ -12,7 +12,7 @@ const ATTEMPTS = 10
 
 /** Works with the table's definition, and again with a newer one when the table is changed meanwhile (design.md §3). */
 export async function withDefinition<T>(
-  { db }: Pick<Scope, 'db'>,
+  { db }: Pick<Context, 'db'>,
   table: { id: number; version: number },
   work: (definition: TableDef) => Promise<T | typeof STALE>,
 ): Promise<T> {
@@ -36,16 +36,16 @@ export async function withDefinition<T>(
  * option's title would be taken for an id. So where a field may be converted at this moment, the work is done again if it was.
  */
 export function readWithDefinition<T>(
-  scope: Pick<Scope, 'db'>,
+  context: Pick<Context, 'db'>,
   table: { id: number; version: number },
   work: (definition: TableDef) => Promise<T>,
 ): Promise<T> {
-  return withDefinition<T>(scope, table, async (definition) => {
+  return withDefinition<T>(context, table, async (definition) => {
     const result = await work(definition)
-    return definition.isConverting && (await hasChanged(scope, definition)) ? STALE : result
+    return definition.isConverting && (await hasChanged(context, definition)) ? STALE : result
   })
 }
 
-async function hasChanged({ db }: Pick<Scope, 'db'>, { id, version }: TableDef): Promise<boolean> {
+async function hasChanged({ db }: Pick<Context, 'db'>, { id, version }: TableDef): Promise<boolean> {
   return !(await db.lookUp(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length
 }

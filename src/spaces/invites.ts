@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { createInvite } from '../auth/service.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { NoMailer } from '../platform/mailer.ts'
@@ -12,7 +12,10 @@ type Invitation = z.infer<typeof Invitation>
 export const sendInvite = defineQueue({ name: 'spaces.invite', schema: Invitation })
 
 /** Mails an invitation at once (contract.md §4: invite mails do not wait for a digest). An earlier link of the person ends. */
-export async function mailInvite({ db, mailer, log, now, publicUrl }: Scope, { user_id, space_name, inviter }: Invitation): Promise<void> {
+export async function mailInvite(
+  { db, mailer, log, now, publicUrl }: Context,
+  { user_id, space_name, inviter }: Invitation,
+): Promise<void> {
   const user = await db.prisma.user.findFirst({ where: { id: user_id, status: 'invited' } })
   if (!user) return
   const link = `${publicUrl()}/invite#${await createInvite(db, user.id, now)}`

@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, rest, router, spaceProcedure, targetProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure, resourceProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpacePath, SpaceUpdate } from './schema.ts'
 import * as spaces from './service.ts'
 
@@ -19,7 +19,7 @@ export const spacesRouter = router({
     )
     .input(NoInput)
     .output(listOf(Space))
-    .query(({ ctx }) => spaces.list(ctx.scope)),
+    .query(({ ctx }) => spaces.list(ctx.context)),
 
   get: spaceProcedure('read', callers.any)
     .meta(
@@ -44,7 +44,7 @@ export const spacesRouter = router({
     )
     .input(NewSpace)
     .output(Space)
-    .mutation(({ ctx, input }) => spaces.create(ctx.scope, input)),
+    .mutation(({ ctx, input }) => spaces.create(ctx.context, input)),
 
   update: spaceProcedure('admin', callers.managers, { isOwnerOnly: true })
     .meta(
@@ -56,7 +56,7 @@ export const spacesRouter = router({
     )
     .input(SpaceUpdate.extend(SpacePath.shape))
     .output(Space)
-    .mutation(({ ctx, input }) => spaces.update(ctx.scope, ctx.space, input)),
+    .mutation(({ ctx, input }) => spaces.update(ctx.context, ctx.space, input)),
 
   delete: spaceProcedure('admin', callers.managers, { isOwnerOnly: true })
     .meta(
@@ -69,7 +69,7 @@ export const spacesRouter = router({
     .input(SpacePath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await spaces.remove(ctx.scope, ctx.space)
+      await spaces.remove(ctx.context, ctx.space)
       return { ok: true }
     }),
 
@@ -84,7 +84,7 @@ export const spacesRouter = router({
     )
     .input(SpacePath)
     .output(listOf(Member))
-    .query(({ ctx }) => spaces.listMembers(ctx.scope, ctx.space)),
+    .query(({ ctx }) => spaces.listMembers(ctx.context, ctx.space)),
 
   addMember: spaceProcedure('admin', callers.managers)
     .meta(
@@ -98,9 +98,9 @@ export const spacesRouter = router({
     )
     .input(NewMember.extend(SpacePath.shape))
     .output(Member)
-    .mutation(({ ctx, input }) => spaces.addMember(ctx.scope, ctx.space, input)),
+    .mutation(({ ctx, input }) => spaces.addMember(ctx.context, ctx.space, input)),
 
-  updateMember: targetProcedure(spaces.memberTarget, 'admin', callers.managers)
+  updateMember: resourceProcedure(spaces.memberResource, 'admin', callers.managers)
     .meta(
       rest('POST', '/api/space/{space_id}/member/{user_id}/update', "Change a member's role", {
         description: 'Counts from the next request on.',
@@ -111,9 +111,9 @@ export const spacesRouter = router({
     )
     .input(MemberUpdate.extend(MemberPath.shape))
     .output(Member)
-    .mutation(({ ctx, input }) => spaces.updateMember(ctx.scope, ctx.row, input.role)),
+    .mutation(({ ctx, input }) => spaces.updateMember(ctx.context, ctx.row, input.role)),
 
-  removeMember: targetProcedure(spaces.memberTarget, 'admin', callers.managers)
+  removeMember: resourceProcedure(spaces.memberResource, 'admin', callers.managers)
     .meta(
       rest('POST', '/api/space/{space_id}/member/{user_id}/remove', 'Remove a member', {
         description: 'They lose sight of the space at once; what they wrote stays, with their name.',
@@ -125,7 +125,7 @@ export const spacesRouter = router({
     .input(MemberPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await spaces.removeMember(ctx.scope, ctx.row)
+      await spaces.removeMember(ctx.context, ctx.row)
       return { ok: true }
     }),
 })

@@ -1,14 +1,14 @@
 import { findOrInvite } from '../accounts/service.ts'
-import type { Role, Target } from '../platform/access/authorize.ts'
-import { type SpaceRef, type SpaceRow, spaceTarget } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Resource, Role } from '../platform/access/authorize.ts'
+import { type SpaceRef, type SpaceRow, spaceResource } from '../platform/access/resources.ts'
+import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { sendInvite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 
 /** The spaces that the caller can reach, by name. */
-export async function list({ db, actor }: Scope): Promise<{ rows: Space[]; total: number }> {
+export async function list({ db, actor }: Context): Promise<{ rows: Space[]; total: number }> {
   const rows = await db.query<Space>(sql`
     select s.id, s.name, s.account_id, case when ${actor.isOwner} then 'admin' else m.role end as role
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
@@ -19,7 +19,7 @@ export async function list({ db, actor }: Scope): Promise<{ rows: Space[]; total
 }
 
 /** Makes a space, with the account's owner as its first admin. */
-export async function create({ actor, now, transaction }: Scope, { name }: { name: string }): Promise<Space> {
+export async function create({ actor, now, transaction }: Context, { name }: { name: string }): Promise<Space> {
   const at = toTheSecond(now)
   return transaction(async (tx) => {
     const space = await tx.space.create({ data: { accountId: actor.accountId, name, createdAt: at, updatedAt: at } })
@@ -30,13 +30,13 @@ export async function create({ actor, now, transaction }: Scope, { name }: { nam
   })
 }
 
-export async function update({ db, now }: Scope, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
+export async function update({ db, now }: Context, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
   await db.prisma.space.updateMany({ where: { id: space.id, NOT: { name } }, data: { name, updatedAt: toTheSecond(now) } })
   return { ...space, name }
 }
 
 /** Marks the space: it is gone from every query at once, and a job removes what is in it after seven days. */
-export async function remove({ db, now }: Scope, space: SpaceRef): Promise<void> {
+export async function remove({ db, now }: Context, space: SpaceRef): Promise<void> {
   await db.prisma.space.update({ where: { id: space.id }, data: { deletedAt: toTheSecond(now) } })
 }
 
@@ -44,7 +44,7 @@ export async function remove({ db, now }: Scope, space: SpaceRef): Promise<void>
  * Brings a deleted space back, with the tables that were in it, until the job has removed them. For scripts.
  * @throws AppError 404 when there is no such deleted space
  */
-export async function restore({ db, now }: Scope, spaceId: number): Promise<{ id: number; name: string }> {
+export async function restore({ db, now }: Context, spaceId: number): Promise<{ id: number; name: string }> {
   const [space] = await db.prisma.space.updateManyAndReturn({
     where: { id: spaceId, deletedAt: { not: null } },
     data: { deletedAt: null, updatedAt: toTheSecond(now) },
@@ -57,7 +57,7 @@ export async function restore({ db, now }: Scope, spaceId: number): Promise<{ id
 const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`
 
 /** The people of a space, by name. */
-export async function listMembers({ db }: Scope, space: SpaceRef): Promise<{ rows: Member[]; total: number }> {
+export async function listMembers({ db }: Context, space: SpaceRef): Promise<{ rows: Member[]; total: number }> {
   const rows = await db.query<Member>(sql`
     select ${memberColumns} from space_members m join users u on u.id = m.user_id
     where m.space_id = ${space.id} and u.status <> 'deleted' order by lower(u.name), u.id`)
@@ -68,8 +68,8 @@ export async function listMembers({ db }: Scope, space: SpaceRef): Promise<{ row
  * Adds a person to a space. An unknown address is invited by mail.
  * @throws AppError 409 for a member, and for an address of another account
  */
-export async function addMember(scope: Scope, space: SpaceRef, { email, role }: NewMember): Promise<Member> {
-  const { db, actor, now, transaction, jobs } = scope
+export async function addMember(context: Context, space: SpaceRef, { email, role }: NewMember): Promise<Member> {
+  const { db, actor, now, transaction, jobs } = context
   return transaction(async (tx) => {
     const user = await findOrInvite(db, space.account_id, email, now)
     try {
@@ -91,18 +91,18 @@ interface MemberRow extends SpaceRow {
 }
 
 /** A member of the space named in the path. */
-export const memberTarget: Target<MemberRow> = {
-  ids: [...spaceTarget.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
+export const memberResource: Resource<MemberRow> = {
+  ids: [...spaceResource.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
   select: ({ space_id = 0, user_id }) => sql`
     select s.*, other.user_id as found_user_id, owned.id is not null as found_is_owner
-    from (${spaceTarget.select({ space_id })}) s
+    from (${spaceResource.select({ space_id })}) s
     left join space_members other on other.space_id = s.space_id and other.user_id = ${user_id}
     left join accounts owned on owned.owner_user_id = other.user_id`,
-  check: spaceTarget.check,
+  check: spaceResource.check,
 }
 
 /** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 for who was removed meanwhile */
-export async function updateMember({ db }: Scope, row: MemberRow, role: Role): Promise<Member> {
+export async function updateMember({ db }: Context, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
   await db.prisma.spaceMember.updateMany({ where: { spaceId: row.space_id, userId: row.found_user_id }, data: { role } })
   const [member] = await db.query<Member>(sql`
@@ -113,7 +113,7 @@ export async function updateMember({ db }: Scope, row: MemberRow, role: Role): P
 }
 
 /** @throws AppError 409 for the account's owner */
-export async function removeMember({ db }: Scope, row: MemberRow): Promise<void> {
+export async function removeMember({ db }: Context, row: MemberRow): Promise<void> {
   refuseOwner(row)
   await db.prisma.spaceMember.deleteMany({ where: { spaceId: row.space_id, userId: row.found_user_id } })
 }
@@ -123,7 +123,7 @@ function refuseOwner({ found_is_owner }: MemberRow): void {
 }
 
 /** Removes spaces that were deleted so many days ago and whose tables are gone for good (tables/purge.ts). */
-export async function removeEmptied({ db, now }: Scope, keptDays: number): Promise<void> {
+export async function removeEmptied({ db, now }: Context, keptDays: number): Promise<void> {
   const before = toTheSecond(new Date(now.getTime() - keptDays * 86_400_000))
   await db.prisma.space.deleteMany({ where: { deletedAt: { lt: before }, tables: { none: {} } } })
 }

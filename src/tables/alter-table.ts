@@ -1,7 +1,7 @@
 /** The one way to change what a table is. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -23,21 +23,21 @@ const IN_THE_WAY = new Set(['55P03', '40P01'])
  * @param fn gets the definition as it stands under the lock
  * @throws AppError 404 when the table is gone; 503 when other work holds it for too long
  */
-export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
-  return withShortLocks(scope, async () => {
+export function changeTable<T>(context: Context, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
+  return withShortLocks(context, async () => {
     const bumped = (
-      await scope.db.query<{ id: number; version: number }>(sql`
+      await context.db.query<{ id: number; version: number }>(sql`
         with changed as (
           select id from tables
           where deleted_at is null and (id = ${table.id} or id in (select table_id from fields where lookup_table_id = ${table.id}))
           order by id for no key update
         )
-        update tables t set version = version + 1, updated_at = ${formatInstant(scope.now)}::timestamp
+        update tables t set version = version + 1, updated_at = ${formatInstant(context.now)}::timestamp
         from changed c where t.id = c.id returning t.id, t.version`)
     ).find(({ id }) => id === table.id)
     if (!bumped) throw notFound('Table')
-    const result = await fn(await tableDefinition(scope.db, { id: table.id, version: bumped.version }))
-    await indexesFollow(scope, table.id)
+    const result = await fn(await tableDefinition(context.db, { id: table.id, version: bumped.version }))
+    await indexesFollow(context, table.id)
     return result
   })
 }
@@ -46,7 +46,7 @@ export function changeTable<T>(scope: Scope, table: { id: number }, fn: (definit
  * A transaction for DDL: it waits only a moment for a lock, since everything that reads the table queues up behind it, and is then
  * repeated as a whole; about 2 s in all.
  */
-export async function withShortLocks<T>({ db, transaction }: Scope, fn: () => Promise<T>): Promise<T> {
+export async function withShortLocks<T>({ db, transaction }: Context, fn: () => Promise<T>): Promise<T> {
   // Inside a transaction that is somebody else's there is nothing to repeat: the caller is told to try again.
   const waits = db.inTransaction() ? [200] : WAITS_MS
   for (let attempt = 0; ; attempt++) {

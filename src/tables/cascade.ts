@@ -4,7 +4,7 @@
  */
 
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { conflict } from '../platform/http/errors.ts'
 
 export interface NamedView {
@@ -23,26 +23,26 @@ export interface Dependent {
    * Removes what hangs on records, in the transaction that deletes them.
    * @param recordIds null is every record of the table
    */
-  onRecordsDeleted?(scope: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void>
+  onRecordsDeleted?(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void>
   /** Which views need the field. The table's version is already up, so no view can be saved until the answer has been used. */
-  needsOf?(scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds>
+  needsOf?(context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds>
   /** Deletes the views that need the field, and drops the sort of those that are sorted by it. */
-  dropField?(scope: Scope, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
+  dropField?(context: Context, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
   /** Which views could not be saved as they are, were the field as `changed` has it. The version is up, as for `needsOf`. */
-  invalidWith?(scope: Scope, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
+  invalidWith?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
   /** The field has another type, and a new column: deletes the views that are invalid with it, and drops sorts that it does not have. */
-  retypeField?(scope: Scope, table: TableDef, changed: FieldDef): Promise<void>
+  retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<void>
   /** Follows options of a select that have new titles, by their old ones. The version is up, as for `needsOf`. */
-  renameOptions?(scope: Scope, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
+  renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
 }
 
 export const dependents: Dependent[] = []
 
 /** What all dependents together answer to `needsOf` or `invalidWith`. */
-export async function viewsThat(ask: 'needsOf' | 'invalidWith', scope: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
+export async function viewsThat(ask: 'needsOf' | 'invalidWith', context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
   const needs: FieldNeeds = { needing: [], sorting: [] }
   for (const dependent of dependents) {
-    const found = await dependent[ask]?.(scope, table, field)
+    const found = await dependent[ask]?.(context, table, field)
     needs.needing.push(...(found?.needing ?? []))
     needs.sorting.push(...(found?.sorting ?? []))
   }
@@ -50,8 +50,8 @@ export async function viewsThat(ask: 'needsOf' | 'invalidWith', scope: Scope, ta
 }
 
 /** In the transaction that deletes the records; one after the other, since they share its connection. */
-export async function recordsDeleted(scope: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
-  for (const { onRecordsDeleted } of dependents) await onRecordsDeleted?.(scope, tableId, recordIds)
+export async function recordsDeleted(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void> {
+  for (const { onRecordsDeleted } of dependents) await onRecordsDeleted?.(context, tableId, recordIds)
 }
 
 /** 409, naming the views. */

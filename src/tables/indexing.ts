@@ -1,6 +1,6 @@
 /** Asks for the job that lets the indexes of a table follow its use (src/indexes). Whoever changes what a table is, or how much is in it, asks here. */
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 
@@ -18,7 +18,7 @@ const MIN_BYTES = 500_000
  * Lets the indexes follow after a change of the table, or after many records were added. In a transaction the job starts when
  * that commits. Cheap on tables that are too small for indexes: they are passed over.
  */
-export async function indexesFollow({ db, jobs }: Pick<Scope, 'db' | 'jobs'>, tableId: number): Promise<void> {
+export async function indexesFollow({ db, jobs }: Pick<Context, 'db' | 'jobs'>, tableId: number): Promise<void> {
   if (await isWorthIndexing(db, tableId)) await jobs.send(followIndexes, { table_id: tableId })
 }
 
@@ -32,10 +32,10 @@ export async function isWorthIndexing(db: Database, tableId: number): Promise<bo
 }
 
 /** The same after records were made, which is not undone because this failed: the sweep of every five minutes asks again. */
-export async function indexesFollowGrowth(scope: Pick<Scope, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
+export async function indexesFollowGrowth(context: Pick<Context, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
   try {
-    await indexesFollow(scope, tableId)
+    await indexesFollow(context, tableId)
   } catch (error) {
-    scope.log.error({ err: error, table_id: tableId }, 'indexes not asked for')
+    context.log.error({ err: error, table_id: tableId }, 'indexes not asked for')
   }
 }

@@ -1,6 +1,6 @@
 /** Tables and spaces that were deleted long enough ago go for good. */
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -16,33 +16,33 @@ const KEPT_DAYS = 7
 export const purgeDeleted = defineQueue({ name: 'tables.purge', schema: z.object({}) })
 export const purgeTable = defineQueue({ name: 'tables.purge-table', schema: z.object({ table_id: z.int() }) })
 
-const isDue = ({ now }: Scope) => {
+const isDue = ({ now }: Context) => {
   const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
   // `least` passes over nulls: the table's own deletion or that of its space.
   return sql`least(t.deleted_at, s.deleted_at) < ${before}::timestamp`
 }
 
 /** Enqueues a job for each table that is due, and removes spaces that have become empty. */
-export async function purgeAll(scope: Scope): Promise<void> {
-  const { db, jobs, transaction } = scope
+export async function purgeAll(context: Context): Promise<void> {
+  const { db, jobs, transaction } = context
   await transaction(async () => {
     const due = await db.query<{ id: number }>(sql`
-      select t.id from tables t join spaces s on s.id = t.space_id where ${isDue(scope)}`)
+      select t.id from tables t join spaces s on s.id = t.space_id where ${isDue(context)}`)
     for (const { id } of due) await jobs.send(purgeTable, { table_id: id })
-    await removeEmptied(scope, KEPT_DAYS)
+    await removeEmptied(context, KEPT_DAYS)
   })
 }
 
 /** Removes one table with all that hangs on it. One schema a transaction: each takes locks by the dozen. */
-export async function purge(scope: Scope, { table_id }: { table_id: number }): Promise<void> {
-  await withShortLocks(scope, async () => {
+export async function purge(context: Context, { table_id }: { table_id: number }): Promise<void> {
+  await withShortLocks(context, async () => {
     // Looked at again: the table may have been brought back, or be gone.
-    const [table] = await scope.db.query(sql`
-      select t.id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(scope)} for update of t`)
+    const [table] = await context.db.query(sql`
+      select t.id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return
-    await recordsDeleted(scope, table_id, null)
-    await dropRecords(scope.db, table_id)
-    await forgetTallies(scope.db, table_id)
-    await scope.db.prisma.table.delete({ where: { id: table_id } })
+    await recordsDeleted(context, table_id, null)
+    await dropRecords(context.db, table_id)
+    await forgetTallies(context.db, table_id)
+    await context.db.prisma.table.delete({ where: { id: table_id } })
   })
 }

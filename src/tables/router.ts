@@ -40,7 +40,7 @@ export const tablesRouter = router({
     )
     .input(SpacePath)
     .output(listOf(Table))
-    .query(({ ctx }) => tables.list(ctx.scope, ctx.space)),
+    .query(({ ctx }) => tables.list(ctx.context, ctx.space)),
 
   get: tableProcedure('read', callers.any)
     .meta(
@@ -52,7 +52,7 @@ export const tablesRouter = router({
     )
     .input(TablePath)
     .output(TableWithFields)
-    .query(({ ctx }) => tables.get(ctx.scope, ctx.table)),
+    .query(({ ctx }) => tables.get(ctx.context, ctx.table)),
 
   create: spaceProcedure('admin', callers.managers)
     .meta(
@@ -75,7 +75,7 @@ export const tablesRouter = router({
     )
     .input(NewTable.extend(SpacePath.shape))
     .output(TableWithFields)
-    .mutation(({ ctx, input }) => tables.create(ctx.scope, ctx.space, input)),
+    .mutation(({ ctx, input }) => tables.create(ctx.context, ctx.space, input)),
 
   update: tableProcedure('admin', callers.managers)
     .meta(
@@ -88,7 +88,7 @@ export const tablesRouter = router({
     )
     .input(TableUpdate.extend(TablePath.shape))
     .output(TableWithFields)
-    .mutation(({ ctx, input }) => tables.update(ctx.scope, ctx.table, input)),
+    .mutation(({ ctx, input }) => tables.update(ctx.context, ctx.table, input)),
 
   delete: tableProcedure('admin', callers.managers)
     .meta(
@@ -101,7 +101,7 @@ export const tablesRouter = router({
     .input(TablePath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await tables.remove(ctx.scope, ctx.table)
+      await tables.remove(ctx.context, ctx.table)
       return { ok: true }
     }),
 })
@@ -119,7 +119,7 @@ export const fieldsRouter = router({
     )
     .input(NewField.extend(TablePath.shape))
     .output(Field)
-    .mutation(({ ctx, input }) => fieldChanges.create(ctx.scope, ctx.table, input)),
+    .mutation(({ ctx, input }) => fieldChanges.create(ctx.context, ctx.table, input)),
 
   update: tableProcedure('admin', callers.managers)
     .meta(
@@ -138,7 +138,7 @@ export const fieldsRouter = router({
     )
     .input(FieldUpdate.extend(FieldPath.shape))
     .output(Field)
-    .mutation(({ ctx, input: { field_id, ...changes } }) => fieldChanges.update(ctx.scope, ctx.table, field_id, changes)),
+    .mutation(({ ctx, input: { field_id, ...changes } }) => fieldChanges.update(ctx.context, ctx.table, field_id, changes)),
 
   delete: tableProcedure('admin', callers.managers)
     .meta(
@@ -151,7 +151,7 @@ export const fieldsRouter = router({
     )
     .input(FieldDeletion.extend(FieldPath.shape))
     .output(FieldDeleted)
-    .mutation(({ ctx, input }) => fieldChanges.remove(ctx.scope, ctx.table, input.field_id, input.force)),
+    .mutation(({ ctx, input }) => fieldChanges.remove(ctx.context, ctx.table, input.field_id, input.force)),
 
   reorder: tableProcedure('admin', callers.managers)
     .meta(
@@ -164,5 +164,5 @@ export const fieldsRouter = router({
     )
     .input(FieldOrder.extend(TablePath.shape))
     .output(listOf(Field))
-    .mutation(({ ctx, input }) => tables.reorder(ctx.scope, ctx.table, input.field_ids)),
+    .mutation(({ ctx, input }) => tables.reorder(ctx.context, ctx.table, input.field_ids)),
 })

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { z } from 'zod'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -25,7 +25,7 @@ export const totalOf = (tableId: number): Sql => sql`coalesce(
   (select count(*) from ${recordsOf(tableId)}))`
 
 /** The clock: tables that have become large, and those with many changes. By the statistics, which cost next to nothing. */
-export async function tallyAll({ db, jobs }: Scope): Promise<void> {
+export async function tallyAll({ db, jobs }: Context): Promise<void> {
   const due = await db.query<{ id: number }>(sql`
     select t.id from tables t
     left join (select table_id, count(*) as n from record_tallies group by table_id having bool_or(is_base)) k on k.table_id = t.id
@@ -36,18 +36,18 @@ export async function tallyAll({ db, jobs }: Scope): Promise<void> {
 }
 
 /** Every night, so that nothing that went past the triggers (a restored backup, a script that turned them off) lasts for longer. */
-export async function recountAll({ db, jobs }: Scope): Promise<void> {
+export async function recountAll({ db, jobs }: Context): Promise<void> {
   const tallied = await db.query<{ id: number }>(sql`
     select t.id from tables t where t.deleted_at is null and exists (select from record_tallies k where k.table_id = t.id and k.is_base) order by t.id`)
   for (const { id } of tallied) await jobs.send(tallyTable, { table_id: id, recount: true })
 }
 
 /** The job: begins to tally a table, counts it anew, or sums its changes up. It may be killed anywhere and run twice. */
-export async function tally(scope: Scope, { table_id, recount }: { table_id: number; recount: boolean }): Promise<void> {
-  const isTallied = (await scope.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
-  if (isTallied && !recount) return sumUp(scope, table_id)
+export async function tally(context: Context, { table_id, recount }: { table_id: number; recount: boolean }): Promise<void> {
+  const isTallied = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
+  if (isTallied && !recount) return sumUp(context, table_id)
   try {
-    await asBuilder(scope.db, table_id, async (client) => {
+    await asBuilder(context.db, table_id, async (client) => {
       await noteChanges(client, table_id)
       await countAnew(client, table_id)
     })
@@ -100,7 +100,7 @@ const countAnew = (client: pg.Client, tableId: number) =>
       insert into record_tallies (table_id, change, is_base) select ${tableId}, count(*), true from ${recordsOf(tableId)}`,
   ])
 
-async function sumUp({ db, transaction }: Scope, tableId: number): Promise<void> {
+async function sumUp({ db, transaction }: Context, tableId: number): Promise<void> {
   await transaction(async () => {
     await db.query(alone(tableId))
     await db.execute(sql`

@@ -1,6 +1,6 @@
 import { type FieldDef, isLookup, type TableDef } from '../fields/definition.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -11,14 +11,14 @@ import { newFields } from './fields/new-fields.ts'
 import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
 
 /** The tables of a space, by name. */
-export async function list({ db }: Scope, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
+export async function list({ db }: Context, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
   const rows = await db.query<Table>(sql`
     select id, name, space_id from tables where space_id = ${space.id} and deleted_at is null
     order by lower(name collate "pg_c_utf8"), id`)
   return { rows, total: rows.length }
 }
 
-export async function get({ db }: Scope, table: TableRef): Promise<TableWithFields> {
+export async function get({ db }: Context, table: TableRef): Promise<TableWithFields> {
   return withFields(await tableDefinition(db, table))
 }
 
@@ -28,18 +28,18 @@ const withFields = ({ id, name, space_id, fields }: TableDef): TableWithFields =
  * Makes a table and the place for its records, in one transaction.
  * @throws AppError 400 naming each field that is refused; 409 for a name that is taken
  */
-export async function create(scope: Scope, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
+export async function create(context: Context, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
   const { fields, issues } = newFields(wanted ?? [], new Set())
   if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: ['fields', ...path], message })))
-  const at = toTheSecond(scope.now)
+  const at = toTheSecond(context.now)
   return naming(() =>
-    withShortLocks(scope, async () => {
-      const { db } = scope
-      await requireLookedUpTables(scope, space.id, fields, (index) => ['fields', index, 'table'])
+    withShortLocks(context, async () => {
+      const { db } = context
+      await requireLookedUpTables(context, space.id, fields, (index) => ['fields', index, 'table'])
       const { id } = await db.prisma.table.create({
         data: { accountId: space.account_id, spaceId: space.id, name, createdAt: at, updatedAt: at },
       })
-      await insertFields(scope, { id, account_id: space.account_id }, fields, 0)
+      await insertFields(context, { id, account_id: space.account_id }, fields, 0)
       await createRecords(db, id, fields)
       return withFields(await tableDefinition(db, { id, version: 1 }))
     }),
@@ -58,7 +58,7 @@ export async function naming<T>(change: () => Promise<T>): Promise<T> {
 
 /** What a lookup points to lies in the same space; another table is as good as none. */
 export async function requireLookedUpTables(
-  { db }: Scope,
+  { db }: Context,
   spaceId: number,
   fields: readonly FieldDef[],
   path: (index: number) => (string | number)[],
@@ -77,7 +77,7 @@ export async function requireLookedUpTables(
 
 /** Writes the metadata of new fields. @param position of the first of them */
 export async function insertFields(
-  { db }: Scope,
+  { db }: Context,
   table: { id: number; account_id: number },
   fields: readonly FieldDef[],
   position: number,
@@ -102,20 +102,20 @@ export async function insertFields(
 }
 
 /** @throws AppError 409 for a name that is taken */
-export async function update(scope: Scope, table: TableRef, { name }: TableUpdate): Promise<TableWithFields> {
-  if (name === undefined || name === table.name) return get(scope, table)
+export async function update(context: Context, table: TableRef, { name }: TableUpdate): Promise<TableWithFields> {
+  if (name === undefined || name === table.name) return get(context, table)
   return naming(() =>
-    changeTable(scope, table, async (definition) => {
-      await scope.db.prisma.table.update({ where: { id: table.id }, data: { name } })
+    changeTable(context, table, async (definition) => {
+      await context.db.prisma.table.update({ where: { id: table.id }, data: { name } })
       return withFields({ ...definition, name })
     }),
   )
 }
 
 /** Marks the table: it is gone from every query at once, and a job removes it after seven days (jobs.ts). */
-export async function remove(scope: Scope, table: TableRef): Promise<void> {
-  await changeTable(scope, table, async () => {
-    await scope.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(scope.now) } })
+export async function remove(context: Context, table: TableRef): Promise<void> {
+  await changeTable(context, table, async () => {
+    await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
   })
 }
 
@@ -123,7 +123,7 @@ export async function remove(scope: Scope, table: TableRef): Promise<void> {
  * Brings a deleted table back, with its records and all that hangs on them, until the job has removed it. For scripts.
  * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted, too, or its name is taken by now
  */
-export async function restore({ db, now }: Scope, tableId: number): Promise<Table> {
+export async function restore({ db, now }: Context, tableId: number): Promise<Table> {
   return naming(async () => {
     const [table] = await db.query<Table>(sql`
       update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
@@ -139,16 +139,20 @@ export async function restore({ db, now }: Scope, tableId: number): Promise<Tabl
  * Brings the fields into an order.
  * @throws AppError 400 when the list is not every field of the user's, once
  */
-export async function reorder(scope: Scope, table: TableRef, fieldIds: readonly string[]): Promise<{ rows: TableWithFields['fields'] }> {
-  return changeTable(scope, table, async (definition) => {
+export async function reorder(
+  context: Context,
+  table: TableRef,
+  fieldIds: readonly string[],
+): Promise<{ rows: TableWithFields['fields'] }> {
+  return changeTable(context, table, async (definition) => {
     const own = new Set(definition.fields.flatMap(({ id, key, calc }) => (key || calc ? [] : id)))
     for (const [index, id] of fieldIds.entries()) {
       if (!own.delete(id)) throw badInput(['field_ids', index], 'is no field of the table that can be moved, or stands there twice')
     }
     if (own.size) throw badInput('field_ids', `lacks ${[...own].join(', ')}`)
-    await scope.db.execute(sql`
+    await context.db.execute(sql`
       update fields set position = o.position from unnest(${fieldIds}::text[]) with ordinality o (id, position)
       where fields.table_id = ${table.id} and fields.id = o.id`)
-    return { rows: (await tableDefinition(scope.db, definition)).fields.map(fieldOf) }
+    return { rows: (await tableDefinition(context.db, definition)).fields.map(fieldOf) }
   })
 }

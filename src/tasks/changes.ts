@@ -2,7 +2,7 @@
 
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import { isStale, type Scope } from '../platform/context.ts'
+import { type Context, isStale } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -24,30 +24,30 @@ import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
  * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the
  * present row, and for an external_id that is taken
  */
-export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>, input: TaskUpdate): Promise<Task> {
-  const { db, actor, now, transaction } = scope
-  scope.ignored(...losers(input))
+export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_id'>, input: TaskUpdate): Promise<Task> {
+  const { db, actor, now, transaction } = context
+  context.ignored(...losers(input))
   const change = async () => {
     if (input.external_id != null) {
-      await lockExternalIds(scope, [input.external_id])
-      await takeFromGone(scope, input.external_id)
+      await lockExternalIds(context, [input.external_id])
+      await takeFromGone(context, input.external_id)
     }
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )
     if (!current) throw notFound('Task')
-    if (isStale(scope, current)) throw conflict('The task has changed since', { current: answer(scope, current) })
+    if (isStale(context, current)) throw conflict('The task has changed since', { current: answer(context, current) })
 
     const due = changeDue(current, input)
     const issues = dueIssues(due)
     if (issues.length) throw badInputs(issues)
     const reminder = reminderAt(due)
     const { title = current.title, details = current.details, external_id = current.external_id } = input
-    const assigneeId = await newAssignee(scope, current, input)
-    const files = await attachments.replace(scope, current, input.attachments)
+    const assigneeId = await newAssignee(context, current, input)
+    const files = await attachments.replace(context, current, input.attachments)
     const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files, external_id }
     // What changes nothing makes nobody's If-Match stale.
-    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(scope, current)
+    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(context, current)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
       (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
     const [row] = await db.query<StoredTask>(sql`
@@ -73,7 +73,7 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
       )}),
       emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
       select ${taskColumns(sql`k`)}, k.version from changed k`)
-    return answer(scope, row as StoredTask)
+    return answer(context, row as StoredTask)
   }
   try {
     return await transaction(change)
@@ -84,7 +84,7 @@ export async function update(scope: Scope, { task_id }: Pick<TaskRow, 'task_id'>
 }
 
 /** Whom the input names; the present assignee when it names nobody, or them, who may have left since. @throws AppError 400 */
-async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
+async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
   const assignee = named(assignee_user_id, assignee_email)
   if ((assignee.id === null && assignee.email === null) || assignee.id === task.assignee_user_id) return task.assignee_user_id
   const [found] = await db.query<{ id: number }>(sql`
@@ -98,7 +98,7 @@ async function newAssignee({ db, actor }: Scope, task: StoredTask, { assignee_us
  * Marks the task. `ok` is false when it was so already: of two calls at once, the conditional update lets one win.
  * @throws AppError 404 when it has just been deleted
  */
-export async function mark({ db, actor, now }: Scope, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
+export async function mark({ db, actor, now }: Context, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
   const at = sql`${formatInstant(now)}::timestamp`
   const completion =
     status === 'done'

@@ -3,7 +3,7 @@
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -28,23 +28,23 @@ export interface Place {
  * @param input its due date, time and reminder go together (`withRules`)
  * @throws AppError 400 for an assignee or assigner who cannot be one, or a file that is not staged; 404 when the record has just been deleted
  */
-export async function make(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
+export async function make(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
   const { attachments } = input
-  if (!attachments?.length) return insert(scope, place, input)
-  return scope.transaction(async () => {
-    const staged = await stagedEntries(scope, attachments)
-    const task = await insert(scope, place, input)
+  if (!attachments?.length) return insert(context, place, input)
+  return context.transaction(async () => {
+    const staged = await stagedEntries(context, attachments)
+    const task = await insert(context, place, input)
     if (!task) return null
-    const entries = await bind(scope, task.id, staged)
-    await scope.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
+    const entries = await bind(context, task.id, staged)
+    await context.db.execute(sql`update tasks set attachments = ${JSON.stringify(entries)}::jsonb where id = ${task.id}`)
     return { ...task, attachments: entries }
   })
 }
 
 /** Inserts the task, with its subscribers and the notification to its assignee, in one statement. */
-async function insert(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
-  const { db, actor, now } = scope
-  scope.ignored(...losers(input))
+async function insert(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
+  const { db, actor, now } = context
+  context.ignored(...losers(input))
   const assignee = named(input.assignee_user_id, input.assignee_email)
   const assigner = named(input.assigner_user_id, input.assigner_email)
   const isAssigned = assignee.id !== null || assignee.email !== null

@@ -1,7 +1,7 @@
 /** Deleting tasks: what goes with them, and the trace that they leave for those who keep copies (contract.md §7, Sync). */
 
 import { emitting } from '../events/log.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { dropFilesOfTasks } from '../platform/stored-files.ts'
@@ -14,7 +14,7 @@ import type { TaskRow } from './procedure.ts'
 const TRACE_DAYS = 30
 
 /** Deletes the task with its comments, files and subscribers. @throws AppError 404 when another call was first */
-export async function remove({ db, now, transaction }: Scope, { task_id }: TaskRow): Promise<void> {
+export async function remove({ db, now, transaction }: Context, { task_id }: TaskRow): Promise<void> {
   await transaction(async () => {
     const removed = await db.execute(sql`
       with ${deleting(sql`id = ${task_id}`, now)},
@@ -29,7 +29,7 @@ export async function remove({ db, now, transaction }: Scope, { task_id }: TaskR
 export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
 
 /** @param recordIds null is every record of the table: it has been out of reach for days, so no stream tells of it */
-async function removeOfRecords({ db, now }: Scope, tableId: number, recordIds: readonly number[] | null): Promise<void> {
+async function removeOfRecords({ db, now }: Context, tableId: number, recordIds: readonly number[] | null): Promise<void> {
   const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
   const told = recordIds === null ? sql`select null` : emitting([deletionEvents(sql`gone`)], now)
   // Locked in the order of their ids, as by those who change many.
@@ -50,7 +50,7 @@ const deleting = (which: Sql, now: Date): Sql => sql`
   )`
 
 /** Removes the traces that no list tells of any more. */
-export async function forgetTraces({ db, now }: Scope): Promise<void> {
+export async function forgetTraces({ db, now }: Context): Promise<void> {
   await db.execute(sql`delete from deleted_tasks where deleted_at < ${formatInstant(oldestTrace(now))}::timestamp`)
 }
 

@@ -8,7 +8,7 @@ const remind = defineQueue({ name: 'tasks.remind', schema: z.object({}) })
 const forget = defineQueue({ name: 'tasks.forget', schema: z.object({}) })
 
 export const taskWorks: Work[] = [
-  work(remind, (scope) => sweepReminders(scope, (startAfter) => scope.jobs.send(remind, {}, { startAfter })), {
+  work(remind, (context) => sweepReminders(context, (startAfter) => context.jobs.send(remind, {}, { startAfter })), {
     concurrency: 1,
     cron: '* * * * *',
   }),

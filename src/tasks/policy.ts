@@ -1,4 +1,4 @@
-/** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskTarget` has checked that. */
+/** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskResource` has checked that. */
 
 import { type Authorship, isAuthor } from '../comments/authorship.ts'
 import type { Actor, Role } from '../platform/access/authorize.ts'
@@ -14,7 +14,7 @@ export interface Ownership {
   member_role: Role | null
 }
 
-/** Creator and assignee; an account key in scope acts for the account, or an integration could not touch what it made. */
+/** Creator and assignee; an account key in context acts for the account, or an integration could not touch what it made. */
 export function canEdit(task: Ownership, actor: Actor): boolean {
   if (actor.kind === 'account') return true
   return actor.userId === task.creator_user_id || actor.userId === task.assignee_user_id

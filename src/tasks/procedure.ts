@@ -1,11 +1,11 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
 
 import { type Authorship, isStillEditable } from '../comments/authorship.ts'
-import { type Actor, type Alongside, type Callers, callers, type Role, type Target } from '../platform/access/authorize.ts'
+import { type Actor, type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace } from '../platform/access/resources.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
-import { targetProcedure } from '../platform/http/trpc.ts'
+import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canDeleteComment, canEdit, canEditComment } from './policy.ts'
 
 /** A task as it was found and checked. Space, table and record are null together, on a standalone task. */
@@ -42,14 +42,14 @@ const ofTask = (taskId: number | undefined): Sql => sql`
 const taskIds = [{ name: 'task_id', thing: 'Task', found: 'task_id' }] as const
 
 /** The task named `task_id`, of any account: what the caller cannot read is 403. */
-export const taskTarget: Target<TaskRow> = {
+export const taskResource: Resource<TaskRow> = {
   ids: taskIds,
   select: ({ task_id }) => ofTask(task_id),
   check: requireReadable,
 }
 
 /** A comment of that task. */
-const taskCommentTarget: Target<CommentRow> = {
+const taskCommentResource: Resource<CommentRow> = {
   ids: [...taskIds, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ task_id, comment_id }) => sql`
     select k.*, c.id as comment_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id, c.created_at as comment_created_at
@@ -73,29 +73,29 @@ const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 
 /** On the task named `task_id`, for whoever may read it, edit it or delete it (policy.ts). */
 export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
-  targetProcedure(withRule(taskTarget, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
+  resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
 
 const COMMENT_RULES = { edit: canEditComment, delete: canDeleteComment }
 
 /** On the comment named `comment_id` of that task; for an edit, as long as it can be edited. */
 export const taskCommentProcedure = (right: keyof typeof COMMENT_RULES, allowed: Callers = callers.any) =>
-  targetProcedure(withRule(taskCommentTarget, COMMENT_RULES[right]), 'read', allowed).use(({ ctx, next }) => {
-    if (right === 'edit' && !isStillEditable(ctx.row, ctx.scope.now)) throw forbidden('Comment can no longer be edited')
+  resourceProcedure(withRule(taskCommentResource, COMMENT_RULES[right]), 'read', allowed).use(({ ctx, next }) => {
+    if (right === 'edit' && !isStillEditable(ctx.row, ctx.context.now)) throw forbidden('Comment can no longer be edited')
     return next({ ctx: { ...ctx, comment: ctx.row } })
   })
 
-function withRule<Row extends object>(target: Target<Row>, rule: (row: Row, actor: Actor) => boolean): Target<Row> {
+function withRule<Row extends object>(resource: Resource<Row>, rule: (row: Row, actor: Actor) => boolean): Resource<Row> {
   return {
-    ...target,
+    ...resource,
     check: (row, actor, right) => {
-      target.check(row, actor, right)
+      resource.check(row, actor, right)
       if (!rule(row, actor)) throw forbidden()
     },
   }
 }
 
 /** What tasks that are on no record are reached through: not for account keys (api.md, Authentication 3). */
-const standaloneTarget: Target = {
+const standaloneResource: Resource = {
   ids: [],
   select: () => sql`select true as is_standalone`,
   check: (_, actor) => {
@@ -105,8 +105,8 @@ const standaloneTarget: Target = {
 
 /** Off a record. An operator can close it to every key (api.md, Authentication 8). @param options with `alongside`, what the row is */
 export const standaloneProcedure = <Row extends object = object>(options: { alongside?: Alongside<Row> } = {}) =>
-  targetProcedure<Row>(standaloneTarget, 'read', callers.any, options).use(({ ctx, next }) => {
-    const { actor, settings } = ctx.scope
+  resourceProcedure<Row>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
+    const { actor, settings } = ctx.context
     if (actor.keyId !== null && !settings.personalKeysOnStandaloneTasks) throw forbidden('API endpoint not available to API keys')
     return next()
   })

@@ -57,7 +57,7 @@ export const tasksRouter = router({
     )
     .input(withRules(NewTask.extend(RecordPath.shape)))
     .output(Task)
-    .mutation(({ ctx, input }) => upsert.create(ctx.scope, { ...input, space_id: ctx.table.space_id }, input)),
+    .mutation(({ ctx, input }) => upsert.create(ctx.context, { ...input, space_id: ctx.table.space_id }, input)),
 
   createManyOnRecord: recordProcedure('read', callers.any)
     .meta(
@@ -73,7 +73,7 @@ export const tasksRouter = router({
     .input(NewTasks.extend(RecordPath.shape))
     .output(listOf(MadeTask))
     .mutation(async ({ ctx, input }) => ({
-      rows: await bulk.createMany(ctx.scope, { ...input, space_id: ctx.table.space_id }, input.tasks),
+      rows: await bulk.createMany(ctx.context, { ...input, space_id: ctx.table.space_id }, input.tasks),
     })),
 
   listOnRecord: recordProcedure('read', callers.any)
@@ -87,7 +87,7 @@ export const tasksRouter = router({
     )
     .input(RecordTaskQuery.extend(RecordPath.shape))
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.list(ctx.scope, input, input)),
+    .query(({ ctx, input }) => tasks.list(ctx.context, input, input)),
 
   countOnRecord: recordProcedure('read', callers.any)
     .meta(
@@ -99,7 +99,7 @@ export const tasksRouter = router({
     )
     .input(RecordPath)
     .output(TaskCount)
-    .query(({ ctx, input }) => tasks.count(ctx.scope, input)),
+    .query(({ ctx, input }) => tasks.count(ctx.context, input)),
 
   get: taskProcedure('read')
     .meta(
@@ -112,7 +112,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(TaskDetail)
-    .query(({ ctx }) => tasks.get(ctx.scope, ctx.task)),
+    .query(({ ctx }) => tasks.get(ctx.context, ctx.task)),
 
   update: taskProcedure('edit')
     .meta(
@@ -129,7 +129,7 @@ export const tasksRouter = router({
     )
     .input(TaskUpdate.extend(TaskPath.shape))
     .output(Task)
-    .mutation(({ ctx, input }) => changes.update(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => changes.update(ctx.context, ctx.task, input)),
 
   delete: taskProcedure('delete')
     .meta(
@@ -142,7 +142,7 @@ export const tasksRouter = router({
     .input(TaskPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await deletion.remove(ctx.scope, ctx.task)
+      await deletion.remove(ctx.context, ctx.task)
       return { ok: true }
     }),
 
@@ -156,7 +156,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(Marked)
-    .mutation(({ ctx }) => changes.mark(ctx.scope, ctx.task, 'done')),
+    .mutation(({ ctx }) => changes.mark(ctx.context, ctx.task, 'done')),
 
   markUndone: taskProcedure('edit')
     .meta(
@@ -168,7 +168,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(Marked)
-    .mutation(({ ctx }) => changes.mark(ctx.scope, ctx.task, 'open')),
+    .mutation(({ ctx }) => changes.mark(ctx.context, ctx.task, 'open')),
 
   reminder: taskProcedure('read')
     .meta(
@@ -180,7 +180,7 @@ export const tasksRouter = router({
     )
     .input(TaskPath)
     .output(Reminder)
-    .query(({ ctx }) => tasks.previewReminder(ctx.scope, ctx.task)),
+    .query(({ ctx }) => tasks.previewReminder(ctx.context, ctx.task)),
 
   subscribe: taskProcedure('read')
     .meta(
@@ -193,7 +193,7 @@ export const tasksRouter = router({
     )
     .input(Force.extend(TaskPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscribers.subscribe(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => subscribers.subscribe(ctx.context, ctx.task, input)),
 
   unsubscribe: taskProcedure('read')
     .meta(
@@ -206,7 +206,7 @@ export const tasksRouter = router({
     )
     .input(Force.extend(TaskPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscribers.unsubscribe(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => subscribers.unsubscribe(ctx.context, ctx.task, input)),
 
   list: standaloneProcedure()
     .meta(
@@ -219,7 +219,7 @@ export const tasksRouter = router({
     )
     .input(TaskQuery)
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.listMine(ctx.scope, input)),
+    .query(({ ctx, input }) => tasks.listMine(ctx.context, input)),
 
   create: standaloneProcedure()
     .meta(
@@ -237,7 +237,7 @@ export const tasksRouter = router({
     )
     .input(withRules(NewTask))
     .output(Task)
-    .mutation(({ ctx, input }) => upsert.create(ctx.scope, null, input)),
+    .mutation(({ ctx, input }) => upsert.create(ctx.context, null, input)),
 
   createMany: standaloneProcedure()
     .meta(
@@ -252,7 +252,7 @@ export const tasksRouter = router({
     )
     .input(NewTasks)
     .output(listOf(MadeTask))
-    .mutation(async ({ ctx, input }) => ({ rows: await bulk.createMany(ctx.scope, null, input.tasks) })),
+    .mutation(async ({ ctx, input }) => ({ rows: await bulk.createMany(ctx.context, null, input.tasks) })),
 
   badgeCount: standaloneProcedure({ alongside: dueOfPrincipal })
     .meta(
@@ -264,7 +264,7 @@ export const tasksRouter = router({
     )
     .input(NoInput)
     .output(BadgeCount)
-    .query(({ ctx }) => tasks.badgeCount(ctx.scope, ctx.row)),
+    .query(({ ctx }) => tasks.badgeCount(ctx.context, ctx.row)),
 
   ...uploads,
 

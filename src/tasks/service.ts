@@ -1,7 +1,7 @@
 import { titleField } from '../fields/definition.ts'
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { instantOf, localInstant } from '../platform/time.ts'
 import { withDefinition } from '../records/with-definition.ts'
@@ -12,49 +12,49 @@ import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, TaskCount, Task
 import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync/sync.ts'
 
 /** The row as the wire has it; its version goes into the ETag. */
-export function answer<Row extends { version: number; external_id: string | null }>(scope: Scope, { version, ...task }: Row) {
-  scope.tagged(version)
+export function answer<Row extends { version: number; external_id: string | null }>(context: Context, { version, ...task }: Row) {
+  context.tagged(version)
   return onWire(task)
 }
 
 /** @throws AppError 404 when it has just been deleted */
-export async function get(scope: Scope, task: TaskRow): Promise<TaskDetail> {
-  const { db, actor } = scope
+export async function get(context: Context, task: TaskRow): Promise<TaskDetail> {
+  const { db, actor } = context
   const { table_id: id, table_version } = task
   const row =
     id === null || table_version === null
       ? await getTask(db, actor, task, undefined)
-      : await withDefinition(scope, { id, version: table_version }, (table) => getTask(db, actor, task, titleField(table)))
+      : await withDefinition(context, { id, version: table_version }, (table) => getTask(db, actor, task, titleField(table)))
   if (!row) throw notFound('Task')
-  return answer(scope, row)
+  return answer(context, row)
 }
 
 /** The tasks of a record: open before done, then by due date; with `updated_since` what changed. */
-export async function list(scope: Scope, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<Changes> {
-  if (updated_since != null) return changesOnRecord(scope, path, { ...query, updated_since })
+export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<Changes> {
+  if (updated_since != null) return changesOnRecord(context, path, { ...query, updated_since })
   refuseCursor(query.cursor)
-  return listOnRecord(scope.db, path.table_id, path.record_id, query)
+  return listOnRecord(context.db, path.table_id, path.record_id, query)
 }
 
 /** A record's open tasks, and all of them. */
-export async function count({ db }: Scope, { table_id, record_id }: RecordPath): Promise<TaskCount> {
+export async function count({ db }: Context, { table_id, record_id }: RecordPath): Promise<TaskCount> {
   return countOnRecord(db, table_id, record_id)
 }
 
 /** The caller's tasks, on records or not; with `updated_since` what changed. */
-export async function listMine(scope: Scope, { updated_since, ...query }: TaskQuery): Promise<Changes> {
-  if (updated_since != null) return changesOfUser(scope, { ...query, updated_since })
+export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<Changes> {
+  if (updated_since != null) return changesOfUser(context, { ...query, updated_since })
   refuseCursor(query.cursor)
-  return listOfUser(scope.db, scope.actor, query)
+  return listOfUser(context.db, context.actor, query)
 }
 
 /** What is due for the caller. @param due read together with who asks */
-export function badgeCount({ actor, now }: Scope, due: DueRow): BadgeCount {
+export function badgeCount({ actor, now }: Context, due: DueRow): BadgeCount {
   return countDue(due, actor, now)
 }
 
 /** When the task reminds whom, or why not. @throws AppError 404 when it has just been deleted */
-export async function previewReminder({ db, now }: Scope, { task_id }: TaskRow): Promise<Reminder> {
+export async function previewReminder({ db, now }: Context, { task_id }: TaskRow): Promise<Reminder> {
   const row = await getReminder(db, task_id)
   if (!row) throw notFound('Task')
   const { reminder_at: at, timezone, can_see, user_id: id, name, email } = row

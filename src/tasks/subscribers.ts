@@ -2,7 +2,7 @@
 
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -14,7 +14,7 @@ import type { Subscribed } from './schema.ts'
  * Makes the acting user follow the task.
  * @throws AppError 409 `Already subscribed`, unless forced
  */
-export async function subscribe({ db, actor, now }: Scope, task: TaskRow, { force }: { force: boolean }): Promise<Subscribed> {
+export async function subscribe({ db, actor, now }: Context, task: TaskRow, { force }: { force: boolean }): Promise<Subscribed> {
   // The primary key decides between two at once. The row lock waits for a deletion of the task, after which nothing is inserted.
   const [found] = await db.query<{ exists: boolean; changed: boolean }>(
     sql`with live as (select id from tasks where id = ${task.task_id} for key share),
@@ -31,7 +31,7 @@ export async function subscribe({ db, actor, now }: Scope, task: TaskRow, { forc
  * Makes the acting user stop following the task.
  * @throws AppError 409 `Not subscribed`, unless forced
  */
-export async function unsubscribe({ db, actor }: Scope, task: TaskRow, { force }: { force: boolean }): Promise<Subscribed> {
+export async function unsubscribe({ db, actor }: Context, task: TaskRow, { force }: { force: boolean }): Promise<Subscribed> {
   const removed = await db.execute(sql`delete from task_subscribers where task_id = ${task.task_id} and user_id = ${actor.userId}`)
   if (!removed && !force) throw conflict('Not subscribed')
   return { ok: true, subscribed: false }

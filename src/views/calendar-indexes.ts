@@ -1,5 +1,5 @@
 /** Which calendar indexes a table needs, and how they come and go with its views. */
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { createLayoutIndex, dropLayoutIndex, isSmall } from './ddl.ts'
 import { readViews, type ViewRow } from './saved.ts'
 
@@ -16,7 +16,7 @@ export const indexedField = (view: Pick<ViewRow, 'config'> | undefined): string 
  * @param after the field that the saved view needs
  */
 export async function fitLayoutIndexes(
-  { db }: Scope,
+  { db }: Context,
   tableId: number,
   before: readonly string[],
   after: string | undefined,

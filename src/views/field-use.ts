@@ -1,7 +1,7 @@
 /** What views need of fields: asked before a field is deleted, and acted upon when it is. */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
-import type { Scope } from '../platform/context.ts'
+import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/http/errors.ts'
 import type { Dependent, FieldNeeds } from '../tables/cascade.ts'
@@ -23,7 +23,7 @@ const needs = (view: ViewRow, fieldId: string) =>
 const isSortedBy = (view: ViewRow, fieldId: string) =>
   view.order ? view.order.some(({ field }) => field === fieldId) : view.order_by === fieldId
 
-async function needsOf({ db }: Scope, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
+async function needsOf({ db }: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
   const views = await readViews(db, table.id)
   const named = ({ id, name }: ViewRow) => ({ id, name })
   return {
@@ -33,15 +33,15 @@ async function needsOf({ db }: Scope, table: TableDef, field: FieldDef): Promise
 }
 
 /** Views that cannot do without the field go; in the others it is dropped from the sort and from what is displayed. */
-async function dropField(scope: Scope, table: TableDef, field: FieldDef): Promise<void> {
-  const views = await readViews(scope.db, table.id)
+async function dropField(context: Context, table: TableDef, field: FieldDef): Promise<void> {
+  const views = await readViews(context.db, table.id)
   await removeViews(
-    scope,
+    context,
     table.id,
     views.filter((view) => needs(view, field.id)),
   )
   for (const view of views.filter((each) => !needs(each, field.id)))
-    await rewrite(scope.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id, table) })
+    await rewrite(context.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id, table) })
 }
 
 /** What the view is sorted by without that field: of several keys the others stay. */
@@ -61,7 +61,7 @@ async function rewrite(db: Database, view: ViewRow, change: Partial<Draft>): Pro
     where table_id = ${view.table_id} and id = ${view.id}`)
 }
 
-async function invalidWith({ db }: Scope, table: TableDef, changed: FieldDef): Promise<FieldNeeds> {
+async function invalidWith({ db }: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds> {
   const next = withField(table, changed)
   const views = await readViews(db, table.id)
   const named = ({ id, name }: ViewRow) => ({ id, name })
@@ -71,18 +71,18 @@ async function invalidWith({ db }: Scope, table: TableDef, changed: FieldDef): P
 }
 
 /** The field's column is a new one, and its calendar index went with the old one. */
-async function retypeField(scope: Scope, table: TableDef, changed: FieldDef): Promise<void> {
-  const { needing, sorting } = await invalidWith(scope, table, changed)
+async function retypeField(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
+  const { needing, sorting } = await invalidWith(context, table, changed)
   const isAmong = (named: FieldNeeds['needing'], { id }: ViewRow) => named.some((view) => view.id === id)
-  const views = await readViews(scope.db, table.id)
+  const views = await readViews(context.db, table.id)
   await removeViews(
-    scope,
+    context,
     table.id,
     views.filter((view) => isAmong(needing, view)),
   )
-  for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(scope.db, view, unsorted(view, changed.id))
+  for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(context.db, view, unsorted(view, changed.id))
   const rest = views.filter((view) => !isAmong(needing, view))
-  if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(scope, table.id, [], changed.id)
+  if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(context, table.id, [], changed.id)
 }
 
 /** The table as it is to be. */
@@ -103,7 +103,7 @@ function isSavable({ type, config, filters, filter, order, order_by, order_dir }
 }
 
 /** Filters name options by their titles, so they follow a new title: a view goes on to hold the same records. */
-async function renameOptions({ db }: Scope, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
+async function renameOptions({ db }: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
   const renamed = <Condition extends Omit<Filter, 'connector'>>(condition: Condition): Condition => {
     const namesOption = condition.column === field.id && valueKind(field.type, condition.compare) === 'option'
     const title = namesOption ? titles.get(condition.value as string) : undefined

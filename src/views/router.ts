@@ -1,7 +1,7 @@
 import { callers } from '../platform/access/authorize.ts'
 import { tableOf } from '../platform/access/resources.ts'
 import { listOf, Ok } from '../platform/http/schemas.ts'
-import { rest, router, tableProcedure, targetProcedure } from '../platform/http/trpc.ts'
+import { resourceProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { TablePath } from '../tables/schema.ts'
 import { NewView, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
 import * as views from './service.ts'
@@ -50,9 +50,9 @@ export const viewsRouter = router({
     )
     .input(TablePath)
     .output(listOf(View))
-    .query(({ ctx }) => views.list(ctx.scope, ctx.table)),
+    .query(({ ctx }) => views.list(ctx.context, ctx.table)),
 
-  get: targetProcedure(views.anyViewTarget, 'read', callers.any)
+  get: resourceProcedure(views.anyViewResource, 'read', callers.any)
     .meta(
       rest('GET', '/api/table/{table_id}/view/{view_id}/get', 'Get a view', {
         description: '0 is the Default view, which every table has.',
@@ -63,7 +63,7 @@ export const viewsRouter = router({
     )
     .input(ViewPath)
     .output(View)
-    .query(({ ctx, input }) => views.get(ctx.scope, tableOf(ctx.row, ctx.scope.actor), input.view_id)),
+    .query(({ ctx, input }) => views.get(ctx.context, tableOf(ctx.row, ctx.context.actor), input.view_id)),
 
   create: tableProcedure('admin', callers.session)
     .meta(
@@ -81,7 +81,7 @@ export const viewsRouter = router({
     )
     .input(NewView.extend(TablePath.shape))
     .output(View)
-    .mutation(({ ctx, input }) => views.create(ctx.scope, ctx.table, input)),
+    .mutation(({ ctx, input }) => views.create(ctx.context, ctx.table, input)),
 
   check: tableProcedure('admin', callers.session)
     .meta(
@@ -95,9 +95,9 @@ export const viewsRouter = router({
     )
     .input(NewView.extend(TablePath.shape))
     .output(ViewCheck)
-    .query(({ ctx, input }) => views.check(ctx.scope, ctx.table, input)),
+    .query(({ ctx, input }) => views.check(ctx.context, ctx.table, input)),
 
-  update: targetProcedure(views.viewTarget, 'admin', callers.session)
+  update: resourceProcedure(views.viewResource, 'admin', callers.session)
     .meta(
       rest('POST', '/api/table/{table_id}/view/{view_id}/update', 'Change a view', {
         description:
@@ -112,9 +112,9 @@ export const viewsRouter = router({
     )
     .input(ViewUpdate.extend(ViewPath.shape))
     .output(View)
-    .mutation(({ ctx, input }) => views.update(ctx.scope, tableOf(ctx.row, ctx.scope.actor), ctx.row.view_id, input)),
+    .mutation(({ ctx, input }) => views.update(ctx.context, tableOf(ctx.row, ctx.context.actor), ctx.row.view_id, input)),
 
-  delete: targetProcedure(views.viewTarget, 'admin', callers.session)
+  delete: resourceProcedure(views.viewResource, 'admin', callers.session)
     .meta(
       rest('POST', '/api/table/{table_id}/view/{view_id}/delete', 'Delete a view', {
         description: 'With the calendar index that only it needed.',
@@ -125,7 +125,7 @@ export const viewsRouter = router({
     .input(ViewPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await views.remove(ctx.scope, tableOf(ctx.row, ctx.scope.actor), ctx.row.view_id)
+      await views.remove(ctx.context, tableOf(ctx.row, ctx.context.actor), ctx.row.view_id)
       return { ok: true }
     }),
 })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Target } from '../platform/access/authorize.ts'
-import { type TableRef, type TableRow, tableTarget } from '../platform/access/resources.ts'
-import { isStale, type Scope } from '../platform/context.ts'
+import type { Resource } from '../platform/access/authorize.ts'
+import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
+import { type Context, isStale } from '../platform/context.ts'
 import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
@@ -12,52 +12,54 @@ import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from '.
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 
 /** A saved view named in the path. The Default view (0) is none: it cannot be changed. */
-export const viewTarget: Target<TableRow & { view_id: number }> = {
-  ids: [...tableTarget.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
+export const viewResource: Resource<TableRow & { view_id: number }> = {
+  ids: [...tableResource.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
   select: ({ table_id = 0, view_id }) => sql`
-    select t.*, v.id as view_id from (${tableTarget.select({ table_id })}) t
+    select t.*, v.id as view_id from (${tableResource.select({ table_id })}) t
     left join views v on v.table_id = t.table_id and v.id = ${view_id}`,
-  check: tableTarget.check,
+  check: tableResource.check,
 }
 
 /** The same, or the Default view. */
-export const anyViewTarget: typeof viewTarget = {
-  ...viewTarget,
+export const anyViewResource: typeof viewResource = {
+  ...viewResource,
   select: ({ table_id = 0, view_id = 0 }) =>
-    view_id === 0 ? sql`select t.*, 0 as view_id from (${tableTarget.select({ table_id })}) t` : viewTarget.select({ table_id, view_id }),
+    view_id === 0
+      ? sql`select t.*, 0 as view_id from (${tableResource.select({ table_id })}) t`
+      : viewResource.select({ table_id, view_id }),
 }
 
 /** The view of the wire; its version goes into the ETag. */
-function answer({ tagged }: Scope, view: ViewRow): View {
+function answer({ tagged }: Context, view: ViewRow): View {
   tagged(view.version)
   return viewOf(view)
 }
 
 /** The Default view first, then the saved views by name ignoring case. */
-export async function list({ db }: Scope, table: TableRef): Promise<{ rows: View[]; total: number }> {
+export async function list({ db }: Context, table: TableRef): Promise<{ rows: View[]; total: number }> {
   const rows = [defaultView(table), ...(await readViews(db, table.id)).map(viewOf)]
   return { rows, total: rows.length }
 }
 
 /** @throws AppError 404 when it has just been deleted */
-export async function get(scope: Scope, table: TableRef, viewId: number): Promise<View> {
+export async function get(context: Context, table: TableRef, viewId: number): Promise<View> {
   if (viewId === 0) return defaultView(table)
-  const view = await readView(scope.db, table.id, viewId)
+  const view = await readView(context.db, table.id, viewId)
   if (!view) throw notFound('View')
-  return answer(scope, view)
+  return answer(context, view)
 }
 
 /**
  * Saves a view, checked against the fields of its table.
  * @throws AppError 400 naming everything that is wrong; 409 for a name that is taken
  */
-export function create(scope: Scope, table: TableRef, input: NewView): Promise<View> {
+export function create(context: Context, table: TableRef, input: NewView): Promise<View> {
   return saving(input.name, () =>
-    changeTable(scope, table, async (definition) => {
-      const { db, actor, now } = scope
-      const { draft } = storable(scope, input.type, input, undefined, definition)
+    changeTable(context, table, async (definition) => {
+      const { db, actor, now } = context
+      const { draft } = storable(context, input.type, input, undefined, definition)
       const isTableDefault = input.is_table_default ?? false
-      if (isTableDefault) await clearTableDefault(scope, table.id)
+      if (isTableDefault) await clearTableDefault(context, table.id)
       const { id } = await db.prisma.view.create({
         data: {
           accountId: definition.account_id,
@@ -72,8 +74,8 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
         },
       })
       const view = (await readView(db, table.id, id)) as ViewRow
-      await fitLayoutIndexes(scope, table.id, [], indexedField(view))
-      return answer(scope, view)
+      await fitLayoutIndexes(context, table.id, [], indexedField(view))
+      return answer(context, view)
     }),
   )
 }
@@ -82,19 +84,19 @@ export function create(scope: Scope, table: TableRef, input: NewView): Promise<V
  * Changes what is given; null clears. The type of a view stays.
  * @throws AppError 400 naming everything that is wrong; 404; 409 for a name that is taken, and for a stale If-Match
  */
-export function update(scope: Scope, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
+export function update(context: Context, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
   return saving(input.name, () =>
-    changeTable(scope, table, async (definition) => {
-      const { db, now } = scope
+    changeTable(context, table, async (definition) => {
+      const { db, now } = context
       const present = await readView(db, table.id, viewId)
       if (!present) throw notFound('View')
-      if (isStale(scope, present)) throw conflict('The view has been changed since', { current: answer(scope, present) })
-      const { draft } = storable(scope, present.type, input, present, definition)
+      if (isStale(context, present)) throw conflict('The view has been changed since', { current: answer(context, present) })
+      const { draft } = storable(context, present.type, input, present, definition)
       const isTableDefault = input.is_table_default === undefined ? present.is_table_default : (input.is_table_default ?? false)
       // What changes nothing makes nobody's If-Match stale.
       const next = { ...present, ...draft, name: input.name ?? present.name, is_table_default: isTableDefault }
-      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return answer(scope, present)
-      if (isTableDefault && !present.is_table_default) await clearTableDefault(scope, table.id)
+      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return answer(context, present)
+      if (isTableDefault && !present.is_table_default) await clearTableDefault(context, table.id)
       await db.prisma.view.update({
         where: { id: viewId },
         data: {
@@ -106,32 +108,32 @@ export function update(scope: Scope, table: TableRef, viewId: number, input: Vie
         },
       })
       const view = (await readView(db, table.id, viewId)) as ViewRow
-      if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(scope, table.id, indexesOf([present]), indexedField(view))
-      return answer(scope, view)
+      if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(context, table.id, indexesOf([present]), indexedField(view))
+      return answer(context, view)
     }),
   )
 }
 
 /** @throws AppError 404 */
-export async function remove(scope: Scope, table: TableRef, viewId: number): Promise<void> {
-  await changeTable(scope, table, async () => {
-    const view = await readView(scope.db, table.id, viewId)
+export async function remove(context: Context, table: TableRef, viewId: number): Promise<void> {
+  await changeTable(context, table, async () => {
+    const view = await readView(context.db, table.id, viewId)
     if (!view) throw notFound('View')
-    await removeViews(scope, table.id, [view])
+    await removeViews(context, table.id, [view])
   })
 }
 
 /** Deletes the views, and the indexes that only they needed, in the change of the table under way. */
-export async function removeViews(scope: Scope, tableId: number, views: readonly ViewRow[]): Promise<void> {
-  await scope.db.prisma.view.deleteMany({ where: { tableId, id: { in: views.map(({ id }) => id) } } })
-  await fitLayoutIndexes(scope, tableId, indexesOf(views), undefined)
+export async function removeViews(context: Context, tableId: number, views: readonly ViewRow[]): Promise<void> {
+  await context.db.prisma.view.deleteMany({ where: { tableId, id: { in: views.map(({ id }) => id) } } })
+  await fitLayoutIndexes(context, tableId, indexesOf(views), undefined)
 }
 
 /**
  * What creating the view would store, without doing it.
  * @throws AppError as `create`
  */
-export async function check({ db }: Scope, table: TableRef, input: NewView): Promise<ViewCheck> {
+export async function check({ db }: Context, table: TableRef, input: NewView): Promise<ViewCheck> {
   const definition = await tableDefinition(db, table)
   const { draft, dropped } = draftOf(input.type, input, undefined, definition)
   const taken = await db.query(
@@ -151,14 +153,14 @@ export async function check({ db }: Scope, table: TableRef, input: NewView): Pro
 }
 
 /** A grid drops in silence; what a rule takes out of another layout is named in X-Ignored. */
-function storable({ ignored }: Scope, ...[type, ...given]: Parameters<typeof draftOf>) {
+function storable({ ignored }: Context, ...[type, ...given]: Parameters<typeof draftOf>) {
   const read = draftOf(type, ...given)
   if (type !== 'grid') ignored(...read.dropped)
   return read
 }
 
 /** At most one view of a table has the mark. The lock on the table's row lets one change in at a time; a unique index stands behind. */
-async function clearTableDefault({ db, now }: Scope, tableId: number): Promise<void> {
+async function clearTableDefault({ db, now }: Context, tableId: number): Promise<void> {
   await db.prisma.view.updateMany({
     where: { tableId, isTableDefault: true },
     data: { isTableDefault: false, version: { increment: 1 }, updatedAt: toTheSecond(now) },

@@ -1,6 +1,6 @@
 /** What tests of files share. */
 import { removeAll, sweep } from '../../src/files/sweep.ts'
-import { systemScope } from '../../src/platform/context.ts'
+import { systemContext } from '../../src/platform/context.ts'
 import type { TestApp } from './app.ts'
 
 export const fileSupport = (app: TestApp) => ({
@@ -13,9 +13,9 @@ export const fileSupport = (app: TestApp) => ({
   /** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
   async sweepAfter(hours: number): Promise<void> {
     const paths: string[] = []
-    const scope = { ...systemScope(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
-    const jobs = { ...scope.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
-    await sweep({ ...scope, jobs: jobs as typeof scope.jobs })
-    await removeAll(scope, { paths })
+    const context = { ...systemContext(app.deps), now: new Date(Date.now() + hours * 3_600_000) }
+    const jobs = { ...context.jobs, send: async (_: unknown, job: object) => void paths.push(...(job as { paths: string[] }).paths) }
+    await sweep({ ...context, jobs: jobs as typeof context.jobs })
+    await removeAll(context, { paths })
   },
 })

@@ -19,7 +19,7 @@ export const operations: Operation[] = restProcedures(appRouter).map((procedure)
     method: openapi.method as 'GET' | 'POST',
     path: openapi.path,
     pathIds: [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string),
-    bodyIds: access.idsIn === 'body' ? (access.target?.ids.map(({ name }) => name) ?? []) : [],
+    bodyIds: access.idsIn === 'body' ? (access.resource?.ids.map(({ name }) => name) ?? []) : [],
     isPublic: access.callers.length === 0,
   }
 })
@@ -33,8 +33,8 @@ export const pathOf = ({ path }: Operation, ids: Ids) =>
 /** A caller of this account that the operation admits, of the strongest kind. */
 export function callerFor({ meta }: Operation, account: TestAccount): Caller {
   const callers = meta.access.callers as readonly string[]
-  // Off a record, account keys are refused by the target: `Task is not on a record`.
-  if (meta.access.target?.ids.length === 0) return account.owner
+  // Off a record, account keys are refused by the resource: `Task is not on a record`.
+  if (meta.access.resource?.ids.length === 0) return account.owner
   if (callers.includes('account')) return account.keys.account
   if (callers.includes('session')) return account.owner
   return callers.includes('personal') ? account.keys.personal : null

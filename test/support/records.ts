@@ -1,6 +1,6 @@
 /** A table with records, for tests of what hangs on records. */
 
-import { systemScope } from '../../src/platform/context.ts'
+import { systemContext } from '../../src/platform/context.ts'
 import { recordsOf, sql } from '../../src/platform/database/database.ts'
 import type { NewTable } from '../../src/tables/schema.ts'
 import * as tables from '../../src/tables/service.ts'
@@ -12,9 +12,9 @@ export async function makeTable(
   { id, space }: TestAccount,
   { names = ['Analytical Engines'], fields = [{ name: 'Name', type: 'text' }] }: { names?: string[]; fields?: NewTable['fields'] } = {},
 ): Promise<{ table: number; records: number[] }> {
-  const scope = systemScope(app.deps)
+  const context = systemContext(app.deps)
   const table = await tables.create(
-    scope,
+    context,
     { id: space, account_id: id, name: '', role: 'admin' },
     { name: `Companies ${tableNumber++}`, fields },
   )

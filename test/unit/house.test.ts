@@ -25,7 +25,7 @@ describe('the law of the tree', () => {
       'src/platform/database/database.ts': 'export const sql = String.raw',
       'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
       'src/tasks/service.ts':
-        "import { sql } from '../platform/database/database.ts'\nexport const mark = (scope, id) => { if (id) return scope.db.query(sql`update tasks set status = 'done'`) }",
+        "import { sql } from '../platform/database/database.ts'\nexport const mark = (context, id) => { if (id) return context.db.query(sql`update tasks set status = 'done'`) }",
       'src/tasks/router.ts': "import { mark } from './service.ts'\nexport const tasksRouter = { mark }",
       'src/router.ts': "import { tasksRouter } from './tasks/router.ts'\nexport const appRouter = { tasks: tasksRouter }",
       'src/main.ts': 'process.exit(0)',
@@ -116,7 +116,7 @@ describe('the law of the tree', () => {
 
   it.each([
     'tx.task.update({ where: { id } })',
-    'scope.db.prisma.task.deleteMany()',
+    'context.db.prisma.task.deleteMany()',
     'sql`insert into tasks (title) values (1)`',
     'sql`with gone as (DELETE FROM "tasks" where id = 1 returning id) select id from gone`',
     'sql`update tasks t set version = 2`',

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { insertReply, patchEmail } from '../../comments/emails.ts'
 import { stage } from '../../files/service.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { tokenHash } from '../../platform/secrets.ts'
@@ -27,15 +27,15 @@ const MAX_AUTOMATIC_PER_HOUR = 20
  * Takes a raw message in. When it resolves, the message is either stored, with the job that will read it, or none of ours: it names
  * no known reply address, or has been stored before.
  */
-export async function take(scope: Scope, raw: Buffer): Promise<void> {
-  const { db, jobs, now, settings, log } = scope
+export async function take(context: Context, raw: Buffer): Promise<void> {
+  const { db, jobs, now, settings, log } = context
   const hashes = replyTokens(readHeaders(raw), settings.catchDomain).map(tokenHash)
   // Anyone may post here, so only what names a token that exists costs us storage.
   const known = hashes.length
     ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
     : []
   if (!known.length) return log.info({ bytes: raw.length }, 'inbound mail without a known reply address dropped')
-  await scope.transaction(async () => {
+  await context.transaction(async () => {
     const [stored] = await db.query<{ id: number }>(sql`
       insert into inbound_emails (raw, sha256, token_hashes, received_at)
       values (${raw}, ${createHash('sha256').update(raw).digest()}, ${known.map(({ token_hash }) => token_hash)}, ${formatInstant(now)}::timestamp)
@@ -48,8 +48,8 @@ export async function take(scope: Scope, raw: Buffer): Promise<void> {
 let parser: MailParser | undefined
 
 /** Reads a stored message and puts it where it belongs, in each thread once. */
-export async function receive(scope: Scope, { id }: z.infer<typeof Received>): Promise<void> {
-  const { db, now } = scope
+export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
+  const { db, now } = context
   const [stored] = await db.query<{ raw: Buffer; token_hashes: Buffer[] }>(
     sql`select raw, token_hashes from inbound_emails where id = ${id} and processed_at is null`,
   )
@@ -58,11 +58,11 @@ export async function receive(scope: Scope, { id }: z.infer<typeof Received>): P
   try {
     parser ??= openParser()
     const mail = await parser.parse(stored.raw)
-    for (const hash of stored.token_hashes) await deliverTo(scope, hash, mail)
+    for (const hash of stored.token_hashes) await deliverTo(context, hash, mail)
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     // The raw message is kept, for a person to look at.
-    scope.log.error({ err: error, id }, 'inbound mail cannot be read')
+    context.log.error({ err: error, id }, 'inbound mail cannot be read')
     problem = error.message
   }
   await db.execute(
@@ -70,20 +70,20 @@ export async function receive(scope: Scope, { id }: z.infer<typeof Received>): P
   )
 }
 
-async function deliverTo(scope: Scope, hash: Buffer, mail: ParsedMail): Promise<void> {
+async function deliverTo(context: Context, hash: Buffer, mail: ParsedMail): Promise<void> {
   const isAutomatic = mail.isAutomatic && !mail.report
-  const files = await keepAttachments(scope, hash, mail)
-  await scope.transaction(async () => {
-    const thread = await lockThread(scope.db, hash)
-    if (!thread || !(await isFirst(scope, thread, mail, isAutomatic))) return
-    if (mail.report) return report(scope, thread, mail.report)
-    if (isAutomatic && (await isLoop(scope, thread))) return
-    await comment(scope, thread, mail, files)
+  const files = await keepAttachments(context, hash, mail)
+  await context.transaction(async () => {
+    const thread = await lockThread(context.db, hash)
+    if (!thread || !(await isFirst(context, thread, mail, isAutomatic))) return
+    if (mail.report) return report(context, thread, mail.report)
+    if (isAutomatic && (await isLoop(context, thread))) return
+    await comment(context, thread, mail, files)
   })
 }
 
 /** Of the same message, posted twice at once, one gets the row (contract.md §6: the same message again is dropped). */
-async function isFirst({ db, now }: Scope, { token_hash }: Thread, { key }: ParsedMail, isAutomatic: boolean): Promise<boolean> {
+async function isFirst({ db, now }: Context, { token_hash }: Thread, { key }: ParsedMail, isAutomatic: boolean): Promise<boolean> {
   const added = await db.execute(sql`
     insert into inbound_deliveries (token_hash, message_key, auto_reply, created_at)
     values (${token_hash}, ${key}, ${isAutomatic}, ${formatInstant(now)}::timestamp)
@@ -92,7 +92,7 @@ async function isFirst({ db, now }: Scope, { token_hash }: Thread, { key }: Pars
 }
 
 /** This message counts already. */
-async function isLoop({ db, now }: Scope, { token_hash }: Thread): Promise<boolean> {
+async function isLoop({ db, now }: Context, { token_hash }: Thread): Promise<boolean> {
   const [row] = await db.query<{ automatic: number }>(sql`
     select count(*) as automatic from inbound_deliveries
     where token_hash = ${token_hash} and auto_reply and created_at > ${formatInstant(new Date(now.getTime() - 3_600_000))}::timestamp`)
@@ -100,8 +100,8 @@ async function isLoop({ db, now }: Scope, { token_hash }: Thread): Promise<boole
 }
 
 /** The reply as a comment on the record of the mail that it answers. */
-async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachments: FileEntry[]): Promise<void> {
-  const { db, now, settings } = scope
+async function comment(context: Context, thread: Thread, mail: ParsedMail, attachments: FileEntry[]): Promise<void> {
+  const { db, now, settings } = context
   const parent = await outboundMail(db, thread.comment_id)
   const recipients = parent?.metadata.recipients.map(({ email }) => email.toLowerCase()) ?? []
   // A reply address is a secret of the thread: who may read the comment need not be able to write into it.
@@ -138,14 +138,14 @@ async function comment(scope: Scope, thread: Thread, mail: ParsedMail, attachmen
 }
 
 /** Stores what is attached, held by nothing: a file that no comment comes to hold goes again (stored-files.ts). */
-async function keepAttachments(scope: Scope, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
+async function keepAttachments(context: Context, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
   if (mail.report || !mail.attachments.length) return []
-  const [place] = await scope.db.query<Required<Omit<FilePlace, 'task_id'>>>(
+  const [place] = await context.db.query<Required<Omit<FilePlace, 'task_id'>>>(
     sql`select account_id, space_id, table_id, record_id from reply_tokens where token_hash = ${hash}`,
   )
   if (!place) return []
   const files: FileEntry[] = []
-  for (const attachment of mail.attachments) files.push(await stage(scope, place, attachment))
+  for (const attachment of mail.attachments) files.push(await stage(context, place, attachment))
   return files
 }
 
@@ -153,8 +153,8 @@ async function keepAttachments(scope: Scope, hash: Buffer, mail: ParsedMail): Pr
  * A delivery report changes the recipients that it names, and the mail when none is left that has it. The token says which mail it is
  * about; the report's own words are only the receiving server's.
  */
-async function report(scope: Scope, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
-  const { db, now } = scope
+async function report(context: Context, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
+  const { db, now } = context
   const mail = await outboundMail(db, thread.comment_id, true)
   if (!mail) return
   // The report overtook the answer of our own attempt; the job is repeated.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { patchEmail } from '../../comments/emails.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { textOfHtml } from '../../platform/html.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
@@ -29,45 +29,45 @@ export const sendEmail = defineQueue({ name: 'email.send', schema: Email, option
 const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
 
 /** Sends what is queued of a mail: re-reads, decides, sends, records. */
-export async function sendQueued(scope: Scope, { comment_id }: z.infer<typeof Email>): Promise<void> {
-  const mail = await outboundMail(scope.db, comment_id)
+export async function sendQueued(context: Context, { comment_id }: z.infer<typeof Email>): Promise<void> {
+  const mail = await outboundMail(context.db, comment_id)
   const waiting = mail?.metadata.recipients.filter(({ status }) => status === 'queued') ?? []
   if (!mail || !waiting.length) return
   // The worker before us died after it had begun to hand the mail over: nobody knows whether it arrived, so it is not sent again.
-  if (mail.attempted_at !== null) return settle(scope, mail, { everyone: INTERRUPTED })
+  if (mail.attempted_at !== null) return settle(context, mail, { everyone: INTERRUPTED })
   const { server, table_version } = mail
   if (table_version === null)
-    return settle(scope, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
+    return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
   if (server === null)
-    return settle(scope, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration is gone, or closed to the table') })
+    return settle(context, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration is gone, or closed to the table') })
 
-  const definition = await tableDefinition(scope.db, { id: mail.table_id, version: table_version })
-  const record = await readRecord(scope.db, definition, mail.record_id)
-  if (!record) return settle(scope, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
+  const definition = await tableDefinition(context.db, { id: mail.table_id, version: table_version })
+  const record = await readRecord(context.db, definition, mail.record_id)
+  if (!record) return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
 
   const content = mail.metadata.recipients.some(({ status }) => status === 'sent')
     ? // Those who come later get what the others got.
       { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
     : resolved(mail.request, fieldTexts(definition.fields, record))
-  const outcome = await attempt(scope, mail, server, waiting, content)
-  if (outcome) await settle(scope, mail, outcome)
+  const outcome = await attempt(context, mail, server, waiting, content)
+  if (outcome) await settle(context, mail, outcome)
 }
 
 /** Hands the mail to the server; undefined when another worker does. */
 async function attempt(
-  scope: Scope,
+  context: Context,
   mail: OutboundMail,
   server: ServerRow,
   waiting: RecipientState[],
   content: Content,
 ): Promise<Outcome | undefined> {
   try {
-    const { message, envelopeFrom } = await compose(scope, mail, content)
+    const { message, envelopeFrom } = await compose(context, mail, content)
     const { accepted, refused } = await deliver(
-      serverOf(scope, server),
+      serverOf(context, server),
       { from: envelopeFrom, to: waiting.map(({ email }) => email) },
       message,
-      { allowPrivate: scope.settings.smtpAllowPrivate, beforeContent: () => claim(scope, mail.comment_id) },
+      { allowPrivate: context.settings.smtpAllowPrivate, beforeContent: () => claim(context, mail.comment_id) },
     )
     return {
       accepted: new Set(accepted.map((address) => address.toLowerCase())),
@@ -77,7 +77,7 @@ async function attempt(
   } catch (error) {
     if (error instanceof Claimed) return undefined
     // Whatever else goes wrong here goes wrong before anything was handed over, so it may be tried again.
-    return { everyone: error instanceof DeliveryError ? error.failure : unexpected(scope, error) }
+    return { everyone: error instanceof DeliveryError ? error.failure : unexpected(context, error) }
   }
 }
 
@@ -85,7 +85,7 @@ async function attempt(
 class Claimed extends Error {}
 
 /** Stamped by one worker only, just before the content: from here on a second attempt could be a second delivery. */
-async function claim({ db, now }: Scope, commentId: number): Promise<void> {
+async function claim({ db, now }: Context, commentId: number): Promise<void> {
   const claimed = await db.execute(sql`
     update outbound_emails set attempted_at = ${formatInstant(now)}::timestamp where comment_id = ${commentId} and attempted_at is null`)
   if (!claimed) throw new Claimed()
@@ -98,7 +98,7 @@ interface Content {
 }
 
 async function compose(
-  { db, settings, storage, now, publicUrl }: Scope,
+  { db, settings, storage, now, publicUrl }: Context,
   mail: OutboundMail,
   { subject, html }: Content,
 ): Promise<{ message: Message; envelopeFrom: string }> {
@@ -138,9 +138,9 @@ async function compose(
 type Outcome = { everyone: Failure } | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: Content }
 
 /** Writes down what became of an attempt, and queues the next one for those who may still be reached. */
-async function settle(scope: Scope, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
-  const { db, now, jobs } = scope
-  await scope.transaction(async () => {
+async function settle(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
+  const { db, now, jobs } = context
+  await context.transaction(async () => {
     const mail = await outboundMail(db, comment_id, true)
     if (!mail) return
     const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
@@ -199,7 +199,7 @@ const NO_ANSWER: Failure = {
 }
 
 /** A fault of ours: its text stays in the log, under a number that the metadata names. */
-function unexpected({ log }: Scope, error: unknown): Failure {
+function unexpected({ log }: Context, error: unknown): Failure {
   const reference = randomUUID()
   log.error({ err: error, reference }, 'mail not sent')
   return { kind: 'temporary', code: 'INTERNAL', enhanced: null, message: `Something went wrong on our side (${reference})` }

@@ -69,32 +69,32 @@ export type Credentials = { kind: 'none' } | { kind: 'invalid' } | { kind: 'key'
 type Ids = Record<string, number>
 
 /** Something that ids in a path or a body name: how to find it, and who may have it. */
-export interface Target<Row extends object = object> {
+export interface Resource<Row extends object = object> {
   /** The ids in the order in which they are looked for, the noun of the 404, and the column that is null when it is missing. */
   readonly ids: readonly { name: string; thing: string; found: string }[]
   /** One row, or none; may use `p`, the row of the principal (p.p_account_id, p.p_user_id). */
   select(ids: Ids, db?: Database): Sql
   /** The checks after existence: whitelist, read right, role, row rule. */
   check(row: Row, actor: Actor, right: Right): void
-  /** When a statement fails because a user table or a column of it is missing, the target that tells what is there. */
-  readonly without?: Target<Row>
+  /** When a statement fails because a user table or a column of it is missing, the resource that tells what is there. */
+  readonly without?: Resource<Row>
 }
 
 /** What is read in the same statement as who asks, so that it costs no trip of its own: it selects one row, of the principal `p`. */
 export type Alongside<Row extends object = object> = ((now: Date) => Sql) & { readonly row?: Row }
 
-/** The principal `p` of a target's or an alongside's select, where a rule asks for an actor. */
+/** The principal `p` of a resource's or an alongside's select, where a rule asks for an actor. */
 export const PRINCIPAL = { accountId: sql`p.p_account_id`, userId: sql`p.p_user_id`, isOwner: sql`p.p_is_owner` }
 
 export interface Access {
   callers: Callers
-  target: Target | null
+  resource: Resource | null
   right: Right
   /** Only for reads by key that are sure to be short: it runs before the caller is admitted, and on the lane. */
   alongside?: Alongside
   /** What a read-only key may call; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
-  /** Where the target's ids stand. Those of a path are checked before the body is read. */
+  /** Where the resource's ids stand. Those of a path are checked before the body is read. */
   idsIn?: 'path' | 'body'
   /** Only the account's owner, and account keys that see every space. */
   isOwnerOnly?: boolean
@@ -129,24 +129,24 @@ export async function admit(asking: Asking, access: Access, isWrite: boolean, id
     if (isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
     return NOBODY
   }
-  const { target } = access
-  const numbers = target ? boundIds(target, ids) : {}
-  const { actor, row, found } = await look(asking, target, numbers, access.alongside)
+  const { resource } = access
+  const numbers = resource ? boundIds(resource, ids) : {}
+  const { actor, row, found } = await look(asking, resource, numbers, access.alongside)
   await asking.onAuthenticated(actor, found)
 
   if (!(access.callers as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, access.callers))
   const writes = (access.effect ?? (isWrite ? 'write' : 'read')) === 'write'
   if (actor.kind === 'session' && isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
   if (actor.readOnly && writes) throw forbidden('API key is read-only')
-  if (!target) {
+  if (!resource) {
     if (access.isOwnerOnly) checkOwner(actor)
     return { actor, row }
   }
 
-  for (const { name } of target.ids) requireWholeNumber(name, ids[name])
+  for (const { name } of resource.ids) requireWholeNumber(name, ids[name])
   try {
-    for (const { thing, found } of target.ids) if ((row as Record<string, unknown>)[found] == null) throw notFound(thing)
-    target.check(row, actor, access.right)
+    for (const { thing, found } of resource.ids) if ((row as Record<string, unknown>)[found] == null) throw notFound(thing)
+    resource.check(row, actor, access.right)
     if (access.isOwnerOnly) checkOwner(actor)
   } catch (refusal) {
     if (access.isSilent && refusal instanceof AppError) throw new AppError('INTERNAL_SERVER_ERROR', 'Not Authorized')
@@ -155,7 +155,7 @@ export async function admit(asking: Asking, access: Access, isWrite: boolean, id
   return { actor, row }
 }
 
-/** Only the credentials: for a request that failed before its target could be known, so that 401 comes first. */
+/** Only the credentials: for a request that failed before its resource could be known, so that 401 comes first. */
 export async function authenticate(asking: Asking): Promise<Actor> {
   const { actor, found } = await look(asking, null, {})
   await asking.onAuthenticated(actor, found)
@@ -175,9 +175,9 @@ function requireWholeNumber(name: string, value: unknown): void {
 }
 
 /** Ids as the statement can take them: one that names nothing for sure is bound as -1, which no row has. */
-function boundIds(target: Target, ids: Record<string, unknown>): Ids {
+function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
   return Object.fromEntries(
-    target.ids.map(({ name }) => {
+    resource.ids.map(({ name }) => {
       const value = ids[name]
       return [name, typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_ID ? value : -1]
     }),
@@ -203,12 +203,12 @@ export interface PrincipalRow {
   p_is_owner: boolean
 }
 
-async function look({ db, credentials, ip, now }: Asking, target: Target | null, ids: Ids, alongside?: Alongside) {
+async function look({ db, credentials, ip, now }: Asking, resource: Resource | null, ids: Ids, alongside?: Alongside) {
   if (credentials.kind === 'none') throw unauthorized('Sign in, or send an API key as a bearer token')
   if (credentials.kind === 'invalid') throw unauthorized(WRONG_KEY)
   const hash = sql`${credentials.tokenHash}`
   const principal = credentials.kind === 'key' ? ofKey(hash) : ofSession(hash)
-  const [row] = await withTarget(db, alongside ? also(principal, alongside(now)) : principal, target, ids)
+  const [row] = await withResource(db, alongside ? also(principal, alongside(now)) : principal, resource, ids)
   if (!row) throw unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED)
   const refusal = refusalOf(row, ip, now)
   if (refusal) throw unauthorized(refusal)
@@ -228,13 +228,13 @@ const ENDED = 'The session has ended, please sign in again'
 
 const also = (principal: Sql, select: Sql): Sql => sql`select p.*, a.* from (${principal}) p left join lateral (${select}) a on true`
 
-async function withTarget(db: Database, principal: Sql, target: Target | null, ids: Ids): Promise<PrincipalRow[]> {
-  const lateral = target ? sql`left join lateral (${target.select(ids, db)}) t on true` : empty
+async function withResource(db: Database, principal: Sql, resource: Resource | null, ids: Ids): Promise<PrincipalRow[]> {
+  const lateral = resource ? sql`left join lateral (${resource.select(ids, db)}) t on true` : empty
   try {
     // Prepared: planning it anew for each request would cost 0.8 ms, six times what it takes to run.
-    return await db.lookUp<PrincipalRow>(sql`select p.*${target ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
+    return await db.lookUp<PrincipalRow>(sql`select p.*${resource ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
   } catch (error) {
-    if (target?.without && IS_MISSING.has(sqlState(error) ?? '')) return withTarget(db, principal, target.without, ids)
+    if (resource?.without && IS_MISSING.has(sqlState(error) ?? '')) return withResource(db, principal, resource.without, ids)
     throw error
   }
 }

@@ -2,7 +2,7 @@
 
 import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { forbidden } from '../http/errors.ts'
-import { type Actor, OTHER_SPACE, type Right, type Role, type Target } from './authorize.ts'
+import { type Actor, OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 
 export interface SpaceRow {
   space_id: number
@@ -38,7 +38,7 @@ export function checkSpace(space: { space_id: number; member_role: Role | null }
   if (!role || RANK[role] < RANK[NEEDED[right]]) throw forbidden()
 }
 
-export const spaceTarget: Target<SpaceRow> = {
+export const spaceResource: Resource<SpaceRow> = {
   ids: [{ name: 'space_id', thing: 'Space', found: 'space_id' }],
   select: ({ space_id }) => sql`
     select s.id as space_id, s.name as space_name, s.account_id, m.role as member_role
@@ -55,20 +55,21 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
     left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id ${join}
     where t.id = ${tableId} and t.account_id = p.p_account_id and t.deleted_at is null`
 
-export const tableTarget: Target<TableRow> = {
+export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
   check: checkSpace,
 }
 
-/** The same targets with the ids spelled as in the body of the email endpoints. */
-export function renamed<Row extends object>(target: Target<Row>, names: Record<string, string>): Target<Row> {
-  const original = (ids: Record<string, number>) => Object.fromEntries(target.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
+/** The same resources with the ids spelled as in the body of the email endpoints. */
+export function renamed<Row extends object>(resource: Resource<Row>, names: Record<string, string>): Resource<Row> {
+  const original = (ids: Record<string, number>) =>
+    Object.fromEntries(resource.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
   return {
-    ...target,
-    ids: target.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
-    select: (ids, db) => target.select(original(ids), db),
-    ...(target.without && { without: renamed(target.without, names) }),
+    ...resource,
+    ids: resource.ids.map((id) => ({ ...id, name: names[id.name] ?? id.name })),
+    select: (ids, db) => resource.select(original(ids), db),
+    ...(resource.without && { without: renamed(resource.without, names) }),
   }
 }
 
@@ -81,14 +82,14 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
   )
 
-export const recordTarget: Target<RecordRow> = {
-  ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
+export const recordResource: Resource<RecordRow> = {
+  ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   select: (ids) => recordOfTable(ids),
   check: checkSpace,
   without: {
-    ...tableTarget,
-    ids: [...tableTarget.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
-  } as unknown as Target<RecordRow>,
+    ...tableResource,
+    ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
+  } as unknown as Resource<RecordRow>,
 }
 
 // ── what a service gets of a row that was found and checked ─────────────────

@@ -83,7 +83,7 @@ const HEADERS: Record<string, object> = {
   'X-RateLimit-Limit': header('Requests that the window allows.', 'integer'),
   'X-RateLimit-Remaining': header('Requests that are left in the window.', 'integer'),
   'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
-  'X-RateLimit-Scope': header('Whose window it is: account or user.', 'string'),
+  'X-RateLimit-Context': header('Whose window it is: account or user.', 'string'),
   'X-Total-Count': header('How many rows there are in all.', 'integer'),
   'X-Next-Cursor': header('Continues the list; absent at its end.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
@@ -92,7 +92,7 @@ const HEADERS: Record<string, object> = {
   'Retry-After': header('Seconds to wait.', 'integer'),
 }
 const COMMON = ['X-API-Version', 'X-Request-Id']
-const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
+const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Context']
 
 function header(description: string, type: 'string' | 'integer') {
   return { description, schema: { type } }
@@ -209,7 +209,7 @@ const describe = (name: string) =>
 function errorsOf({ meta }: RestProcedure, hasBody: boolean): Operation['responses'] {
   const statuses = new Set([400, 429, 500, 503])
   if (meta.access.callers.length) for (const status of [401, 403]) statuses.add(status)
-  if (meta.access.target?.ids.length) statuses.add(404)
+  if (meta.access.resource?.ids.length) statuses.add(404)
   if (hasBody) for (const status of [413, 415]) statuses.add(status)
   if (meta.isRepeatable) statuses.add(409)
   const own = meta.openapi.errorResponses as Record<string, string> | undefined

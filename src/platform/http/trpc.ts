@@ -1,6 +1,6 @@
 /**
  * The procedure builders. A procedure says what it needs (a right on a space, a table, a record) and who may call it;
- * what reaches its service has been checked, and comes with a scope to act in.
+ * what reaches its service has been checked, and comes with a context to act in.
  */
 import { initTRPC } from '@trpc/server'
 import type { FastifyBaseLogger } from 'fastify'
@@ -16,11 +16,11 @@ import {
   type Callers,
   type Credentials,
   NO_ATTACHMENTS,
+  type Resource,
   type Right,
-  type Target,
 } from '../access/authorize.ts'
-import { recordTarget, spaceOf, spaceTarget, tableOf, tableTarget } from '../access/resources.ts'
-import { type Deps, type Scope, scopeParts } from '../context.ts'
+import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
+import { type Context, contextParts, type Deps } from '../context.ts'
 import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import { callDirectly } from './pipeline.ts'
@@ -41,7 +41,7 @@ export interface RequestContext {
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   setHeader(name: string, value: string): void
-  onHangUp: Scope['onHangUp']
+  onHangUp: Context['onHangUp']
   /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
   onUse(actor: Actor, lastSeenAt: string | null): void
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
@@ -147,11 +147,11 @@ export function askingOf(ctx: RequestContext): Asking {
   }
 }
 
-/** A scope for a request whose caller is known: for procedures, and for plain routes. */
-export function scopeOf(ctx: RequestContext, actor: Actor): Scope {
+/** A context for a request whose caller is known: for procedures, and for plain routes. */
+export function serviceContext(ctx: RequestContext, actor: Actor): Context {
   const ignored: string[] = []
   return {
-    ...scopeParts(ctx.deps),
+    ...contextParts(ctx.deps),
     actor,
     now: ctx.now,
     log: ctx.log,
@@ -184,9 +184,9 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
 
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
     const headers: Record<string, string> = {}
-    const scope = scopeOf(key === undefined ? request : noting(request, headers), actor)
-    if (meta?.etag !== 'answered and heeded') scope.expectedVersions = undefined
-    const proceed = () => next({ ctx: { scope, row: row as Row, ...refs(row as Row, actor) } })
+    const context = serviceContext(key === undefined ? request : noting(request, headers), actor)
+    if (meta?.etag !== 'answered and heeded') context.expectedVersions = undefined
+    const proceed = () => next({ ctx: { context, row: row as Row, ...refs(row as Row, actor) } })
     return key === undefined ? proceed() : repeatable(request, actor, { path, key, raw, headers }, proceed)
   })
 
@@ -242,28 +242,28 @@ interface Options<Row extends object = object> {
 
 /** Needs no id: something of the caller's own, or of its account. */
 export const accountProcedure = <Row extends object = object>(allowed: Callers, options: Options<Row> = {}) =>
-  withAccess<Row, object>({ callers: allowed, target: null, right: 'read', ...options }, () => ({}))
+  withAccess<Row, object>({ callers: allowed, resource: null, right: 'read', ...options }, () => ({}))
 
-/** On something that a feature knows how to find. `ctx.row` is what its target selects. */
-export const targetProcedure = <Row extends object, Refs extends object = object>(
-  target: Target<Row>,
+/** On something that a feature knows how to find. `ctx.row` is what its resource selects. */
+export const resourceProcedure = <Row extends object, Refs extends object = object>(
+  resource: Resource<Row>,
   right: Right,
   allowed: Callers,
   options: Options = {},
   refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
-) => withAccess({ callers: allowed, target: target as Target, right, ...options }, refs)
+) => withAccess({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
 
 /** On the space named `space_id`. */
 export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(spaceTarget, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
+  resourceProcedure(spaceResource, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
 
 /** On the table named `table_id`. */
 export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(tableTarget, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
+  resourceProcedure(tableResource, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
 /** On the record named `table_id`, `record_id`. */
 export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
-  targetProcedure(recordTarget, right, allowed, options, (row, actor) => ({
+  resourceProcedure(recordResource, right, allowed, options, (row, actor) => ({
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },
   }))

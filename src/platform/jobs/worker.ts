@@ -1,6 +1,6 @@
 /** The worker: which queues are worked on, by what, and how often. */
 
-import { type Deps, type Scope, systemScope } from '../context.ts'
+import { type Context, type Deps, systemContext } from '../context.ts'
 import type { Jobs, Queue } from './queue.ts'
 
 export interface Work {
@@ -9,13 +9,13 @@ export interface Work {
   concurrency: number
   /** Five fields, UTC: run by the clock, too. */
   cron?: string
-  run(scope: Scope, data: never): Promise<void>
+  run(context: Context, data: never): Promise<void>
 }
 
 /** Binds a queue to what does its jobs. */
 export function work<Data extends object>(
   queue: Queue<Data>,
-  run: (scope: Scope, data: Data) => Promise<void>,
+  run: (context: Context, data: Data) => Promise<void>,
   { concurrency = 2, cron }: { concurrency?: number; cron?: string } = {},
 ): Work {
   return { queue: queue as Queue, concurrency, run, ...(cron && { cron }) }
@@ -27,7 +27,7 @@ export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs =
     await jobs.work(queue, concurrency, async (data) => {
       const log = deps.log.child({ queue: queue.name })
       try {
-        await run({ ...systemScope(deps), log }, data as never)
+        await run({ ...systemContext(deps), log }, data as never)
       } catch (error) {
         // pg-boss repeats it; the log is where a person sees why.
         log.error({ err: error, data }, 'job failed')

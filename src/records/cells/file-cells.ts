@@ -2,7 +2,7 @@
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
 import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../../platform/stored-files.ts'
@@ -12,19 +12,19 @@ import { STALE, withDefinition } from '../with-definition.ts'
 import { MAX_VALUES } from './parse-cell.ts'
 
 /** Updates a record, in one statement as long as none of the cells holds files. Answers as `updateRow`. */
-export async function updateCells(scope: Scope, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
-  const { db, transaction, expectedVersions: expected } = scope
-  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(scope), expected })
+export async function updateCells(context: Context, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
+  const { db, transaction, expectedVersions: expected } = context
+  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), expected })
   const files = table.fields.filter(({ id, type }) => type === 'file' && cells.has(id))
   if (!files.length) return write()
   return transaction(async () => {
-    const before = await lockRow(scope, table, recordId)
+    const before = await lockRow(context, table, recordId)
     const taken = pathsIn(table, cells)
     const left = before ? filesOf(before, files).map(({ path }) => path) : []
     await lockFiles(db, [...taken, ...left])
     await holdFiles(db, taken)
     const row = await write()
-    if (before && row) await dropFiles(db, missingIn(filesOf(row, files), filesOf(before, files)), scope.now)
+    if (before && row) await dropFiles(db, missingIn(filesOf(row, files), filesOf(before, files)), context.now)
     return row
   })
 }
@@ -36,33 +36,33 @@ export async function updateCells(scope: Scope, table: TableDef, recordId: numbe
  * field that only admins write; 404 when the record has just been deleted
  */
 export async function changeFiles(
-  scope: Scope,
+  context: Context,
   table: TableRef,
   record: RecordRef,
   fieldId: string,
   change: (files: readonly FileEntry[]) => FileEntry[],
 ): Promise<FileEntry[]> {
-  const { db, transaction } = scope
-  return withDefinition(scope, table, async (definition) => {
+  const { db, transaction } = context
+  return withDefinition(context, table, async (definition) => {
     const field = fileField(definition, table, fieldId)
     return transaction(async () => {
-      const row = await lockRow(scope, definition, record.id)
+      const row = await lockRow(context, definition, record.id)
       if (!row) throw notFound('Record')
       const before = filesOf(row, [field])
       const after = change(before)
       if (!after.length && field.required) throw badInput('field_id', 'is a required field')
       if (after.length > MAX_VALUES) throw badInput('field_id', `holds at most ${MAX_VALUES} files`)
       await holdFiles(db, missingIn(before, after))
-      await dropFiles(db, missingIn(after, before), scope.now)
+      await dropFiles(db, missingIn(after, before), context.now)
       const cells: Cells = new Map([[field.id, after.length ? after : null]])
-      return (await updateRow(db, definition, record.id, cells, { ...changeBy(scope), expected: undefined })) ? after : STALE
+      return (await updateRow(db, definition, record.id, cells, { ...changeBy(context), expected: undefined })) ? after : STALE
     })
   })
 }
 
 /** Whether the caller may write files there: asked before anything is stored. @throws AppError as `changeFiles` */
-export async function requireFileField(scope: Scope, table: TableRef, fieldId: string): Promise<void> {
-  await withDefinition(scope, table, async (definition) => void fileField(definition, table, fieldId))
+export async function requireFileField(context: Context, table: TableRef, fieldId: string): Promise<void> {
+  await withDefinition(context, table, async (definition) => void fileField(definition, table, fieldId))
 }
 
 function fileField(definition: TableDef, { role }: TableRef, fieldId: string): FieldDef {
@@ -73,7 +73,7 @@ function fileField(definition: TableDef, { role }: TableRef, fieldId: string): F
 }
 
 /** Locked, so that of two changes at once the later one sees the files that the earlier one put there. */
-async function lockRow({ db }: Scope, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+async function lockRow({ db }: Context, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
   return readRow(db, table, recordId)
 }

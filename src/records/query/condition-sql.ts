@@ -10,7 +10,7 @@ import type { Tree } from '../../views/filters/parse.ts'
 import type { Checked, Operand } from '../../views/filters/resolve.ts'
 
 /** What a query is printed for. */
-export interface Context {
+export interface QueryContext {
   moment: Moment
   /** The acting user. */
   me: { id: number; email: string }
@@ -41,22 +41,22 @@ export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${c
 const idsOf = ({ removed_options }: FieldDef): Sql => raw(`'{${removed_options.map(Number).join()}}'::int[]`)
 
 /** The whole tree; an empty `all` is true, an empty `any` false. */
-export function printTree(tree: Tree<Checked>, context: Context): Sql {
-  if ('all' in tree) return group(tree.all, context, ' and ', ALWAYS)
-  if ('any' in tree) return group(tree.any, context, ' or ', NEVER)
-  return printCondition(tree, context)
+export function printTree(tree: Tree<Checked>, queryContext: QueryContext): Sql {
+  if ('all' in tree) return group(tree.all, queryContext, ' and ', ALWAYS)
+  if ('any' in tree) return group(tree.any, queryContext, ' or ', NEVER)
+  return printCondition(tree, queryContext)
 }
 
-function group(parts: Tree<Checked>[], context: Context, connector: string, whenEmpty: Sql): Sql {
+function group(parts: Tree<Checked>[], queryContext: QueryContext, connector: string, whenEmpty: Sql): Sql {
   if (parts.length === 0) return whenEmpty
-  const printed = parts.map((part) => printTree(part, context))
+  const printed = parts.map((part) => printTree(part, queryContext))
   return printed.length === 1 ? (printed[0] as Sql) : sql`(${join(printed, connector)})`
 }
 
-function printCondition(condition: Checked, context: Context): Sql {
+function printCondition(condition: Checked, queryContext: QueryContext): Sql {
   const { field, compare } = condition
-  if (compare === 'is_empty') return isEmpty(condition, context)
-  if (compare === 'is_not_empty') return sql`not ${isEmpty(condition, context)}`
+  if (compare === 'is_empty') return isEmpty(condition, queryContext)
+  if (compare === 'is_not_empty') return sql`not ${isEmpty(condition, queryContext)}`
   switch (field.type) {
     case 'text':
     case 'long_text':
@@ -69,9 +69,9 @@ function printCondition(condition: Checked, context: Context): Sql {
     case 'checkbox':
       return onCheckbox(condition)
     case 'date':
-      return scalar(columnOf(field), compare, sql`${dateOf(condition.operand, context.moment)}::date`)
+      return scalar(columnOf(field), compare, sql`${dateOf(condition.operand, queryContext.moment)}::date`)
     case 'datetime':
-      return onDatetime(condition, context.moment)
+      return onDatetime(condition, queryContext.moment)
     case 'time':
       return scalar(columnOf(field), compare, sql`${condition.operand.kind === 'time' ? condition.operand.time : null}::time`)
     case 'select':
@@ -79,17 +79,17 @@ function printCondition(condition: Checked, context: Context): Sql {
       return onOptions(condition)
     case 'user':
     case 'multi_user':
-      return onUser(condition, context)
+      return onUser(condition, queryContext)
     case 'lookup':
     case 'multi_lookup':
-      return onLookup(condition, context)
+      return onLookup(condition, queryContext)
     case 'file':
       return sql`exists (select from jsonb_array_elements(${columnOf(field)}) e where ${like(unicode(sql`e->>'name'`), compare, textOf(condition.operand))})`
   }
 }
 
 /** A lookup is empty, too, when the records that it names have been deleted since: that is how it is read. */
-function isEmpty({ field }: Checked, { lookups }: Context): Sql {
+function isEmpty({ field }: Checked, { lookups }: QueryContext): Sql {
   const column = columnOf(field)
   if (field.type !== 'lookup' && field.type !== 'multi_lookup') return isBlank(field)
   if (field.lookup_table_id === null || !lookups.has(field.lookup_table_id)) return ALWAYS
@@ -215,7 +215,7 @@ function holds(column: Sql, compare: Compare, value: Sql): Sql {
   return compare === '!=' ? sql`(${column} is null or not ${has})` : has
 }
 
-function onUser({ field, compare, operand }: Checked, { me, accountId }: Context): Sql {
+function onUser({ field, compare, operand }: Checked, { me, accountId }: QueryContext): Sql {
   const column = columnOf(field)
   if (!isMultiple(field.type) && compare !== '=' && compare !== '!=') {
     const part = operand.kind === 'me' ? me.email : textOf(operand)
@@ -230,7 +230,7 @@ function onUser({ field, compare, operand }: Checked, { me, accountId }: Context
 const userId = (operand: Operand, accountId: number): Sql =>
   sql`coalesce((select u.id from users u where u.account_id = ${accountId} and u.email = ${operand.kind === 'email' ? operand.email : null}), 0)`
 
-function onLookup({ field, compare, operand }: Checked, { lookups }: Context): Sql {
+function onLookup({ field, compare, operand }: Checked, { lookups }: QueryContext): Sql {
   const column = columnOf(field)
   const table = field.lookup_table_id === null ? undefined : lookups.get(field.lookup_table_id)
   // A deleted table leaves nothing to look up: every cell reads as empty.

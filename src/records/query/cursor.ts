@@ -5,7 +5,7 @@ import { sign } from '../../platform/secrets.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
-import type { Context } from './condition-sql.ts'
+import type { QueryContext } from './condition-sql.ts'
 import type { Position } from './order-sql.ts'
 import type { Selection } from './print.ts'
 
@@ -44,7 +44,7 @@ const macOf = (bytes: Buffer, secretKey: Buffer) => sign(secretKey, PURPOSE, byt
  * What makes two queries the same walk: the table, who asks, the conditions and words, and the order. Which fields, how many rows
  * and whether they are counted may differ from page to page. Tokens count as they were written: a walk goes on past midnight.
  */
-export function fingerprint({ table, where, words }: Selection, sort: Sort | undefined, { me, moment }: Context): string {
+export function fingerprint({ table, where, words }: Selection, sort: Sort | undefined, { me, moment }: QueryContext): string {
   const order = sort && [sort.field.id, sort.field.type, sort.isDescending, sort.field.options?.map(({ id }) => id)]
   const asked = JSON.stringify([table.id, me.id, moment.timeZone, moment.weekStart, bare(where), words, order])
   return hash('sha256', asked, 'buffer').subarray(0, 12).toString('base64url')

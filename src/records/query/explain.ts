@@ -1,6 +1,6 @@
 /** How a query was understood, for whoever asks why a view shows what it shows (contract.md §7). */
 
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
@@ -19,16 +19,16 @@ import { printSearch } from './search-sql.ts'
  * @param page the statement that would have answered the query
  * @throws AppError 404 when the table has no record with the id
  */
-export async function explain(scope: Scope, plan: Plan, page: Sql, recordId: number | null): Promise<Explanation> {
-  const { selection, order, context } = plan
-  const record = recordId === null ? undefined : await explainRecord(scope, plan, recordId)
+export async function explain(context: Context, plan: Plan, page: Sql, recordId: number | null): Promise<Explanation> {
+  const { selection, order, queryContext } = plan
+  const record = recordId === null ? undefined : await explainRecord(context, plan, recordId)
   return {
-    timezone: context.moment.timeZone,
-    me: { ...context.me, name: scope.actor.name },
-    tokens: spellTokens(selection, context),
-    predicate: spellSelection(selection, context),
+    timezone: queryContext.moment.timeZone,
+    me: { ...queryContext.me, name: context.actor.name },
+    tokens: spellTokens(selection, queryContext),
+    predicate: spellSelection(selection, queryContext),
     order: wholeOrder(order).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' })),
-    indexes: await indexesOf(scope, selection.table.id, page),
+    indexes: await indexesOf(context, selection.table.id, page),
     ...(record && { record }),
   }
 }
@@ -40,7 +40,7 @@ interface PlanNode {
 }
 
 /** The indexes of the table that the planner takes for that very statement with those values, each once. */
-async function indexesOf({ db }: Scope, tableId: number, page: Sql): Promise<string[]> {
+async function indexesOf({ db }: Context, tableId: number, page: Sql): Promise<string[]> {
   const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${page}`)
   const names = new Set<string>()
   // The scan of a bitmap does not say whose index it reads; the scan of the heap above it does.
@@ -56,17 +56,21 @@ async function indexesOf({ db }: Scope, tableId: number, page: Sql): Promise<str
 /** The row of the record, with whether it holds for each condition and then for each word. */
 type JudgedRow = Row & { '~held': boolean[] }
 
-async function explainRecord({ db }: Scope, { selection, context }: Plan, recordId: number): Promise<NonNullable<Explanation['record']>> {
+async function explainRecord(
+  { db }: Context,
+  { selection, queryContext }: Plan,
+  recordId: number,
+): Promise<NonNullable<Explanation['record']>> {
   const { table, where, words } = selection
   const leaves = leavesOf(where)
   const fields = [...new Set(leaves.map(({ field }) => field))]
-  const facts = [...leaves.map((leaf) => printTree(leaf, context)), ...words.map((word) => printSearch([word], table))]
+  const facts = [...leaves.map((leaf) => printTree(leaf, queryContext)), ...words.map((word) => printSearch([word], table))]
   const held = facts.length ? sql`array[${join(facts.map((fact) => sql`(${fact}) is true`))}]` : sql`array[]::boolean[]`
   const [row] = await db.query<JudgedRow>(
     sql`select ${columnsOf(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`,
   )
   if (!row) throw notFound('Record')
-  await present(db, context.accountId, fields, [row], context.lookups)
+  await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
 
   const failing = new Set(leaves.filter((_, index) => !row['~held'][index]))
   const { holds, failed } = judge(where, failing)

@@ -2,7 +2,7 @@
 
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
 import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
@@ -25,13 +25,13 @@ const MAX_DAYS = 20_000
  * or without records; other values only when records have them.
  * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
  */
-export function groups(scope: Scope, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
-  return readWithDefinition(scope, table, async (definition) => {
+export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
+  return readWithDefinition(context, table, async (definition) => {
     const field = groupedField(definition, input)
-    const plan = await planOf(scope, definition, input, () => notFound('View'), [field])
+    const plan = await planOf(context, definition, input, () => notFound('View'), [field])
     if (RULES[field.type].groups === 'days')
-      return { rows: folded(await countDays(scope, plan, field), input.unit ?? 'day', plan.context.moment) }
-    return { rows: completed(field, await countValues(scope, plan, field)) }
+      return { rows: folded(await countDays(context, plan, field), input.unit ?? 'day', plan.queryContext.moment) }
+    return { rows: completed(field, await countValues(context, plan, field)) }
   })
 }
 
@@ -46,19 +46,19 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
 
 // ── by value ────────────────────────────────────────────────────────────────
 
-async function countValues(scope: Scope, { selection, context }: Plan, field: FieldDef): Promise<RecordGroup[]> {
-  const { db } = scope
-  const order = sortKey(field, context)
+async function countValues(context: Context, { selection, queryContext }: Plan, field: FieldDef): Promise<RecordGroup[]> {
+  const { db } = context
+  const order = sortKey(field, queryContext)
   // An empty checkbox counts as false.
   const value = field.type === 'checkbox' ? order : cellValue(field)
   const rows = await db.query<Row & { '~count': number }>(
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
-      where ${printSelection(selection, context)} group by ${value} order by ${order} asc nulls first, 1`,
+      where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, 1`,
     undefined,
-    scope,
+    context,
   )
   const shown = rows.map((row) => ({ ...row, [field.id]: row['~value'] }))
-  await present(db, context.accountId, [field], shown, context.lookups)
+  await present(db, queryContext.accountId, [field], shown, queryContext.lookups)
   return shown.map((row) => ({ value: (row[field.id] ?? null) as RecordGroup['value'], count: row['~count'] }))
 }
 
@@ -77,15 +77,15 @@ interface DayCount {
   count: number
 }
 
-async function countDays(scope: Scope, plan: Plan, field: FieldDef): Promise<DayCount[]> {
-  const { db } = scope
-  const { selection, context } = plan
-  const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, context)]
+async function countDays(context: Context, plan: Plan, field: FieldDef): Promise<DayCount[]> {
+  const { db } = context
+  const { selection, queryContext } = plan
+  const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   if (field.type === 'date') {
     const days = await db.query<DayCount>(
       sql`select ${column} as day, count(*) as count from ${records} r where ${selected} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
       undefined,
-      scope,
+      context,
     )
     return atMost(days)
   }
@@ -93,17 +93,17 @@ async function countDays(scope: Scope, plan: Plan, field: FieldDef): Promise<Day
   const dates = await db.query<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
     undefined,
-    scope,
+    context,
   )
   const edges = edgesOf(
     atMost(dates).map(({ date }) => date),
-    context.moment.timeZone,
+    queryContext.moment.timeZone,
   )
   const spans = await db.query<{ span: number | null; count: number }>(
     sql`select width_bucket(${column}, ${edges.map(({ at }) => stampOf(at))}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
     undefined,
-    scope,
+    context,
   )
   return spans.flatMap(({ span, count }) => {
     if (span === null) return { day: null, count }

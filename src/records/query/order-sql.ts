@@ -3,7 +3,7 @@
 import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser } from '../../fields/definition.ts'
 import { ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type Sort, wholeOrder } from '../../views/filters/sort.ts'
-import { type Context, cellValue, columnOf } from './condition-sql.ts'
+import { cellValue, columnOf, type QueryContext } from './condition-sql.ts'
 
 /** The last record of a page: what it is sorted by, as text (null: an empty value, or no key but the id), and its id. */
 export interface Position {
@@ -11,9 +11,9 @@ export interface Position {
   id: number
 }
 
-export function printOrder(order: readonly Sort[], context: Context): Sql {
+export function printOrder(order: readonly Sort[], queryContext: QueryContext): Sql {
   const keys = wholeOrder(order).map(({ field, isDescending }) =>
-    field.key ? sql`r.id ${direction(isDescending)}` : sql`${sortKey(field, context)} ${isDescending ? DESCENDING : ASCENDING}`,
+    field.key ? sql`r.id ${direction(isDescending)}` : sql`${sortKey(field, queryContext)} ${isDescending ? DESCENDING : ASCENDING}`,
   )
   return join(keys)
 }
@@ -31,11 +31,11 @@ const [ASCENDING, DESCENDING] = [raw('asc nulls first'), raw('desc nulls last')]
  * value and then the empty ones, or the other way round. Each is one range of the index `(f NULLS FIRST, id)`; said in one
  * condition with OR they are not.
  */
-export function printAfter(sort: Sort | undefined, { key, id }: Position, context: Context): Sql[] {
+export function printAfter(sort: Sort | undefined, { key, id }: Position, queryContext: QueryContext): Sql[] {
   const isDescending = sort?.isDescending ?? false
   const beyond = isDescending ? raw('<') : raw('>')
   if (!sort || sort.field.key) return [sql`r.id ${beyond} ${id}::int`]
-  const value = sortKey(sort.field, context)
+  const value = sortKey(sort.field, queryContext)
   if (key === null) {
     const otherEmpty = sql`${value} is null and r.id ${beyond} ${id}::int`
     return isDescending ? [otherEmpty] : [otherEmpty, sql`${value} is not null`]
@@ -47,7 +47,7 @@ export function printAfter(sort: Sort | undefined, { key, id }: Position, contex
 const sortKeyType = ({ type }: FieldDef): Sql => raw(isText(type) || isUser(type) || isLookup(type) ? 'text' : COLUMN_TYPES[type])
 
 /** What a field is sorted by. */
-export function sortKey(field: FieldDef, { lookups, accountId }: Context): Sql {
+export function sortKey(field: FieldDef, { lookups, accountId }: QueryContext): Sql {
   const column = columnOf(field)
   switch (field.type) {
     case 'text':

@@ -3,26 +3,26 @@ import { dayRange, formatInstant } from '../../platform/time.ts'
 import { dateMeant, type Meaning, type Moment, meaningOf } from '../../views/filters/date-tokens.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
-import type { Context } from './condition-sql.ts'
+import type { QueryContext } from './condition-sql.ts'
 import { isAlways, type Selection } from './print.ts'
 
 /** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */
-export function spellSelection({ where, words }: Selection, context: Context): string {
+export function spellSelection({ where, words }: Selection, queryContext: QueryContext): string {
   const parts = [...(isAlways(where) ? [] : [where]), ...words.map((word) => `search ${JSON.stringify(word)}`)]
   if (parts.length === 0) return 'every record'
-  return parts.map((part) => (typeof part === 'string' ? part : spell(part, context, parts.length > 1))).join(' AND ')
+  return parts.map((part) => (typeof part === 'string' ? part : spell(part, queryContext, parts.length > 1))).join(' AND ')
 }
 
-function spell(tree: Tree<Checked>, context: Context, isPart: boolean): string {
-  if ('field' in tree) return spellCondition(tree, context)
+function spell(tree: Tree<Checked>, queryContext: QueryContext, isPart: boolean): string {
+  if ('field' in tree) return spellCondition(tree, queryContext)
   const [parts, connector] = 'all' in tree ? [tree.all.filter((part) => !isAlways(part)), ' AND '] : [tree.any, ' OR ']
   if (parts.length === 0) return 'all' in tree ? 'every record' : 'no record'
-  if (parts.length === 1 && parts[0]) return spell(parts[0], context, isPart)
-  const spelled = parts.map((part) => spell(part, context, true)).join(connector)
+  if (parts.length === 1 && parts[0]) return spell(parts[0], queryContext, isPart)
+  const spelled = parts.map((part) => spell(part, queryContext, true)).join(connector)
   return isPart ? `(${spelled})` : spelled
 }
 
-function spellCondition({ field, compare, operand, value }: Checked, { moment, me }: Context): string {
+function spellCondition({ field, compare, operand, value }: Checked, { moment, me }: QueryContext): string {
   if (operand.kind === 'nothing') return `${field.id} ${compare}`
   if (operand.kind === 'me') return `${field.id} ${compare} ${value} (${me.email})`
   if (operand.kind !== 'token') return `${field.id} ${compare} ${JSON.stringify(value)}`
@@ -31,7 +31,7 @@ function spellCondition({ field, compare, operand, value }: Checked, { moment, m
 }
 
 /** Every date token once, with the instants from which and up to (but not including) which it reaches; both are the same for an instant. */
-export function spellTokens({ where }: Selection, { moment }: Context): { token: string; from: string; to: string }[] {
+export function spellTokens({ where }: Selection, { moment }: QueryContext): { token: string; from: string; to: string }[] {
   const tokens = leavesOf(where).flatMap(({ field, operand, value }) => {
     if (operand.kind !== 'token') return []
     const meaning = meantOn(field.type, operand.token, moment)

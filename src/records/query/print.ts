@@ -6,7 +6,7 @@ import { totalOf } from '../../tables/row-counts.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
-import { ALWAYS, type Context, columnRead, printTree } from './condition-sql.ts'
+import { ALWAYS, columnRead, printTree, type QueryContext } from './condition-sql.ts'
 import { type Position, printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
 import { printSearch } from './search-sql.ts'
 
@@ -37,30 +37,30 @@ export const KEY = '~key'
 const DEEP_OFFSET = 1_000
 
 /** The version of the table stands in the text. */
-export function printPage(page: Page, context: Context): Sql {
+export function printPage(page: Page, queryContext: QueryContext): Sql {
   const { table, fields, limit, offset } = page
   const columns = columnsOf(fields)
   const records = recordsOf(table.id)
-  const order = printOrder(page.order, context)
-  if (page.after !== undefined) return printWalk(page, page.after, context)
-  const window = sql`where ${printSelection(page, context)} order by ${order} limit ${limit}::bigint offset ${offset}::bigint`
+  const order = printOrder(page.order, queryContext)
+  if (page.after !== undefined) return printWalk(page, page.after, queryContext)
+  const window = sql`where ${printSelection(page, queryContext)} order by ${order} limit ${limit}::bigint offset ${offset}::bigint`
   const version = versionOf(table)
   if (offset < DEEP_OFFSET) return sql`select ${version} ${columns} from ${records} r ${window}`
   return sql`select ${version} ${columns} from ${records} r where r.id in (select r.id from ${records} r ${window}) order by ${order}`
 }
 
 /** Each page is one range of the index, or two where the empty values meet the others: how deep it lies makes no difference. */
-function printWalk(page: Page, after: Position | null, context: Context): Sql {
+function printWalk(page: Page, after: Position | null, queryContext: QueryContext): Sql {
   const { order, limit } = page
   const [sort] = order
-  const [near, far] = after ? printAfter(sort, after, context) : []
-  if (!far) return printRange(page, near, context)
+  const [near, far] = after ? printAfter(sort, after, queryContext) : []
+  if (!far) return printRange(page, near, queryContext)
   const columns = sql`${versionOf(page.table)} ${columnsOf(page.fields)}`
   const left = sql`(${limit + 1}::bigint - (select count(*) from near))`
   const key = ident(KEY)
   // A limit of 0 runs nothing: the far part is read only where the near one ends.
-  return sql`with near as materialized (${printRange(page, near, context, { isTyped: true })}),
-    page as (select * from near union all (${printRange(page, far, context, { isTyped: true, atMost: left })}))
+  return sql`with near as materialized (${printRange(page, near, queryContext, { isTyped: true })}),
+    page as (select * from near union all (${printRange(page, far, queryContext, { isTyped: true, atMost: left })}))
     select ${columns}, r.${key}::text as ${key} from page r order by ${printOrderBy(sql`r.${key}`, sort?.isDescending ?? false)}`
 }
 
@@ -68,24 +68,24 @@ function printWalk(page: Page, after: Position | null, context: Context): Sql {
  * The page of a walk that may reach into a second range, as if it did not: half as dear, and right whenever it brings more rows than
  * `limit`. Undefined for a page that `printPage` finds in one range.
  */
-export function printNearPage(page: Page, context: Context): Sql | undefined {
-  const [near, far] = page.after ? printAfter(page.order[0], page.after, context) : []
-  return far && printRange(page, near, context)
+export function printNearPage(page: Page, queryContext: QueryContext): Sql | undefined {
+  const [near, far] = page.after ? printAfter(page.order[0], page.after, queryContext) : []
+  return far && printRange(page, near, queryContext)
 }
 
 /** One range of a walk, its rows with what they are sorted by: as text, or of its own type. */
 function printRange(
   { table, fields, order, limit, ...selection }: Page,
   after: Sql | undefined,
-  context: Context,
+  queryContext: QueryContext,
   { isTyped = false, atMost = sql`${limit + 1}::bigint` }: { isTyped?: boolean; atMost?: Sql } = {},
 ): Sql {
   const [sort] = order
-  const value = sort && !sort.field.key ? sortKey(sort.field, context) : undefined
+  const value = sort && !sort.field.key ? sortKey(sort.field, queryContext) : undefined
   const key = value ? sql`, ${value}${isTyped ? empty : raw('::text')} as ${ident(KEY)}` : empty
   return sql`select ${versionOf(table)} ${columnsOf(fields)}${key} from ${recordsOf(table.id)} r
-    where ${printSelection({ table, ...selection }, context)}${after ? sql` and ${after}` : empty}
-    order by ${printOrder(order, context)} limit ${atMost}`
+    where ${printSelection({ table, ...selection }, queryContext)}${after ? sql` and ${after}` : empty}
+    order by ${printOrder(order, queryContext)} limit ${atMost}`
 }
 
 /** What was prepared for an earlier version of the table is another statement. */
@@ -103,16 +103,16 @@ export function columnsOf(fields: readonly FieldDef[]): Sql {
 }
 
 /** One row: how many records are selected, and how many the table has. */
-export function printCount(selection: Selection, context: Context): Sql {
+export function printCount(selection: Selection, queryContext: QueryContext): Sql {
   const total = totalOf(selection.table.id)
   if (!isRestricted(selection)) return sql`select n as count, n as total from (select ${total}) t (n)`
-  return sql`select (${printSelectedCount(selection, context)}) as count, ${total} as total`
+  return sql`select (${printSelectedCount(selection, queryContext)}) as count, ${total} as total`
 }
 
 /** How many records are selected, as `count`. */
-export function printSelectedCount(selection: Selection, context: Context): Sql {
+export function printSelectedCount(selection: Selection, queryContext: QueryContext): Sql {
   if (!isRestricted(selection)) return sql`select ${totalOf(selection.table.id)} as count`
-  return sql`select count(*) as count from ${recordsOf(selection.table.id)} r where ${printSelection(selection, context)}`
+  return sql`select count(*) as count from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)}`
 }
 
 /** Whether anything narrows the selection. */
@@ -123,7 +123,7 @@ export function isRestricted({ where, words }: Selection): boolean {
 export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
 
 /** The condition of every record that is selected. */
-export function printSelection({ table, where, words }: Selection, context: Context): Sql {
-  const parts = [...(isAlways(where) ? [] : [printTree(where, context)]), ...(words.length ? [printSearch(words, table)] : [])]
+export function printSelection({ table, where, words }: Selection, queryContext: QueryContext): Sql {
+  const parts = [...(isAlways(where) ? [] : [printTree(where, queryContext)]), ...(words.length ? [printSearch(words, table)] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS
 }

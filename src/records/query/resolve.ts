@@ -1,7 +1,7 @@
 /** What a request asks for: the part of the view and the request's own, resolved against the fields of the table. */
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import type { AppError } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { leavesOf, parseConditions } from '../../views/filters/parse.ts'
@@ -10,14 +10,14 @@ import { resolveOrder, type Sort } from '../../views/filters/sort.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
 import type { RecordsCount, RecordsQuery } from '../schema.ts'
-import type { Context } from './condition-sql.ts'
+import type { QueryContext } from './condition-sql.ts'
 import type { Selection } from './print.ts'
 import { wordsOf } from './search-sql.ts'
 
 export interface Plan {
   selection: Selection
   order: readonly Sort[]
-  context: Context
+  queryContext: QueryContext
 }
 
 /** What is left unread when a view is queried without append_filters. */
@@ -29,41 +29,41 @@ const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir', 'order']
  * @throws AppError 400 naming what is wrong; what `viewNotFound` makes when the table has no such view
  */
 export async function planOf(
-  scope: Scope,
+  context: Context,
   table: TableDef,
   input: RecordsCount & Partial<RecordsQuery>,
   viewNotFound: () => AppError,
   fields: readonly FieldDef[] = [],
 ): Promise<Plan> {
-  const saved = await viewOf(scope, table, input.view_id, viewNotFound)
+  const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const words = wordsOf(input.search ?? '')
   if (saved && !input.append_filters) {
-    scope.ignored(...IGNORED.filter((name) => input[name] !== undefined))
-    return planned(scope, { table, where: saved.where, words }, saved.order, saved, fields)
+    context.ignored(...IGNORED.filter((name) => input[name] !== undefined))
+    return planned(context, { table, where: saved.where, words }, saved.order, saved, fields)
   }
   const own = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
   const where = saved ? { all: [saved.where, own] } : own
-  return planned(scope, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
+  return planned(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
 }
 
 function planned(
-  { actor, now }: Scope,
+  { actor, now }: Context,
   selection: Selection,
   order: readonly Sort[],
   saved: SavedQuery | undefined,
   fields: readonly FieldDef[],
 ): Plan {
-  const context: Context = {
+  const queryContext: QueryContext = {
     moment: { now, timeZone: actor.timeZone, weekStart: saved?.weekStart ?? 'monday' },
     me: { id: actor.userId, email: actor.email },
     accountId: actor.accountId,
     lookups: lookupsOf([...fields, ...[...leavesOf(selection.where), ...order].map(({ field }) => field)]),
   }
-  return { selection, order, context }
+  return { selection, order, queryContext }
 }
 
-async function viewOf({ db }: Scope, table: TableDef, viewId: unknown, viewNotFound: () => AppError): Promise<SavedQuery | undefined> {
+async function viewOf({ db }: Context, table: TableDef, viewId: unknown, viewNotFound: () => AppError): Promise<SavedQuery | undefined> {
   if (viewId === undefined || viewId === 0) return undefined
   const isId = typeof viewId === 'number' && Number.isInteger(viewId) && viewId > 0 && viewId <= MAX_ID
   const saved = isId ? await savedQuery(db, table, viewId) : undefined

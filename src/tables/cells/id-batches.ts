@@ -1,6 +1,6 @@
 /** Looks at all records of a table in ranges of ids, so that no statement takes longer than others may. */
 
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 
@@ -22,16 +22,16 @@ export const within = ({ from, to }: Range): Sql => sql`r.id > ${from} and r.id 
  * All records `r` in ranges, each long enough for Postgres to give it workers: how long the caller takes with one decides the next.
  * @throws AppError 503 once the caller has hung up
  */
-export async function* ranges(scope: Scope, tableId: number): AsyncGenerator<Range> {
+export async function* ranges(context: Context, tableId: number): AsyncGenerator<Range> {
   let hasHungUp = false
   // A statement under way is given up by itself; this is for the time between two.
-  const stop = scope.onHangUp(() => {
+  const stop = context.onHangUp(() => {
     hasHungUp = true
   })
   try {
     for (let from = 0, step = FIRST_STEP; ; ) {
       const some = sql`select id from ${recordsOf(tableId)} where id > ${from} order by id limit ${step}`
-      const [last] = await scope.db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, scope)
+      const [last] = await context.db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, context)
       if (!last?.id) return
       if (hasHungUp) throw unavailable('The caller has hung up')
       const startedAt = performance.now()

@@ -6,7 +6,7 @@
 
 import { type FieldDef, isSelect, type TableDef } from '../../fields/definition.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
@@ -29,24 +29,24 @@ export interface Announced {
  * @throws AppError 409 when a cell would lose something, and while the field is converted; 503 when the caller hangs up
  */
 export async function announce(
-  scope: Scope,
+  context: Context,
   table: TableRef,
   changeOf: (table: TableDef) => CellChange | undefined,
 ): Promise<Announced | undefined> {
-  if (!changeOf(await tableDefinition(scope.db, table)) || !(await isWorthIndexing(scope.db, table.id))) return undefined
-  const announced = await changeTable(scope, table, async (definition) => {
+  if (!changeOf(await tableDefinition(context.db, table)) || !(await isWorthIndexing(context.db, table.id))) return undefined
+  const announced = await changeTable(context, table, async (definition) => {
     const change = changeOf(definition)
     if (!change) return undefined
     const { id } = change.field
-    await requireNotConverting(scope.db, table.id, id)
+    await requireNotConverting(context.db, table.id, id)
     // Who writes by an older definition is done first: the look finds their cells.
-    await holdWriters(scope.db, table.id)
+    await holdWriters(context.db, table.id)
     const said = JSON.stringify({ ...change.loss, since: definition.version })
-    await scope.db.execute(sql`update fields set narrowing = ${said}::jsonb where table_id = ${table.id} and id = ${id}`)
+    await context.db.execute(sql`update fields set narrowing = ${said}::jsonb where table_id = ${table.id} and id = ${id}`)
     return { since: definition.version, change }
   })
-  if (!announced || !(await hasRecord(scope, table.id, announced.change.where).catch(asChange))) return announced
-  await changeTable(scope, table, () => takeBack(scope, table.id, [announced.change.field.id]))
+  if (!announced || !(await hasRecord(context, table.id, announced.change.where).catch(asChange))) return announced
+  await changeTable(context, table, () => takeBack(context, table.id, [announced.change.field.id]))
   throw inNeedOfForce(announced.change)
 }
 
@@ -54,14 +54,14 @@ export async function announce(
 const FIRST_STEP = 20_000
 const STEP = 1_000_000
 
-async function hasRecord(scope: Scope, tableId: number, where: Sql): Promise<boolean> {
-  const last = await lastId(scope.db, tableId)
+async function hasRecord(context: Context, tableId: number, where: Sql): Promise<boolean> {
+  const last = await lastId(context.db, tableId)
   for (let from = 0, to = FIRST_STEP; from < last; from = to, to += STEP) {
     // Counted, and not ended at the first one, for which Postgres would hope without workers.
-    const [found] = await scope.db.query<{ n: number }>(
+    const [found] = await context.db.query<{ n: number }>(
       sql`select count(*) as n from ${recordsOf(tableId)} where id > ${from} and id <= ${Math.min(to, last)} and ${where}`,
       undefined,
-      scope,
+      context,
     )
     if (found?.n) return true
   }
@@ -90,15 +90,19 @@ export const justChanged = (): AppError => conflict('The field has just been cha
  * @param records cells by the ids of fields, as they are stored
  * @returns whether anything was taken back; the definition is stale then
  */
-export async function keepWhatIsWritten(scope: Scope, table: TableDef, records: readonly ReadonlyMap<string, unknown>[]): Promise<boolean> {
+export async function keepWhatIsWritten(
+  context: Context,
+  table: TableDef,
+  records: readonly ReadonlyMap<string, unknown>[],
+): Promise<boolean> {
   const used = table.fields.filter((field) => field.narrowing && records.some((cells) => wouldLose(field, cells.get(field.id))))
-  return keepAll(scope, table.id, used)
+  return keepAll(context, table.id, used)
 }
 
 /** The same for cells that are no longer at hand: takes back whatever the fields are about to lose. */
-export async function keepAll(scope: Scope, tableId: number, fields: readonly FieldDef[]): Promise<boolean> {
+export async function keepAll(context: Context, tableId: number, fields: readonly FieldDef[]): Promise<boolean> {
   const ids = fields.flatMap(({ id, narrowing }) => (narrowing ? id : []))
-  if (ids.length) await changeTable(scope, { id: tableId }, () => takeBack(scope, tableId, ids))
+  if (ids.length) await changeTable(context, { id: tableId }, () => takeBack(context, tableId, ids))
   return ids.length > 0
 }
 
@@ -109,6 +113,6 @@ function wouldLose({ type, narrowing }: FieldDef, cell: unknown): boolean {
   return isSelect(type) && [cell].flat().some((id) => narrowing.options.includes(id as number))
 }
 
-async function takeBack({ db }: Scope, tableId: number, fieldIds: readonly string[]): Promise<void> {
+async function takeBack({ db }: Context, tableId: number, fieldIds: readonly string[]): Promise<void> {
   await db.execute(sql`update fields set narrowing = null where table_id = ${tableId} and id = any(${fieldIds}::text[])`)
 }

@@ -2,7 +2,7 @@
 
 import { type FieldDef, isMultiple, type Loss, type Option } from '../../fields/definition.ts'
 import type { Actor } from '../../platform/access/authorize.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Database, ident, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { formatInstant } from '../../platform/time.ts'
@@ -65,13 +65,13 @@ export const roundedTo = (cell: Sql, decimals: number): Sql => sql`trim_scale(ro
  * Writers wait from here on, so that no cell comes after the look.
  * @throws AppError 409
  */
-export async function changeCells(scope: Scope, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
-  await holdWriters(scope.db, tableId)
+export async function changeCells(context: Context, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
+  await holdWriters(context.db, tableId)
   if (force) {
-    await scope.db.execute(updateOf(scope, tableId, change, change.where))
+    await context.db.execute(updateOf(context, tableId, change, change.where))
     return
   }
-  const [used] = await scope.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
+  const [used] = await context.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
   if (used) throw inNeedOfForce(change)
 }
 
@@ -82,12 +82,12 @@ export function inNeedOfForce({ loss, reason }: CellChange): AppError {
 }
 
 /** Cells that are there by now, in short statements. */
-export async function changeInSteps(scope: Pick<Scope, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
-  const { db } = scope
+export async function changeInSteps(context: Pick<Context, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
+  const { db } = context
   const last = await lastId(db, tableId)
   for (let from = 0, step = FIRST_STEP; from < last; ) {
     const startedAt = performance.now()
-    await db.execute(updateOf(scope, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
+    await db.execute(updateOf(context, tableId, change, sql`id > ${from} and id <= ${from + step} and ${change.where}`))
     from += step
     step = nextStep(step, performance.now() - startedAt)
   }

@@ -2,7 +2,7 @@
 
 import { type FieldDef, isSelect, ownFields, type TableDef } from '../../fields/definition.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
 import { badInput, badInputs, conflict, notFound } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
@@ -22,19 +22,19 @@ import { changeOptions } from './select-options.ts'
  * Adds a field at the end.
  * @throws AppError 400 for what its type does not have, and past 300 fields; 409 for a name that is taken
  */
-export async function create(scope: Scope, table: TableRef, wanted: NewField): Promise<Field> {
+export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Field> {
   return naming(() =>
-    changeTable(scope, table, async (definition) => {
+    changeTable(context, table, async (definition) => {
       const own = ownFields(definition)
       if (own.length >= MAX_FIELDS) throw badInput([], `A table has at most ${MAX_FIELDS} fields`)
       const { fields, issues } = newFields([wanted], new Set(own.map(({ id }) => id)))
       if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
-      await requireLookedUpTables(scope, definition.space_id, fields, () => ['table'])
-      const [last] = await scope.db.query<{ position: number }>(
+      await requireLookedUpTables(context, definition.space_id, fields, () => ['table'])
+      const [last] = await context.db.query<{ position: number }>(
         sql`select coalesce(max(position), 0) as position from fields where table_id = ${table.id}`,
       )
-      await insertFields(scope, definition, fields, (last?.position ?? 0) + 1)
-      for (const field of fields) await addColumn(scope.db, table.id, field)
+      await insertFields(context, definition, fields, (last?.position ?? 0) + 1)
+      for (const field of fields) await addColumn(context.db, table.id, field)
       return fieldOf(fields[0] as FieldDef)
     }),
   )
@@ -45,17 +45,17 @@ export async function create(scope: Scope, table: TableRef, wanted: NewField): P
  * @throws AppError 400 for a key or calc field, and for what the type does not have; 404; 409 for a name that is taken, and
  * when cells would lose something without `force`
  */
-export async function update(scope: Scope, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
+export async function update(context: Context, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
   const { name, required, always_hidden, admin_only, options, decimals, force } = changes
-  const announced = force ? undefined : await announce(scope, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
+  const announced = force ? undefined : await announce(context, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
   return naming(() =>
-    changeTable(scope, table, async (definition) => {
+    changeTable(context, table, async (definition) => {
       const field = ownField(definition, fieldId)
-      if (options !== undefined || decimals !== undefined) await requireNotConverting(scope.db, table.id, fieldId)
+      if (options !== undefined || decimals !== undefined) await requireNotConverting(context.db, table.id, fieldId)
       const { field: changed, cells } = nextOf(field, changes)
-      const isLeft = cells && force && (await isWorthIndexing(scope.db, table.id))
+      const isLeft = cells && force && (await isWorthIndexing(context.db, table.id))
       if (cells && announced) requireUnused(field, cells, announced)
-      else if (cells && !isLeft) await changeCells(scope, table.id, cells, force)
+      else if (cells && !isLeft) await changeCells(context, table.id, cells, force)
       const next: FieldDef = {
         ...field,
         ...(name !== undefined && { name }),
@@ -63,9 +63,9 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
         ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
         ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
         ...changed,
-        ...(isLeft && (await left(scope, definition, cells))),
+        ...(isLeft && (await left(context, definition, cells))),
       }
-      await scope.db.prisma.field.update({
+      await context.db.prisma.field.update({
         where: { tableId_id: { tableId: table.id, id: field.id } },
         data: {
           name: next.name,
@@ -80,7 +80,7 @@ export async function update(scope: Scope, table: TableRef, fieldId: string, cha
         },
       })
       const renamed = renamedOptions(field, next)
-      if (renamed.size) for (const { renameOptions } of dependents) await renameOptions?.(scope, definition, field, renamed)
+      if (renamed.size) for (const { renameOptions } of dependents) await renameOptions?.(context, definition, field, renamed)
       return fieldOf(next)
     }),
   )
@@ -136,8 +136,8 @@ function nextDecimals(field: FieldDef, decimals: number | null): Next {
 }
 
 /** From the change on, cells of a large table count as changed; a job makes them so. */
-async function left(scope: Scope, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
-  await leaveCells(scope, table.id, field.id)
+async function left(context: Context, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
+  await leaveCells(context, table.id, field.id)
   return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }
 }
 
@@ -145,16 +145,16 @@ async function left(scope: Scope, table: TableDef, { field, loss }: CellChange):
  * Removes a field with its column.
  * @throws AppError 400 for a key or calc field; 404; 409 naming the views that need it, without `force`
  */
-export async function remove(scope: Scope, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
-  return changeTable(scope, table, async (definition) => {
+export async function remove(context: Context, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
+  return changeTable(context, table, async (definition) => {
     const field = ownField(definition, fieldId)
-    await requireNotConverting(scope.db, table.id, fieldId)
-    const needs = await viewsThat('needsOf', scope, definition, field)
+    await requireNotConverting(context.db, table.id, fieldId)
+    const needs = await viewsThat('needsOf', context, definition, field)
     const views = [...needs.needing, ...needs.sorting]
     if (views.length && !force) throw neededByViews(views)
-    for (const { dropField } of dependents) await dropField?.(scope, definition, field, needs)
-    await scope.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
-    await dropColumn(scope.db, table.id, field)
+    for (const { dropField } of dependents) await dropField?.(context, definition, field, needs)
+    await context.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
+    await dropColumn(context.db, table.id, field)
     return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
   })
 }

@@ -24,7 +24,7 @@ export const taskCommentsRouter = router({
     )
     .input(CommentQuery.extend(TaskPath.shape))
     .output(listOf(TaskComment))
-    .query(({ ctx, input }) => comments.list(ctx.scope, ctx.task, input)),
+    .query(({ ctx, input }) => comments.list(ctx.context, ctx.task, input)),
 
   create: taskProcedure('read')
     .meta(
@@ -40,7 +40,7 @@ export const taskCommentsRouter = router({
     )
     .input(NewComment.extend(TaskPath.shape))
     .output(TaskComment)
-    .mutation(({ ctx, input }) => comments.create(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => comments.create(ctx.context, ctx.task, input)),
 
   upload: taskProcedure('read', callers.session)
     .meta(
@@ -54,7 +54,7 @@ export const taskCommentsRouter = router({
     )
     .input(Upload.extend(TaskPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.uploadToTask(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input)),
 
   update: taskCommentProcedure('edit')
     .meta(
@@ -71,7 +71,7 @@ export const taskCommentsRouter = router({
     )
     .input(CommentContent.extend(CommentPath.shape))
     .output(TaskComment)
-    .mutation(({ ctx, input }) => comments.update(ctx.scope, ctx.comment, input)),
+    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.comment, input)),
 
   delete: taskCommentProcedure('delete')
     .meta(
@@ -84,7 +84,7 @@ export const taskCommentsRouter = router({
     .input(CommentPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await comments.remove(ctx.scope, ctx.comment)
+      await comments.remove(ctx.context, ctx.comment)
       return { ok: true }
     }),
 })

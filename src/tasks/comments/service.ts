@@ -5,7 +5,7 @@ import { mentionedIds } from '../../comments/mentions.ts'
 import { emitting } from '../../events/log.ts'
 import { actingUserId, type Notice, notificationEvents, notifying } from '../../notifications/notify.ts'
 import type { Actor } from '../../platform/access/authorize.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { dropFiles, type FileEntry, holdFiles } from '../../platform/stored-files.ts'
@@ -20,7 +20,7 @@ import { commented, mentioned } from '../sentences.ts'
 import { followers, following } from '../subscribers.ts'
 
 /** The comments of the task, newest first. */
-export async function list({ db }: Scope, { task_id }: TaskRow, query: CommentQuery): Promise<Page<TaskComment>> {
+export async function list({ db }: Context, { task_id }: TaskRow, query: CommentQuery): Promise<Page<TaskComment>> {
   return listComments(db, task_id, query)
 }
 
@@ -29,17 +29,17 @@ export async function list({ db }: Scope, { task_id }: TaskRow, query: CommentQu
  * comment.
  * @throws AppError 400 for a file that was not uploaded for the task; 404 when the task has just been deleted
  */
-export async function create(scope: Scope, task: TaskRow, { content, attachments }: NewComment): Promise<TaskComment> {
-  if (!attachments?.length) return insert(scope, task, content, [])
-  return scope.transaction(async () => {
-    const files = await taskEntries(scope, task.task_id, attachments)
-    await holdFiles(scope.db, pathsOf(files))
-    return insert(scope, task, content, files)
+export async function create(context: Context, task: TaskRow, { content, attachments }: NewComment): Promise<TaskComment> {
+  if (!attachments?.length) return insert(context, task, content, [])
+  return context.transaction(async () => {
+    const files = await taskEntries(context, task.task_id, attachments)
+    await holdFiles(context.db, pathsOf(files))
+    return insert(context, task, content, files)
   })
 }
 
 /** Inserts the comment, in one statement with what follows from it. */
-async function insert({ db, actor, now }: Scope, task: TaskRow, content: string, files: readonly FileEntry[]): Promise<TaskComment> {
+async function insert({ db, actor, now }: Context, task: TaskRow, content: string, files: readonly FileEntry[]): Promise<TaskComment> {
   const author = authorOf(actor)
   const others = sql`select f.* from (${followers(sql`live`, actor)}) f where f.user_id not in (select user_id from mentioned)`
   const [row] = await db.query<TaskComment>(
@@ -66,7 +66,7 @@ async function insert({ db, actor, now }: Scope, task: TaskRow, content: string,
 
 /** Rewrites a comment. Only who was not mentioned before is told. @throws AppError 404 when it has just been deleted */
 export async function update(
-  { db, actor, now, transaction }: Scope,
+  { db, actor, now, transaction }: Context,
   comment: CommentRow,
   { content }: CommentContent,
 ): Promise<TaskComment> {
@@ -93,7 +93,7 @@ export async function update(
 }
 
 /** Deletes a comment and drops its files. @throws AppError 404 when another call was first */
-export async function remove({ db, now, transaction }: Scope, { comment_id, task_id }: CommentRow): Promise<void> {
+export async function remove({ db, now, transaction }: Context, { comment_id, task_id }: CommentRow): Promise<void> {
   await transaction(async () => {
     const [gone] = await db.query<{ attachments: FileEntry[] }>(sql`
       with gone as (delete from task_comments where id = ${comment_id} and task_id = ${task_id} returning id, attachments),

@@ -1,7 +1,7 @@
 /** The files of tasks and their comments: which uploads may be taken up where (api.md, Task attachment uploads). */
 
 import { settleFiles } from '../../files/sweep.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged } from '../../platform/stored-files.ts'
@@ -14,7 +14,7 @@ const STAGED_HOURS = 24
  * The entries of a task or of a comment on it, as they are stored.
  * @throws AppError 400 for one that was not uploaded for the task, that differs from what was, or that stands there twice
  */
-export async function taskEntries({ db, actor }: Scope, taskId: number, given: readonly AttachmentEntry[]): Promise<FileEntry[]> {
+export async function taskEntries({ db, actor }: Context, taskId: number, given: readonly AttachmentEntry[]): Promise<FileEntry[]> {
   const paths = given.map(({ path }) => path)
   const files = await findFiles(db, { account_id: actor.accountId, task_id: taskId }, paths)
   return matched(given, 'path', (entry) => files.get(entry.path), 'is no stored file of this task')
@@ -24,8 +24,8 @@ export async function taskEntries({ db, actor }: Scope, taskId: number, given: r
  * The staged files that a new task takes up, locked until the transaction ends.
  * @throws AppError 400 for a token that is spent, expired or another session's, and as `taskEntries`
  */
-export async function stagedEntries(scope: Scope, given: readonly StagedEntry[]): Promise<FileEntry[]> {
-  const files = await lockEntries(scope, given)
+export async function stagedEntries(context: Context, given: readonly StagedEntry[]): Promise<FileEntry[]> {
+  const files = await lockEntries(context, given)
   return matched(given, 'staged_token', (entry) => files.get(tokenHash(entry.staged_token).toString('hex')), NOT_REDEEMABLE)
 }
 
@@ -33,7 +33,7 @@ export async function stagedEntries(scope: Scope, given: readonly StagedEntry[])
  * Locks the staged files of entries until the transaction ends, and answers them by the hash of their token. Whoever makes many tasks locks
  * the files of all of them first, since two who name the same files in opposite orders would wait for each other.
  */
-export async function lockEntries({ db, actor, now }: Scope, given: readonly StagedEntry[]): Promise<Map<string, FileEntry>> {
+export async function lockEntries({ db, actor, now }: Context, given: readonly StagedEntry[]): Promise<Map<string, FileEntry>> {
   if (!given.length) return new Map()
   const since = new Date(now.getTime() - STAGED_HOURS * 3_600_000)
   return lockStaged(
@@ -47,7 +47,7 @@ export async function lockEntries({ db, actor, now }: Scope, given: readonly Sta
 const NOT_REDEEMABLE = 'is no file that this session has staged, or was used before'
 
 /** Gives staged files to the task that was just made. Their bytes follow once that is committed. */
-export async function bind({ db, jobs }: Scope, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
+export async function bind({ db, jobs }: Context, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
   const bound = await bindStaged(db, taskId, staged)
   await jobs.send(settleFiles, { paths: pathsOf(bound) })
   return bound
@@ -59,18 +59,18 @@ export async function bind({ db, jobs }: Scope, taskId: number, staged: readonly
  * @throws AppError 400 as `taskEntries`
  */
 export async function replace(
-  scope: Scope,
+  context: Context,
   { id, attachments }: { id: number; attachments: FileEntry[] },
   given: readonly AttachmentEntry[] | null | undefined,
 ): Promise<FileEntry[]> {
   if (given === undefined) return attachments
-  const entries = await taskEntries(scope, id, given ?? [])
+  const entries = await taskEntries(context, id, given ?? [])
   const [before, after] = [pathsOf(attachments), pathsOf(entries)]
   if (before.join('\n') === after.join('\n')) return attachments
-  await lockFiles(scope.db, [...before, ...after])
-  await holdFiles(scope.db, after)
+  await lockFiles(context.db, [...before, ...after])
+  await holdFiles(context.db, after)
   const dropped = before.filter((path) => !after.includes(path))
-  await dropFiles(scope.db, dropped, scope.now)
+  await dropFiles(context.db, dropped, context.now)
   return entries
 }
 

@@ -24,7 +24,7 @@ export const uploads = {
     )
     .input(Upload.extend(TaskPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.uploadToTask(ctx.scope, ctx.task, input)),
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input)),
 
   stage: accountProcedure(callers.session)
     .meta(
@@ -38,7 +38,7 @@ export const uploads = {
     )
     .input(Upload)
     .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input)),
 
   stageOnRecord: recordProcedure('read', callers.session)
     .meta(
@@ -52,5 +52,5 @@ export const uploads = {
     )
     .input(Upload.extend(RecordPath.shape))
     .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.scope, input)),
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input)),
 }

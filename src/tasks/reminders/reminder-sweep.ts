@@ -3,7 +3,7 @@
 import { emitting } from '../../events/log.ts'
 import { mailWaiting } from '../../notifications/mail.ts'
 import { notificationEvents, notifyingEach } from '../../notifications/notify.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { taskEvents } from '../events.ts'
@@ -28,17 +28,19 @@ interface DueReminder extends DueTask {
  * sweeps may run at once, and one may die at any point.
  * @param again runs the sweep once more at that time, because rows that are due were locked
  */
-export async function sweepReminders(scope: Scope, again: (at: Date) => Promise<void>): Promise<void> {
+export async function sweepReminders(context: Context, again: (at: Date) => Promise<void>): Promise<void> {
   let count = 0
-  for (let batch = await sendBatch(scope); batch; batch = await sendBatch(scope)) count += batch
+  for (let batch = await sendBatch(context); batch; batch = await sendBatch(context)) count += batch
   // Reminders are mailed at once; should this be lost, the next minute's run finds them.
-  if (count) await scope.jobs.send(mailWaiting, {})
-  const [left] = await scope.db.query<{ exists: boolean }>(sql`select exists (select 1 from tasks k where ${isDue(scope.now)}) as exists`)
-  if (left?.exists) await again(new Date(scope.now.getTime() + AGAIN_AFTER_MS))
+  if (count) await context.jobs.send(mailWaiting, {})
+  const [left] = await context.db.query<{ exists: boolean }>(
+    sql`select exists (select 1 from tasks k where ${isDue(context.now)}) as exists`,
+  )
+  if (left?.exists) await again(new Date(context.now.getTime() + AGAIN_AFTER_MS))
 }
 
 /** @returns how many reminders were decided */
-async function sendBatch({ db, now, transaction }: Scope): Promise<number> {
+async function sendBatch({ db, now, transaction }: Context): Promise<number> {
   return transaction(async () => {
     // Judged again once a row is locked: what was done, deleted or moved at this moment is left alone. Comments do not wait for it.
     const due = await db.query<DueReminder>(sql`

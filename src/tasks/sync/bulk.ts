@@ -1,6 +1,6 @@
 /** Making many tasks with one request (contract.md §7, Bulk tasks). */
 import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { AppError, badShape, forbidden, within } from '../../platform/http/errors.ts'
 import { living, type Place } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
@@ -13,19 +13,19 @@ import { create } from './upsert.ts'
  * @param items as they came; each is judged by itself
  * @returns what became of each, in order; all of it is committed together
  */
-export async function createMany(scope: Scope, place: Place | null, items: readonly unknown[]): Promise<MadeTask[]> {
+export async function createMany(context: Context, place: Place | null, items: readonly unknown[]): Promise<MadeTask[]> {
   // Versions of rows have no place in the headers of many.
-  const each: Scope = { ...scope, tagged: () => {}, expectedVersions: undefined }
-  const checked = items.map((item) => check(scope, item))
-  return scope.transaction(async () => {
+  const each: Context = { ...context, tagged: () => {}, expectedVersions: undefined }
+  const checked = items.map((item) => check(context, item))
+  return context.transaction(async () => {
     // All that another call could hold, before the first task is locked: else two could wait for each other.
-    if (place) await scope.db.query(living(place))
+    if (place) await context.db.query(living(place))
     const inputs = checked.flatMap((input) => (input instanceof AppError ? [] : [input]))
     const named = (wanted: readonly NewTask[]) => wanted.flatMap(({ external_id }) => external_id ?? [])
-    await lockExternalIds(scope, named(inputs))
-    await lockTasks(scope, named(inputs.filter(({ upsert }) => upsert)))
+    await lockExternalIds(context, named(inputs))
+    await lockTasks(context, named(inputs.filter(({ upsert }) => upsert)))
     await lockEntries(
-      scope,
+      context,
       inputs.flatMap(({ attachments }) => attachments ?? []),
     )
     const made: MadeTask[] = []
@@ -34,10 +34,10 @@ export async function createMany(scope: Scope, place: Place | null, items: reado
   })
 }
 
-async function outcome(scope: Scope, place: Place | null, input: NewTask | AppError, at: (string | number)[]): Promise<MadeTask> {
+async function outcome(context: Context, place: Place | null, input: NewTask | AppError, at: (string | number)[]): Promise<MadeTask> {
   try {
     if (input instanceof AppError) throw input
-    return { ok: true, task: await create(scope, place, input) }
+    return { ok: true, task: await create(context, place, input) }
   } catch (error) {
     // What is no refusal breaks the transaction, and with that the whole.
     if (!(error instanceof AppError)) throw error
@@ -47,7 +47,7 @@ async function outcome(scope: Scope, place: Place | null, input: NewTask | AppEr
 }
 
 /** The task as it can be made, or the refusal: 403 for attachments from a key, 400. */
-function check({ actor }: Scope, item: unknown): NewTask | AppError {
+function check({ actor }: Context, item: unknown): NewTask | AppError {
   if (actor.keyId !== null && item !== null && typeof item === 'object' && 'attachments' in item) return forbidden(NO_ATTACHMENTS)
   const { data, error } = parseTask(item)
   return error ? badShape(error) : data

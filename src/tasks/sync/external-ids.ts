@@ -1,6 +1,6 @@
 /** What integrations call their tasks (contract.md §7): one task of the account has each. */
 
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { conflict } from '../../platform/http/errors.ts'
 
@@ -12,7 +12,7 @@ const GIVING = 0x7461736b
  * that it needs are asked for at once, before any row is locked, and in one order for everybody: two that need the same ids in
  * opposite orders would otherwise wait for each other.
  */
-export async function lockExternalIds({ db, actor }: Scope, ids: readonly string[]): Promise<void> {
+export async function lockExternalIds({ db, actor }: Context, ids: readonly string[]): Promise<void> {
   if (!ids.length) return
   // In the order of what is locked: two ids may have one hash.
   await db.query(sql`
@@ -21,7 +21,7 @@ export async function lockExternalIds({ db, actor }: Scope, ids: readonly string
 }
 
 /** Locks the tasks that have the ids, in the order in which the deletion of many locks them. */
-export async function lockTasks({ db, actor }: Scope, ids: readonly string[]): Promise<void> {
+export async function lockTasks({ db, actor }: Context, ids: readonly string[]): Promise<void> {
   if (!ids.length) return
   await db.query(sql`
     select id from tasks where account_id = ${actor.accountId} and external_id = any(${ids}::text[]) order by id for update`)
@@ -33,7 +33,7 @@ export const isGone: Sql = sql`exists (
   where t.id = k.table_id and (t.deleted_at is not null or s.deleted_at is not null))`
 
 /** Takes the id away from a task that is gone; should it be restored, it comes back without. @returns whether one had it */
-export async function takeFromGone({ db, actor }: Scope, id: string): Promise<boolean> {
+export async function takeFromGone({ db, actor }: Context, id: string): Promise<boolean> {
   const taken = await db.execute(sql`
     update tasks k set external_id = null, version = version + 1
     where k.account_id = ${actor.accountId} and k.external_id = ${id} and ${isGone}`)

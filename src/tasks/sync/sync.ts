@@ -1,6 +1,6 @@
 /** Lists with `updated_since`, for those who keep copies of tasks (contract.md §7, Sync; docs/copies-of-tasks.md). */
 
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { badInput } from '../../platform/http/errors.ts'
 import { cursorAt, positionOf } from '../../records/query/cursor.ts'
 import { type Change, listChanges, onWire, type Watched, watchedByUser, watchedOnRecord } from '../queries.ts'
@@ -16,22 +16,26 @@ export interface Changes {
 type Since<Query> = Query & { updated_since: string }
 
 /** The tasks of a record that changed since, oldest change first. */
-export async function changesOnRecord(scope: Scope, { table_id, record_id }: RecordPath, query: Since<RecordTaskQuery>): Promise<Changes> {
+export async function changesOnRecord(
+  context: Context,
+  { table_id, record_id }: RecordPath,
+  query: Since<RecordTaskQuery>,
+): Promise<Changes> {
   const { status, updated_since } = query
   const name = JSON.stringify(['record', table_id, record_id, status, updated_since])
-  return walk(scope, watchedOnRecord(table_id, record_id, status), query, name)
+  return walk(context, watchedOnRecord(table_id, record_id, status), query, name)
 }
 
 /** The caller's tasks that changed since, oldest change first. To become done is a change: done ones come unless they are not wanted. */
-export async function changesOfUser(scope: Scope, query: Since<TaskQuery>): Promise<Changes> {
+export async function changesOfUser(context: Context, query: Since<TaskQuery>): Promise<Changes> {
   const { tab, search, include_done = true, updated_since } = query
-  const name = JSON.stringify(['user', scope.actor.userId, tab, search, include_done, updated_since])
-  return walk(scope, watchedByUser(scope.actor, { tab, search, include_done }), query, name)
+  const name = JSON.stringify(['user', context.actor.userId, tab, search, include_done, updated_since])
+  return walk(context, watchedByUser(context.actor, { tab, search, include_done }), query, name)
 }
 
 /** @throws AppError 400 for a cursor of another list */
 async function walk(
-  { db, settings }: Scope,
+  { db, settings }: Context,
   watched: Watched,
   { updated_since: since, cursor, limit, offset }: Since<Pick<TaskQuery, 'cursor' | 'limit' | 'offset'>>,
   name: string,

@@ -1,6 +1,6 @@
 /** Creating a task, or changing the one that has its external_id already (contract.md §7). */
 
-import type { Scope } from '../../platform/context.ts'
+import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
@@ -20,25 +20,25 @@ const MOST_ROUNDS = 5
  * @throws AppError as `make` and `update`; 409 for an external_id that is taken, with `upsert` by a task of another place or
  * somebody else's standalone one; 403 for one on the record that the caller may not edit
  */
-export async function create(scope: Scope, place: Place | null, input: NewTask): Promise<Task> {
-  if (input.upsert && input.external_id != null) return createOrChange(scope, place, input, input.external_id)
-  const made = (await make(scope, place, input)) ?? (await makeInsteadOfGone(scope, place, input))
+export async function create(context: Context, place: Place | null, input: NewTask): Promise<Task> {
+  if (input.upsert && input.external_id != null) return createOrChange(context, place, input, input.external_id)
+  const made = (await make(context, place, input)) ?? (await makeInsteadOfGone(context, place, input))
   if (!made) throw taken()
-  return answer(scope, made)
+  return answer(context, made)
 }
 
-async function makeInsteadOfGone(scope: Scope, place: Place | null, input: NewTask): Promise<StoredTask | null> {
-  return input.external_id != null && (await takeFromGone(scope, input.external_id)) ? make(scope, place, input) : null
+async function makeInsteadOfGone(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
+  return input.external_id != null && (await takeFromGone(context, input.external_id)) ? make(context, place, input) : null
 }
 
-async function createOrChange(scope: Scope, place: Place | null, input: NewTask, externalId: string): Promise<Task> {
-  return scope.transaction(async () => {
+async function createOrChange(context: Context, place: Place | null, input: NewTask, externalId: string): Promise<Task> {
+  return context.transaction(async () => {
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const found = await lockByExternalId(scope, externalId)
-      if (found) return change(scope, place, found, input)
-      const made = await make(scope, place, input)
-      if (made) return answer(scope, made)
-      await takeFromGone(scope, externalId)
+      const found = await lockByExternalId(context, externalId)
+      if (found) return change(context, place, found, input)
+      const made = await make(context, place, input)
+      if (made) return answer(context, made)
+      await takeFromGone(context, externalId)
     }
     throw taken()
   })
@@ -46,7 +46,7 @@ async function createOrChange(scope: Scope, place: Place | null, input: NewTask,
 
 type FoundTask = Pick<TaskRow, 'task_id' | 'creator_user_id' | 'assignee_user_id' | 'space_id' | 'table_id' | 'record_id'>
 
-async function lockByExternalId({ db, actor }: Scope, externalId: string): Promise<FoundTask | undefined> {
+async function lockByExternalId({ db, actor }: Context, externalId: string): Promise<FoundTask | undefined> {
   const [found] = await db.query<FoundTask>(sql`
     select id as task_id, creator_user_id, assignee_user_id, space_id, table_id, record_id from tasks k
     where account_id = ${actor.accountId} and external_id = ${externalId} and not ${isGone} for update`)
@@ -54,12 +54,12 @@ async function lockByExternalId({ db, actor }: Scope, externalId: string): Promi
 }
 
 /** In the place that the request names the caller may read it: that has been checked. */
-async function change(scope: Scope, place: Place | null, found: FoundTask, input: NewTask): Promise<Task> {
+async function change(context: Context, place: Place | null, found: FoundTask, input: NewTask): Promise<Task> {
   if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null)) throw taken()
   // A task that is nowhere is hidden from whom it does not concern.
-  if (!canEdit({ ...found, member_role: null }, scope.actor)) throw place ? forbidden() : taken()
-  scope.ignored(...ONLY_FOR_NEW.filter((key) => input[key] != null))
-  return update(scope, found, changeOf(input))
+  if (!canEdit({ ...found, member_role: null }, context.actor)) throw place ? forbidden() : taken()
+  context.ignored(...ONLY_FOR_NEW.filter((key) => input[key] != null))
+  return update(context, found, changeOf(input))
 }
 
 const ONLY_FOR_NEW = ['assigner_user_id', 'assigner_email', 'notify_assigner'] as const
