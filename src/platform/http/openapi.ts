@@ -83,7 +83,7 @@ const HEADERS: Record<string, object> = {
   'X-RateLimit-Limit': header('Requests that the window allows.', 'integer'),
   'X-RateLimit-Remaining': header('Requests that are left in the window.', 'integer'),
   'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
-  'X-RateLimit-Context': header('Whose window it is: account or user.', 'string'),
+  'X-RateLimit-Scope': header('Whose window it is: account or user.', 'string'),
   'X-Total-Count': header('How many rows there are in all.', 'integer'),
   'X-Next-Cursor': header('Continues the list; absent at its end.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
@@ -92,7 +92,7 @@ const HEADERS: Record<string, object> = {
   'Retry-After': header('Seconds to wait.', 'integer'),
 }
 const COMMON = ['X-API-Version', 'X-Request-Id']
-const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Context']
+const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
 
 function header(description: string, type: 'string' | 'integer') {
   return { description, schema: { type } }
