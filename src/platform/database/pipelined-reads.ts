@@ -13,6 +13,13 @@ const STUCK_AFTER_MS = 20
 const PATIENCE = '-c lock_timeout=50 -c statement_timeout=1000'
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
+/**
+ * The statement does not exist. pg (8.23.1) takes a name for prepared as soon as it is sent, so when Postgres cannot parse a statement, the next
+ * use of its name in the same turn is sent without the text.
+ */
+const NOT_PREPARED = '26000'
+/** A statement that failed with one of these is asked again on the pool, which tells the caller what is really wrong. */
+const ASK_ELSEWHERE = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 /** After a connection could not be opened. */
 const RETRY_AFTER_MS = 1_000
 
@@ -74,7 +81,7 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
       return await askPrepared(lane.client, statement)
     } catch (error) {
       const { severity, code } = error instanceof pg.DatabaseError ? error : {}
-      if (severity === 'ERROR' && code !== LOCK_TIMEOUT && code !== CANCELED) throw error
+      if (severity === 'ERROR' && !(code && ASK_ELSEWHERE.has(code))) throw error
       // Given up, or the connection is lost: what only reads can be asked again elsewhere.
       return null
     } finally {
