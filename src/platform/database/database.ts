@@ -95,6 +95,9 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const pool = new TransactionPool(connection)
   // An idle connection that the server closes is only noise: the pool opens another.
   pool.on('error', () => {})
+  // pg listens for errors of idle connections only. Without a listener a connection that is lost while a request uses it ends the process;
+  // the statement under way fails by itself, so there is nothing left to do here.
+  pool.on('connect', (client) => client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
   const prepared = new PreparedNames()

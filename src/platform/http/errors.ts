@@ -178,9 +178,12 @@ function databaseTrouble(thrown: unknown): AppError | undefined {
   if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
     return unavailable('The database is not available', 5, thrown)
   if (thrown.message.includes('timeout exceeded when trying to connect')) return unavailable('Too busy, please try again', 2, thrown)
-  if (thrown.message.startsWith('Connection terminated')) return unavailable('The database is not available', 5, thrown)
+  if (LOST.some((text) => thrown.message.startsWith(text))) return unavailable('The database is not available', 5, thrown)
   return undefined
 }
+
+/** How pg (8.23.1) words the loss of a connection; these errors have no code. */
+const LOST = ['Connection terminated', 'Client has encountered a connection error', 'Client was closed']
 
 const AWAY = new Set([
   '57P01',
@@ -198,9 +201,13 @@ const AWAY = new Set([
   'P2028',
 ])
 
+interface AdapterCause {
+  originalCode?: unknown
+}
+
 interface ErrorMeta {
   code?: unknown
-  driverAdapterError?: { cause?: { originalCode?: unknown } }
+  driverAdapterError?: { cause?: AdapterCause }
 }
 
 /** The SQLSTATE of an error of `pg`, also of one wrapped by Prisma; undefined for other errors. */
@@ -208,7 +215,8 @@ export function sqlState(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined
   const { code, meta, cause } = thrown as { code?: unknown; meta?: ErrorMeta; cause?: unknown }
   // Prisma has codes of its own, of which P2039 stands for all that it has no other for, lock timeouts and deadlocks among them.
-  const original = meta?.driverAdapterError?.cause?.originalCode
+  // A transaction that cannot begin or commit fails with the adapter's own error, which is not wrapped.
+  const original = meta?.driverAdapterError?.cause?.originalCode ?? (cause as AdapterCause | undefined)?.originalCode
   if (typeof original === 'string') return original
   if (typeof code === 'string' && !/^P2010$/.test(code)) return code
   if (typeof meta?.code === 'string') return meta.code

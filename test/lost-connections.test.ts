@@ -1,0 +1,50 @@
+/** Database connections that are lost while they are in use, as at every restart or failover of PostgreSQL. */
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Answer, testApp } from './support/app.ts'
+import { testDatabase } from './support/database.ts'
+
+const app = await testApp({}, { worker: true })
+let operator: pg.Client
+beforeAll(async () => {
+  operator = new pg.Client((await testDatabase()).connection)
+  await operator.connect()
+})
+afterAll(() => operator.end())
+
+/** Ends every connection to this file's database but the operator's, as a restart of PostgreSQL does. */
+const endConnections = () =>
+  operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
+
+it('answers 503 to what was under way, ends no process, and works again at once', async () => {
+  const { keys, space } = await app.account()
+  const as = app.as(keys.account)
+  const table = await as.rpc.tables.create.mutate({ space_id: space, name: 'Busy', fields: [{ name: 'Name', type: 'text' }] })
+  const path = `/api/table/${table.id}`
+  const record = await as.rpc.records.create.mutate({ table_id: table.id, data: { name: 'first' } })
+  const kinds = [
+    () => as.post(`${path}/records/create`, { data: { name: 'new' } }),
+    () => as.post(`${path}/records/create`, { data: { name: 'new' } }, { 'idempotency-key': `${Math.random()}` }),
+    () => as.post(`${path}/records/query`, { search: 'new', limit: 10 }),
+    () => as.get(`${path}/record/${record.id}/get`),
+    () => as.post(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Do it' }),
+  ]
+  const answers: Answer[] = []
+  let isOver = false
+  const callers = Array.from({ length: 12 }, async (_, index) => {
+    for (let call = index; !isOver; call++) answers.push(await (kinds[call % kinds.length] as () => Promise<Answer>)())
+  })
+  for (let round = 0; round < 8; round++) {
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    await endConnections()
+    await expect.poll(async () => (await kinds[0]?.())?.status, { timeout: 2_000 }).toBe(200)
+  }
+  isOver = true
+  await Promise.all(callers)
+
+  const refused = answers.filter(({ status }) => status !== 200)
+  expect(refused.length).toBeGreaterThan(0)
+  expect([...new Set(refused.map(({ status, body }) => `${status} ${body.message}`))]).toEqual(['503 The database is not available'])
+  expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(50)
+})
