@@ -1,11 +1,9 @@
 /** What is reported of cells that name records, compared with the same rules in plain JavaScript over cells of all kinds. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { convert } from '../src/conversions/convert.ts'
-import { changeType } from '../src/conversions/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
-import { watchedContext } from './support/context.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -91,7 +89,6 @@ async function expectReport(table: number, body: object, fates: (Fate | null)[])
 const spacesOff = (text: string) => text.replaceAll(/^ +| +$/g, '')
 const partsOf = (text: string) => text.split(',').map(spacesOff).filter(Boolean)
 
-// One table is dense enough to be read once; in the other one record lies so far away that the rest is looked for one by one.
 describe.each([
   ['whose ids are close together', undefined],
   ['with an id of nine digits', 999_999_999],
@@ -259,26 +256,4 @@ test('the titles of lookups become options, however many records are named', asy
   await convert(systemContext(app.deps), { conversion_id: body.job_id })
   const { body: records } = await as.post(`/api/table/${table}/records/query`, {})
   expect(records.map(({ cell }: { cell: unknown }) => cell)).toEqual(['Odd', 'Even', 'Even', null, 'Even', null])
-})
-
-test('the table that is looked up is read once, unless it is sparse or has far more records than there are cells', async () => {
-  const dense = await makeNamed()
-  const sparse = await makeNamed(100_000_000)
-  /** Statements of a report that read the looked-up table, and those among them that look for single records of it. */
-  const readsOf = async (records: number, named: number) => {
-    const table = await tableOf({ type: 'multi_lookup', table: named }, Array(records).fill('{1,2,4}'), 'int[]')
-    const [row] = await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
-    const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: row?.version ?? 0, role: 'admin' as const }
-    const texts: string[] = []
-    const context = watchedContext(app.deps, async (statement) => void texts.push(statement.sql))
-    const { converts } = await changeType(context, ref, 'cell', { type: 'text', dry_run: true })
-    expect(converts).toBe(records)
-    return {
-      marked: texts.filter((text) => text.includes('as marks from (')).length,
-      probed: texts.filter((text) => text.includes('as failing') && text.includes(`"t${named}".records`)).length,
-    }
-  }
-  expect(await readsOf(200, dense.table)).toEqual({ marked: 1, probed: 0 })
-  expect(await readsOf(50, dense.table)).toEqual({ marked: 0, probed: 1 })
-  expect(await readsOf(200, sparse.table)).toEqual({ marked: 0, probed: 1 })
 })

@@ -1,11 +1,10 @@
 /** What a cell is in words, as SQL. */
 
 import { type FieldDef, isMultiple, type Option } from '../fields/definition.ts'
-import { recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { titleOf } from './lookup-marks.ts'
+import { ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
 /** Between the words of a list. */
-export const SEPARATOR = ', '
+const SEPARATOR = ', '
 
 /** A cell of the field as the wire has it, lists joined by `SEPARATOR`. Null when it is no value. */
 export function wordsOf(field: FieldDef, cell: Sql, { account_id }: { account_id: number }): Sql {
@@ -39,6 +38,10 @@ function recordWords(field: FieldDef, id: Sql): Sql {
   if (!field.lookup || field.lookup_table_id === null) return sql`null::text`
   return sql`(select ${titleOf(field, sql`l`)} from ${recordsOf(field.lookup_table_id)} l where l.id = ${id})`
 }
+
+/** The title of the record in `alias`, or its id if it has none. */
+const titleOf = ({ lookup }: FieldDef, alias: Sql): Sql =>
+  lookup?.title_field ? sql`coalesce(${alias}.${ident(lookup.title_field)}, ${alias}.id::text)` : sql`${alias}.id::text`
 
 const picked = (options: readonly Option[], id: Sql): Sql =>
   sql`(${jsonOf(options.map((option) => [option.id, option.title]))} ->> (${id})::text)`

@@ -56,5 +56,5 @@ export const fitting = (words: Sql, max: number): Sql =>
   sql`case when octet_length(${words}) <= ${max} or ${unitsOf(words)} <= ${max} then ${words} end`
 
 /** The length as JavaScript counts it, characters beyond the first 65,536 twice. */
-export const unitsOf = (words: Sql): Sql => sql`case when octet_length(${words}) = char_length(${words}) then octet_length(${words})
+const unitsOf = (words: Sql): Sql => sql`case when octet_length(${words}) = char_length(${words}) then octet_length(${words})
   else 2 * char_length(${words}) - char_length(regexp_replace(${words}, '[\\U00010000-\\U0010FFFF]', '', 'g')) end`

@@ -8,7 +8,7 @@ import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../p
 import { formatInstant } from '../platform/time.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { neededByViews, viewsThat } from '../tables/cascade.ts'
-import { type Range, ranges, within } from '../tables/cells/id-batches.ts'
+import { ranges, within } from '../tables/cells/id-batches.ts'
 import { justChanged } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition, tableDefinitions } from '../tables/definitions.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
@@ -18,12 +18,9 @@ import { totalOf } from '../tables/row-counts.ts'
 import { MAX_OPTIONS } from '../tables/schema.ts'
 import { requireLookedUpTables } from '../tables/service.ts'
 import { convertField } from './convert.ts'
-import { marksOf } from './lookup-marks.ts'
+import { type Figures, figuresOf, MAX_FAILS } from './count.ts'
 import { type Conversion, conversionOf, hasOwnOptions, isConvertible, type Place } from './rules.ts'
 import type { TypeChange, TypeChangeReport } from './schema.ts'
-
-/** Failing cells that an answer names. */
-const NAMED = 100
 
 /**
  * Says which cells convert, and unless it is a dry run, starts the job that converts them. Until it is done the field stays as it is.
@@ -39,7 +36,7 @@ export async function changeType(context: Context, table: TableRef, fieldId: str
   if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
   const { target, report } = await looked(context, table, fieldId, async () => {
     const wanted = await targetOf(context, definition, field, input, place)
-    return { target: wanted, report: await reportOf(context, table.id, await informed(context, table.id, field, wanted, place)) }
+    return { target: wanted, report: await reportOf(context, table.id, conversionOf(field, wanted, table.id, place)) }
   })
   if (input.dry_run) return { job_id: null, ...report }
 
@@ -121,59 +118,19 @@ async function optionsOf(
   return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
 }
 
-/** The conversion that knows of looked-up records what a look at all cells asks of them. */
-async function informed(context: Context, tableId: number, field: FieldDef, target: FieldDef, place: Place): Promise<Conversion> {
-  const conversion = conversionOf(field, target, tableId, place)
-  const marks = conversion.question && (await marksOf(context, tableId, conversion.question))
-  return marks ? conversionOf(field, target, tableId, { ...place, marks }) : conversion
-}
-
-/** One look at all records, and another at those few among which the first failing ones are. */
-async function reportOf(context: Context, tableId: number, { look, words }: Conversion): Promise<Report> {
-  const report: Report = { converts: 0, fails: [], failing: 0 }
+async function reportOf(context: Context, tableId: number, conversion: Conversion): Promise<Figures> {
+  const report: Figures = { converts: 0, failing: 0, fails: [] }
   for await (const range of ranges(context, tableId)) {
-    const length = Math.ceil((range.to - range.from) / PARTS)
-    const part = sql`((c.id - ${range.from}::int - 1) / ${length}::int)`
-    // Without groups, whose number Postgres cannot know, it lets workers count.
-    const [counted] = await context.db.query<{ converts: number; failing: number; parts: number }>(
-      sql`
-        select count(*) filter (where c.converts) as converts, count(*) filter (where c.is_value and not c.converts) as failing,
-          coalesce(bit_or(1::int8 << ${part}) filter (where c.is_value and not c.converts), 0) as parts
-        from (${look(within(range))} offset '0') c`,
-      undefined,
-      context,
-    )
-    report.converts += counted?.converts ?? 0
-    report.failing += counted?.failing ?? 0
-    const bits = BigInt(counted?.parts ?? 0)
-    for (let at = 0; at < PARTS && report.fails.length < NAMED; at++) {
-      const from = range.from + at * length
-      if ((bits >> BigInt(at)) & 1n)
-        report.fails.push(
-          ...(await failsIn(context, { look, words }, { from, to: Math.min(from + length, range.to) }, NAMED - report.fails.length)),
-        )
-    }
+    const statement = figuresOf(conversion, within(range), MAX_FAILS - report.fails.length)
+    const [figures] = await context.db.query<Figures>(statement, undefined, context)
+    report.converts += figures?.converts ?? 0
+    report.failing += figures?.failing ?? 0
+    report.fails.push(...(figures?.fails ?? []))
   }
   return report
 }
 
-/** Parts of a range of which it is told whether cells fail there: as bits of a number that is exact in JavaScript. */
-const PARTS = 48
-
-function failsIn({ db, onHangUp }: Context, { look, words }: Pick<Conversion, 'look' | 'words'>, range: Range, limit: number) {
-  return db.query<Report['fails'][number]>(
-    sql`
-      select f.id as record_id, left(${words(sql`f.cell`)}, 500) as value from (
-        select c.id, c.cell from (${look(within(range))} offset '0') c where c.is_value and not c.converts order by c.id limit ${limit}) f
-      order by f.id`,
-    undefined,
-    { onHangUp },
-  )
-}
-
-type Report = Omit<TypeChangeReport, 'job_id'>
-
-const doNotConvert = ({ type }: FieldDef, { fails, failing }: Report) =>
+const doNotConvert = ({ type }: FieldDef, { fails, failing }: Figures) =>
   conflict(`${failing} ${type} cells do not convert; send drop_failing: true to empty them`, {
     issues: fails.map(({ record_id, value }) => ({ path: ['records', record_id], message: value })),
   })
