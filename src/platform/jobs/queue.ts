@@ -23,11 +23,16 @@ export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true;
   retryBackoff: true,
   retryDelayMax: 600,
   expireInSeconds: 300,
+  // A worker that is killed stops its heartbeat, and the job runs elsewhere within half a minute, not after its expiry of minutes or hours.
+  heartbeatSeconds: 15,
   deleteAfterSeconds: 86_400,
   ...options,
   deadLetter: DEAD_LETTERS,
   notify: true,
 })
+
+/** How often a worker looks for jobs that have lost theirs. */
+const SUPERVISE_SECONDS = 5
 
 export interface Jobs {
   /** Enqueues in the transaction under way, so that the job exists exactly when the change does. */
@@ -54,6 +59,9 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     max: 3,
     migrate: false,
     supervise: isWorker,
+    // By default pg-boss looks once a minute for jobs whose worker is gone.
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
     schedule: isWorker,
     // By default a minute's run comes up to 35 s into the minute, and a reminder is due within one.
     cronMonitorIntervalSeconds: 5,
