@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ownFields } from '../src/fields/definition.ts'
 import { ident, join, recordsOf, sql } from '../src/platform/database/database.ts'
-import { withDefinition } from '../src/records/with-definition.ts'
+import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -7,10 +7,10 @@ import { AppError, notFound } from '../platform/http/errors.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import type { QueryContext } from '../records/query/condition-sql.ts'
-import type { Selection } from '../records/query/print.ts'
-import { planOf } from '../records/query/resolve.ts'
-import { readWithDefinition } from '../records/with-definition.ts'
+import { resolveQuery } from '../records/query/resolve.ts'
+import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
+import { readWithDefinition } from '../tables/with-definition.ts'
 import { fieldsOf } from '../views/filters/resolve.ts'
 import { readView } from '../views/saved.ts'
 import { printCell } from './cells.ts'
@@ -44,7 +44,7 @@ export function exportRecords(
     const view = viewId && viewId > 0 && viewId <= MAX_ID ? await readView(db, table.id, viewId) : undefined
     if (viewId && !view) throw notFound('View')
     const fields = shownFields(definition, view?.config)
-    const { selection, order, queryContext } = await planOf(context, definition, { table_id: table.id, view_id: viewId }, () =>
+    const { selection, order, queryContext } = await resolveQuery(context, definition, { table_id: table.id, view_id: viewId }, () =>
       notFound('View'),
     )
     // Before anything is answered: what takes too long is then told as an error.

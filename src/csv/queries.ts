@@ -5,7 +5,8 @@ import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../pl
 import type { Row } from '../records/cells/present.ts'
 import { cellValue, columnOf, type QueryContext } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
-import { printSelection, type Selection } from '../records/query/print.ts'
+import { printSelection } from '../records/query/print.ts'
+import type { Selection } from '../records/query/selection.ts'
 import { isCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/sort.ts'
 

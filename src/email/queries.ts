@@ -4,14 +4,14 @@ import type { TableDef } from '../fields/definition.ts'
 import { type Database, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
-import { columnsOf } from '../records/query/print.ts'
+import { selectList } from '../records/query/print.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingRequest } from './outbound/message.ts'
 import type { OutgoingMetadata } from './schema.ts'
 
 /** Every field of one record, as callers read it; undefined when it is gone. */
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
-  const rows = await db.query<Row>(sql`select ${columnsOf(table.fields)} from ${recordsOf(table.id)} r where r.id = ${recordId}`)
+  const rows = await db.query<Row>(sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = ${recordId}`)
   await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
   return rows[0]
 }

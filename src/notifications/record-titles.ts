@@ -3,7 +3,7 @@
 import { titleField } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { withDefinition } from '../records/with-definition.ts'
+import { withDefinition } from '../tables/with-definition.ts'
 
 export interface RecordPlace {
   table_id: number | null

@@ -2,8 +2,7 @@ import { callers } from '../platform/access/authorize.ts'
 import { listOf, Ok } from '../platform/http/schemas.ts'
 import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { shownRecordProcedure } from './procedure.ts'
-import { groups } from './query/groups.ts'
-import { count, query } from './query/run.ts'
+import { count, groups, query } from './query/run.ts'
 import {
   Counted,
   DataRecord,

@@ -7,12 +7,12 @@ import { holdFiles } from '../platform/stored-files.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { keepWhatIsWritten } from '../tables/cells/lossy-change.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
+import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
 import { titlesOf } from './cells/present.ts'
 import { type Draft, readDrafts } from './drafts.ts'
 import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
-import { readWithDefinition, STALE, withDefinition } from './with-definition.ts'
 
 /**
  * @param shown the row, where it was read with the right to read it

@@ -4,8 +4,9 @@ import { CALC_FIELDS, FIELD_TYPES, type FieldDef, type FieldType, KEY_FIELD, typ
 import { type Known, planIndexes } from '../../src/indexes/plan.ts'
 import { shapeOf } from '../../src/indexes/shape.ts'
 import { AppError } from '../../src/platform/http/errors.ts'
-import { type Position, printAfter } from '../../src/records/query/order-sql.ts'
-import { columnsOf, type Page, printPage, type Selection } from '../../src/records/query/print.ts'
+import { printAfter } from '../../src/records/query/order-sql.ts'
+import { printPage, selectList } from '../../src/records/query/print.ts'
+import type { Page, PageEnd, Selection } from '../../src/records/query/selection.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
 import { resolveTree } from '../../src/views/filters/resolve.ts'
 import { resolveOrder } from '../../src/views/filters/sort.ts'
@@ -71,11 +72,12 @@ const VALUES = [
   7,
 ]
 
-const page = (selection: Partial<Selection>, more: Partial<Page> = {}): Page => ({
-  ...{ table, where: { all: [] }, words: [], fields: [KEY_FIELD], order: [], limit: 10, offset: 0 },
-  ...selection,
-  ...more,
-})
+const pageSql = (selection: Partial<Selection>, more: Partial<Page> = {}) =>
+  printPage({
+    selection: { table, where: { all: [] }, words: [], ...selection },
+    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false },
+    ...more,
+  }).statement
 const printed = ({ text, values }: { text: string; values: unknown[] }) => `${text.replaceAll(/\s+/g, ' ')} ← ${JSON.stringify(values)}`
 
 /** A line for each condition that the field has and each text that it is printed as; refused values have none. */
@@ -94,7 +96,7 @@ function conditionLines({ id }: FieldDef): string[] {
 function conditionOf(filter: object) {
   try {
     const where = resolveTree(parseConditions({ filters: [filter] }), table)
-    const { text, values } = printPage(page({ where }), queryContext)
+    const { text, values } = pageSql({ where })
     return { text: text.slice(text.indexOf(' where ') + 7, text.indexOf(' order by r.id')), values: values.slice(0, -2) }
   } catch (error) {
     if (error instanceof AppError) return undefined
@@ -106,16 +108,13 @@ function orderLines({ id }: FieldDef): string[] {
   try {
     return (['A', 'D'] as const).flatMap((order_dir) => {
       const order = resolveOrder({ order_by: id, order_dir }, table)
-      const positions: Position[] = [
+      const ends: PageEnd[] = [
         { key: '1', id: 9 },
         { key: null, id: 9 },
       ]
       return [
-        `${id} ${order_dir}: ${printed(printPage(page({}, { order, after: null }), queryContext))}`,
-        ...positions.map(
-          (position) =>
-            `${id} ${order_dir} after ${position.key}: ${printAfter(order[0], position, queryContext).map(printed).join(' | ')}`,
-        ),
+        `${id} ${order_dir}: ${printed(pageSql({}, { order, walk: { fingerprint: '', after: null } }))}`,
+        ...ends.map((end) => `${id} ${order_dir} after ${end.key}: ${printAfter(order[0], end, queryContext).map(printed).join(' | ')}`),
       ]
     })
   } catch (error) {
@@ -134,8 +133,8 @@ describe('the SQL of each type of field', () => {
   })
 
   it('searches and reads columns as before', async () => {
-    const search = printPage(page({ words: ['op', 'option', 'a%b'] }), queryContext)
-    const columns = columnsOf(table.fields).sql
+    const search = pageSql({ words: ['op', 'option', 'a%b'] })
+    const columns = selectList(table.fields).sql
     await expect(`${printed(search)}\n${columns}`).toMatchFileSnapshot('snapshots/search.txt')
   })
 

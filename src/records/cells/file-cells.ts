@@ -6,9 +6,9 @@ import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
 import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../../platform/stored-files.ts'
+import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
 import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
-import { STALE, withDefinition } from '../with-definition.ts'
 import { MAX_VALUES } from './parse-cell.ts'
 
 /** Updates a record, in one statement as long as none of the cells holds files. Answers as `updateRow`. */

@@ -1,7 +1,6 @@
 /** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
-import type { TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
@@ -11,28 +10,26 @@ import type { Moment } from '../../views/filters/date-tokens.ts'
 import { fieldsOf, shortened } from '../../views/filters/resolve.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
-import { readWithDefinition } from '../with-definition.ts'
 import { cellValue, columnOf, stampOf } from './condition-sql.ts'
 import { sortKey } from './order-sql.ts'
 import { printSelection } from './print.ts'
-import { type Plan, planOf } from './resolve.ts'
+import { resolveQuery } from './resolve.ts'
+import type { ResolvedQuery } from './selection.ts'
 
 /** Different days that one answer may be counted from, half a century: each costs a look at the clocks of the zone. */
 const MAX_DAYS = 20_000
 
 /**
- * The groups in the order of the field, empty first. Every option of a select and both values of a checkbox are among them, with
- * or without records; other values only when records have them.
- * @throws AppError 400 naming what is wrong; 404 for a view that the table does not have
+ * Returns the groups in the order of the field, empty first. Every option of a select and both values of a checkbox are listed, with
+ * or without records; other values only if a record has them.
+ * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
-export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
-  return readWithDefinition(context, table, async (definition) => {
-    const field = groupedField(definition, input)
-    const plan = await planOf(context, definition, input, () => notFound('View'), [field])
-    if (RULES[field.type].groups === 'days')
-      return { rows: folded(await countDays(context, plan, field), input.unit ?? 'day', plan.queryContext.moment) }
-    return { rows: completed(field, await countValues(context, plan, field)) }
-  })
+export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<RecordGroup[]> {
+  const field = groupedField(table, input)
+  const resolved = await resolveQuery(context, table, input, () => notFound('View'), [field])
+  if (RULES[field.type].groups === 'days')
+    return folded(await countDays(context, resolved, field), input.unit ?? 'day', resolved.queryContext.moment)
+  return completed(field, await countValues(context, resolved, field))
 }
 
 function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
@@ -46,7 +43,7 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
 
 // ── by value ────────────────────────────────────────────────────────────────
 
-async function countValues(context: Context, { selection, queryContext }: Plan, field: FieldDef): Promise<RecordGroup[]> {
+async function countValues(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<RecordGroup[]> {
   const { db } = context
   const order = sortKey(field, queryContext)
   // An empty checkbox counts as false.
@@ -77,9 +74,8 @@ interface DayCount {
   count: number
 }
 
-async function countDays(context: Context, plan: Plan, field: FieldDef): Promise<DayCount[]> {
+async function countDays(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
   const { db } = context
-  const { selection, queryContext } = plan
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   if (field.type === 'date') {
     const days = await db.query<DayCount>(

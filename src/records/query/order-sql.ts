@@ -4,12 +4,7 @@ import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser } from '../../fie
 import { ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type Sort, wholeOrder } from '../../views/filters/sort.ts'
 import { cellValue, columnOf, type QueryContext } from './condition-sql.ts'
-
-/** The last record of a page: what it is sorted by, as text (null: an empty value, or no key but the id), and its id. */
-export interface Position {
-  key: string | null
-  id: number
-}
+import type { PageEnd } from './selection.ts'
 
 export function printOrder(order: readonly Sort[], queryContext: QueryContext): Sql {
   const keys = wholeOrder(order).map(({ field, isDescending }) =>
@@ -31,7 +26,7 @@ const [ASCENDING, DESCENDING] = [raw('asc nulls first'), raw('desc nulls last')]
  * value and then the empty ones, or the other way round. Each is one range of the index `(f NULLS FIRST, id)`; said in one
  * condition with OR they are not.
  */
-export function printAfter(sort: Sort | undefined, { key, id }: Position, queryContext: QueryContext): Sql[] {
+export function printAfter(sort: Sort | undefined, { key, id }: PageEnd, queryContext: QueryContext): Sql[] {
   const isDescending = sort?.isDescending ?? false
   const beyond = isDescending ? raw('<') : raw('>')
   if (!sort || sort.field.key) return [sql`r.id ${beyond} ${id}::int`]

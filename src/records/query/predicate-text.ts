@@ -4,7 +4,7 @@ import { dateMeant, type Meaning, type Moment, meaningOf } from '../../views/fil
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
 import type { QueryContext } from './condition-sql.ts'
-import { isAlways, type Selection } from './print.ts'
+import { isAlways, type Selection } from './selection.ts'
 
 /** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */
 export function spellSelection({ where, words }: Selection, queryContext: QueryContext): string {

@@ -1,128 +1,108 @@
-/** A resolved query as one parameterised statement. Identifiers come from the field list, values are bound. */
+/** Prints a resolved query as one parameterised statement. Identifiers come from the field list; values are bound. */
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { totalOf } from '../../tables/row-counts.ts'
-import type { Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
-import type { Sort } from '../../views/filters/sort.ts'
 import { ALWAYS, columnRead, printTree, type QueryContext } from './condition-sql.ts'
-import { type Position, printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
+import { printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
 import { printSearch } from './search-sql.ts'
+import { isAlways, isRestricted, type Page, type ResolvedQuery, type Selection } from './selection.ts'
 
-/** Which records. */
-export interface Selection {
-  table: TableDef
-  where: Tree<Checked>
-  /** Words that must all be found. */
-  words: readonly string[]
-}
+/** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
+export const SORT_KEY = '~key'
 
-/** One page of them. */
-export interface Page extends Selection {
-  /** The columns to read; `id` is always read. */
-  fields: readonly FieldDef[]
-  /** The first key first; none: by id, ascending. */
-  order: readonly Sort[]
-  limit: number
-  offset: number
-  /** A page of a walk by cursor: after a position, or null for the first. Its rows carry KEY, and there is one more than `limit` if more follow. */
-  after?: Position | null | undefined
-}
-
-/** What a record is sorted by, as text. No field has such an id. */
-export const KEY = '~key'
-
-/** Beyond it a page is found by the ids alone, often in an index, and only its rows are read (measurements.md: 91 ms → 8.5 ms). */
+/** From this offset on, a page first finds its ids, often from an index alone, and then reads only those rows (measurements.md: 91 ms → 8.5 ms). */
 const DEEP_OFFSET = 1_000
 
-/** The version of the table stands in the text. */
-export function printPage(page: Page, queryContext: QueryContext): Sql {
-  const { table, fields, limit, offset } = page
-  const columns = columnsOf(fields)
-  const records = recordsOf(table.id)
-  const order = printOrder(page.order, queryContext)
-  if (page.after !== undefined) return printWalk(page, page.after, queryContext)
-  const window = sql`where ${printSelection(page, queryContext)} order by ${order} limit ${limit}::bigint offset ${offset}::bigint`
-  const version = versionOf(table)
-  if (offset < DEEP_OFFSET) return sql`select ${version} ${columns} from ${records} r ${window}`
-  return sql`select ${version} ${columns} from ${records} r where r.id in (select r.id from ${records} r ${window}) order by ${order}`
+export interface PageStatement {
+  statement: Sql
+  /**
+   * Present when the page may span two index ranges and `statement` reads only the first: it costs half as much and is complete if it
+   * returns more than `limit` rows. Otherwise this prints the statement that reads both.
+   */
+  fallback?: () => Sql
 }
 
-/** Each page is one range of the index, or two where the empty values meet the others: how deep it lies makes no difference. */
-function printWalk(page: Page, after: Position | null, queryContext: QueryContext): Sql {
-  const { order, limit } = page
-  const [sort] = order
-  const [near, far] = after ? printAfter(sort, after, queryContext) : []
-  if (!far) return printRange(page, near, queryContext)
-  const columns = sql`${versionOf(page.table)} ${columnsOf(page.fields)}`
-  const left = sql`(${limit + 1}::bigint - (select count(*) from near))`
-  const key = ident(KEY)
-  // A limit of 0 runs nothing: the far part is read only where the near one ends.
-  return sql`with near as materialized (${printRange(page, near, queryContext, { isTyped: true })}),
-    page as (select * from near union all (${printRange(page, far, queryContext, { isTyped: true, atMost: left })}))
+/** A walk's rows carry SORT_KEY, and there is one row more than `limit` if another page follows. */
+export function printPage(page: Page): PageStatement {
+  if (!page.walk) return { statement: printOffsetPage(page) }
+  const { after } = page.walk
+  const [near, far] = after ? printAfter(page.order[0], after, page.queryContext) : []
+  const statement = printRange(page, near)
+  return far ? { statement, fallback: () => printTwoRanges(page, near, far) } : { statement }
+}
+
+/** Prints the page as one statement, whatever it costs: for an explanation. */
+export function printWholePage(page: Page): Sql {
+  const { statement, fallback } = printPage(page)
+  return fallback ? fallback() : statement
+}
+
+function printOffsetPage({ selection, order, queryContext, fields, limit, offset }: Page): Sql {
+  const { table } = selection
+  const columns = selectList(fields)
+  const records = recordsOf(table.id)
+  const orderBy = printOrder(order, queryContext)
+  const window = sql`where ${printSelection(selection, queryContext)} order by ${orderBy} limit ${limit}::bigint offset ${offset}::bigint`
+  const version = versionOf(table)
+  if (offset < DEEP_OFFSET) return sql`select ${version} ${columns} from ${records} r ${window}`
+  return sql`select ${version} ${columns} from ${records} r where r.id in (select r.id from ${records} r ${window}) order by ${orderBy}`
+}
+
+/** Reads a page that starts in one index range and may end in another, where the empty values begin or end. */
+function printTwoRanges(page: Page, near: Sql | undefined, far: Sql): Sql {
+  const [sort] = page.order
+  const columns = sql`${versionOf(page.selection.table)} ${selectList(page.fields)}`
+  const left = sql`(${page.limit + 1}::bigint - (select count(*) from near))`
+  const key = ident(SORT_KEY)
+  // With a limit of 0 Postgres does not run the second part: the far range is read only where the near one ends.
+  return sql`with near as materialized (${printRange(page, near, { isTyped: true })}),
+    page as (select * from near union all (${printRange(page, far, { isTyped: true, atMost: left })}))
     select ${columns}, r.${key}::text as ${key} from page r order by ${printOrderBy(sql`r.${key}`, sort?.isDescending ?? false)}`
 }
 
-/**
- * The page of a walk that may reach into a second range, as if it did not: half as dear, and right whenever it brings more rows than
- * `limit`. Undefined for a page that `printPage` finds in one range.
- */
-export function printNearPage(page: Page, queryContext: QueryContext): Sql | undefined {
-  const [near, far] = page.after ? printAfter(page.order[0], page.after, queryContext) : []
-  return far && printRange(page, near, queryContext)
-}
-
-/** One range of a walk, its rows with what they are sorted by: as text, or of its own type. */
+/** Reads one index range of a walk. The sort value is returned as text, or in its own type for another statement to sort by. */
 function printRange(
-  { table, fields, order, limit, ...selection }: Page,
+  { selection, order, queryContext, fields, limit }: Page,
   after: Sql | undefined,
-  queryContext: QueryContext,
   { isTyped = false, atMost = sql`${limit + 1}::bigint` }: { isTyped?: boolean; atMost?: Sql } = {},
 ): Sql {
   const [sort] = order
   const value = sort && !sort.field.key ? sortKey(sort.field, queryContext) : undefined
-  const key = value ? sql`, ${value}${isTyped ? empty : raw('::text')} as ${ident(KEY)}` : empty
-  return sql`select ${versionOf(table)} ${columnsOf(fields)}${key} from ${recordsOf(table.id)} r
-    where ${printSelection({ table, ...selection }, queryContext)}${after ? sql` and ${after}` : empty}
+  const key = value ? sql`, ${value}${isTyped ? empty : raw('::text')} as ${ident(SORT_KEY)}` : empty
+  return sql`select ${versionOf(selection.table)} ${selectList(fields)}${key} from ${recordsOf(selection.table.id)} r
+    where ${printSelection(selection, queryContext)}${after ? sql` and ${after}` : empty}
     order by ${printOrder(order, queryContext)} limit ${atMost}`
 }
 
-/** What was prepared for an earlier version of the table is another statement. */
+/** A comment with the table's version: a statement that was prepared for an earlier version has another text. */
 const versionOf = ({ version }: TableDef): Sql => raw(`/* v${version} */`)
 
-const columnLists = new WeakMap<readonly FieldDef[], Sql>()
+const selectLists = new WeakMap<readonly FieldDef[], Sql>()
 
-/** Kept with the definition of the table, in one piece: put together anew, it was three quarters of the printing. */
-export function columnsOf(fields: readonly FieldDef[]): Sql {
-  const kept = columnLists.get(fields)
+/** The id and the columns of the fields. Cached as one fragment: building it for every request took three quarters of the printing. */
+export function selectList(fields: readonly FieldDef[]): Sql {
+  const kept = selectLists.get(fields)
   if (kept) return kept
   const columns = raw(join([sql`r.id`, ...fields.filter(({ key }) => !key).map(columnRead)]).sql)
-  columnLists.set(fields, columns)
+  selectLists.set(fields, columns)
   return columns
 }
 
-/** One row: how many records are selected, and how many the table has. */
-export function printCount(selection: Selection, queryContext: QueryContext): Sql {
-  const total = totalOf(selection.table.id)
-  if (!isRestricted(selection)) return sql`select n as count, n as total from (select ${total}) t (n)`
-  return sql`select (${printSelectedCount(selection, queryContext)}) as count, ${total} as total`
+/** One row with `count`, the selected records, and `total`, all records of the table. */
+export function printCount(query: ResolvedQuery): Sql {
+  const total = totalOf(query.selection.table.id)
+  if (!isRestricted(query.selection)) return sql`select n as count, n as total from (select ${total}) t (n)`
+  return sql`select (${printSelectedCount(query)}) as count, ${total} as total`
 }
 
-/** How many records are selected, as `count`. */
-export function printSelectedCount(selection: Selection, queryContext: QueryContext): Sql {
+/** One row with `count`, the selected records. */
+export function printSelectedCount({ selection, queryContext }: ResolvedQuery): Sql {
   if (!isRestricted(selection)) return sql`select ${totalOf(selection.table.id)} as count`
   return sql`select count(*) as count from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)}`
 }
 
-/** Whether anything narrows the selection. */
-export function isRestricted({ where, words }: Selection): boolean {
-  return words.length > 0 || !isAlways(where)
-}
-
-export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
-
-/** The condition of every record that is selected. */
+/** The condition that the selected records meet, for a WHERE clause over `r`. */
 export function printSelection({ table, where, words }: Selection, queryContext: QueryContext): Sql {
   const parts = [...(isAlways(where) ? [] : [printTree(where, queryContext)]), ...(words.length ? [printSearch(words, table)] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS

@@ -1,59 +1,68 @@
-/** What a request asks for: the part of the view and the request's own, resolved against the fields of the table. */
+/** Checks a request against the fields of the table, its saved view and its caller. Every wrong input is refused here. */
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
-import type { AppError } from '../../platform/http/errors.ts'
+import { AppError, badInput } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { leavesOf, parseConditions } from '../../views/filters/parse.ts'
-import { resolveTree } from '../../views/filters/resolve.ts'
+import { fieldsOf, resolveTree, shortened } from '../../views/filters/resolve.ts'
 import { resolveOrder, type Sort } from '../../views/filters/sort.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
 import type { RecordsCount, RecordsQuery } from '../schema.ts'
 import type { QueryContext } from './condition-sql.ts'
-import type { Selection } from './print.ts'
+import { decodeCursor, queryFingerprint } from './cursor.ts'
 import { wordsOf } from './search-sql.ts'
-
-export interface Plan {
-  selection: Selection
-  order: readonly Sort[]
-  queryContext: QueryContext
-}
-
-/** What is left unread when a view is queried without append_filters. */
-const IGNORED = ['filters', 'where', 'filter', 'order_by', 'order_dir', 'order'] as const
+import type { Page, ResolvedQuery, Selection, Walk } from './selection.ts'
 
 /**
- * Filters of the view and of the request are joined by AND; the request's order wins where it counts at all.
- * @param fields beside those of the conditions and the order: what will be read
- * @throws AppError 400 naming what is wrong; what `viewNotFound` makes when the table has no such view
+ * Resolves a request for a page of records.
+ * @throws AppError 400 naming each wrong input; 500 `View not found`, which api.md fixes for records/query
  */
-export async function planOf(
+export async function resolvePage(context: Context, table: TableDef, input: RecordsQuery): Promise<Page> {
+  const fields = chosenFields(table, input.fields)
+  const viewNotFound = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
+  const resolved = await resolveQuery(context, table, input, viewNotFound, fields)
+  const walk = walkOf(resolved, input, context.settings.secretKey)
+  if (!input.explain && input.record_id != null) throw badInput('record_id', 'needs explain: true')
+  return { ...resolved, fields, limit: input.limit, offset: input.offset, walk, isCounted: input.count ?? false }
+}
+
+/** Inputs that are ignored when a view is queried without append_filters. */
+const IGNORED_WITH_VIEW = ['filters', 'where', 'filter', 'order_by', 'order_dir', 'order'] as const
+
+/**
+ * Resolves conditions, search and order. The filters of the view and of the request are joined by AND; the order of the request
+ * replaces the view's.
+ * @param fields the fields to read, whose lookups are resolved with those of the conditions and the order
+ * @throws AppError 400 naming each wrong input; the error of `viewNotFound` if the table has no such view
+ */
+export async function resolveQuery(
   context: Context,
   table: TableDef,
   input: RecordsCount & Partial<RecordsQuery>,
   viewNotFound: () => AppError,
   fields: readonly FieldDef[] = [],
-): Promise<Plan> {
+): Promise<ResolvedQuery> {
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const words = wordsOf(input.search ?? '')
   if (saved && !input.append_filters) {
-    context.ignored(...IGNORED.filter((name) => input[name] !== undefined))
-    return planned(context, { table, where: saved.where, words }, saved.order, saved, fields)
+    context.ignored(...IGNORED_WITH_VIEW.filter((name) => input[name] !== undefined))
+    return inContext(context, { table, where: saved.where, words }, saved.order, saved, fields)
   }
-  const own = resolveTree(parseConditions(input), table)
+  const requested = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
-  const where = saved ? { all: [saved.where, own] } : own
-  return planned(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
+  const where = saved ? { all: [saved.where, requested] } : requested
+  return inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
 }
 
-function planned(
+function inContext(
   { actor, now }: Context,
   selection: Selection,
   order: readonly Sort[],
   saved: SavedQuery | undefined,
   fields: readonly FieldDef[],
-): Plan {
+): ResolvedQuery {
   const queryContext: QueryContext = {
     moment: { now, timeZone: actor.timeZone, weekStart: saved?.weekStart ?? 'monday' },
     me: { id: actor.userId, email: actor.email },
@@ -69,4 +78,27 @@ async function viewOf({ db }: Context, table: TableDef, viewId: unknown, viewNot
   const saved = isId ? await savedQuery(db, table, viewId) : undefined
   if (!saved) throw viewNotFound()
   return saved
+}
+
+function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
+  if (!ids?.length) return table.fields
+  const fields = fieldsOf(table)
+  const chosen = ids.map((id, index) => {
+    const field = fields.get(id)
+    if (!field) throw badInput(['fields', index], `'${shortened(id)}' is not a field of this table`)
+    return field
+  })
+  return [...new Set(chosen)]
+}
+
+function walkOf(
+  { selection, order, queryContext }: ResolvedQuery,
+  { cursor, offset }: Pick<RecordsQuery, 'cursor' | 'offset'>,
+  secretKey: Buffer,
+): Walk | undefined {
+  if (cursor === undefined || cursor === null) return undefined
+  if (offset > 0) throw badInput('offset', 'does not go with a cursor')
+  if (order.length > 1) throw badInput('order', 'must have one key to go with a cursor')
+  const fingerprint = queryFingerprint(selection, order[0], queryContext)
+  return { fingerprint, after: decodeCursor(cursor, fingerprint, secretKey) }
 }

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../platform/context.ts'
 import { badInput } from '../../platform/http/errors.ts'
-import { cursorAt, positionOf } from '../../records/query/cursor.ts'
+import { decodeCursor, encodeCursor } from '../../records/query/cursor.ts'
 import { type Change, listChanges, onWire, type Watched, watchedByUser, watchedOnRecord } from '../queries.ts'
 import type { DeletedTask, RecordPath, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 
@@ -40,7 +40,7 @@ async function walk(
   { updated_since: since, cursor, limit, offset }: Since<Pick<TaskQuery, 'cursor' | 'limit' | 'offset'>>,
   name: string,
 ): Promise<Changes> {
-  const position = positionOf(cursor ?? '', name, settings.secretKey)
+  const position = decodeCursor(cursor ?? '', name, settings.secretKey)
   const after = position && { at: position.key as string, id: position.id }
   // One more than asked for tells whether the list goes on.
   const page = await listChanges(db, watched, { since, after, limit: limit + 1, offset })
@@ -49,7 +49,7 @@ async function walk(
   return {
     ...page,
     rows: rows.map(shown),
-    ...(last && { next_cursor: cursorAt({ key: last.at, id: last.id }, name, settings.secretKey) }),
+    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, name, settings.secretKey) }),
   }
 }
 

@@ -1,16 +1,22 @@
+/** Reads and writes that use a table's definition, repeated with a newer one if the table is changed meanwhile (design.md §3). */
+
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
-import { isOutdated, tableDefinition, tableDefinitions } from '../tables/definitions.ts'
+import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
 
-/** Answered by work that found the table changed since its definition was read. */
+/** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')
 
-/** A new field every few milliseconds, as a script makes them, must not starve who writes records meanwhile. */
+/** Enough for writers to get through while a script adds a field every few milliseconds. */
 const ATTEMPTS = 10
 
-/** Works with the table's definition, and again with a newer one when the table is changed meanwhile (design.md §3). */
+/**
+ * Calls `work` with the table's definition, and again with a newer one if it returns STALE or a statement fails because the table
+ * was changed.
+ * @throws AppError 404 if the table is deleted; 503 if it is still being changed after ten attempts
+ */
 export async function withDefinition<T>(
   { db }: Pick<Context, 'db'>,
   table: { id: number; version: number },
@@ -22,7 +28,7 @@ export async function withDefinition<T>(
       const result = await work(definition)
       if (result !== STALE) return result as T
     } catch (error) {
-      // After an error a transaction can only be given up.
+      // After an error a transaction can only be rolled back.
       if (!isOutdated(error) || db.inTransaction()) throw error
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
@@ -32,8 +38,8 @@ export async function withDefinition<T>(
 }
 
 /**
- * The same for work that only reads. A cell of another type is no error to the database, but no value to the definition either: an
- * option's title would be taken for an id. So where a field may be converted at this moment, the work is done again if it was.
+ * The same for work that only reads. Reading a converted cell by the old definition is no error in the database, but gives a wrong
+ * value, such as the title of an option in place of its id. While a conversion runs, the version is therefore checked afterwards.
  */
 export function readWithDefinition<T>(
   context: Pick<Context, 'db'>,

@@ -1,0 +1,54 @@
+/** What a request selects, after it has been checked against the fields of the table: the input of every statement of this room. */
+
+import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import type { Tree } from '../../views/filters/parse.ts'
+import type { Checked } from '../../views/filters/resolve.ts'
+import type { Sort } from '../../views/filters/sort.ts'
+import type { QueryContext } from './condition-sql.ts'
+
+/** The conditions that a record has to meet. */
+export interface Selection {
+  table: TableDef
+  where: Tree<Checked>
+  /** The words of `search`; a record must contain all of them. */
+  words: readonly string[]
+}
+
+export interface ResolvedQuery {
+  selection: Selection
+  /** The most significant key first; empty for the order by id, ascending. */
+  order: readonly Sort[]
+  queryContext: QueryContext
+}
+
+export interface Page extends ResolvedQuery {
+  /** The columns to read; `id` is always read. */
+  fields: readonly FieldDef[]
+  limit: number
+  offset: number
+  /** Present when the request pages by cursor. */
+  walk?: Walk | undefined
+  /** Whether the answer includes the number of all selected records. */
+  isCounted: boolean
+}
+
+/** A request that pages by cursor instead of by offset. */
+export interface Walk {
+  /** From `queryFingerprint`; a cursor continues only the query that it was made for. */
+  fingerprint: string
+  /** The end of the previous page; null for the first page. */
+  after: PageEnd | null
+}
+
+/** The last record of a page. */
+export interface PageEnd {
+  /** The sort value as text; null for an empty value, and for a walk in the order of ids. */
+  key: string | null
+  id: number
+}
+
+/** True if a condition or a search word narrows the selection. */
+export const isRestricted = ({ where, words }: Selection): boolean => words.length > 0 || !isAlways(where)
+
+/** True for a tree without conditions, which every record meets. */
+export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
