@@ -219,6 +219,12 @@ function pages({ path, imports, tags, ifs, calls, texts, functions }: SourceFact
     const why = 'A schema is the shape on the wire, which stays when rows change.'
     for (const { line } of database) never(line, 'rows in a schema', why, 'Say it in zod; service.ts and queries.ts turn rows into it.')
   }
+  if (file === 'docs.ts') {
+    const why = 'docs.ts holds the texts and examples of the API document and nothing that runs.'
+    for (const { line } of ifs)
+      never(line, 'an `if` in docs.ts', why, 'Write the text out; behaviour belongs to the router or the service.')
+    for (const { line } of queries) never(line, 'a query in docs.ts', why, 'Write the example out as a literal.')
+  }
   if (file === 'policy.ts') {
     const why = 'A policy is read aloud: it looks at what it is given, so that it can be tested with a table of cases.'
     for (const { line } of queries) never(line, 'a query in a policy', why, 'Let the procedure load what the rule needs, and pass it in.')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { TAGS } from '../src/platform/http/openapi.ts'
+import { TAGS } from '../src/platform/http/operation-docs.ts'
 import { apiDocument, appRouter } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 import { callerFor, callRest, callRpc, idsFor, idsOf, operations } from './support/operations.ts'

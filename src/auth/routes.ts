@@ -1,6 +1,5 @@
 /** The page behind the link of an invitation mail. The token stands after the #, so that no server or proxy logs it. */
 import type { FastifyInstance } from 'fastify'
-import type { PlainOperation } from '../platform/http/openapi.ts'
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -65,16 +64,3 @@ export function mountInvitePage(app: FastifyInstance): void {
   app.get('/invite/page.css', async (_, reply) => reply.headers(HEADERS).type('text/css; charset=utf-8').send(STYLE))
   app.get('/invite/page.js', async (_, reply) => reply.headers(HEADERS).type('text/javascript; charset=utf-8').send(SCRIPT))
 }
-
-export const authOperations: PlainOperation[] = [
-  {
-    method: 'get',
-    path: '/invite',
-    operationId: 'auth.invitePage',
-    tag: 'Sign-in',
-    summary: 'The page of an invitation',
-    description: 'Where the link of an invitation mail leads: asks for name and password, and accepts the invitation.',
-    isPublic: true,
-    responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
-  },
-]

@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deps, systemContext } from '../platform/context.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
-import type { PlainOperation } from '../platform/http/openapi.ts'
 import { take } from './inbound/receive.ts'
 import { noteHit, PIXEL } from './outbound/opens.ts'
 
@@ -59,32 +58,3 @@ async function receiveMail(deps: Deps, request: FastifyRequest): Promise<void> {
     throw unavailable('The message could not be stored, please send it again', 30, error)
   }
 }
-
-const png = { 'image/png': { schema: { type: 'string', format: 'binary' } } }
-
-export const emailOperations: PlainOperation[] = [
-  {
-    method: 'get',
-    path: '/email/pixel/{token}.png',
-    operationId: 'email.pixel',
-    tag: 'Email',
-    summary: 'The tracking pixel',
-    description: 'Always the image, whatever the token. The first GET on a mail that was sent marks it as read.',
-    isPublic: true,
-    parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }],
-    responses: { 200: { description: 'A transparent image of 1x1.', content: png } },
-  },
-  {
-    method: 'post',
-    path: '/webhooks/email_receive',
-    operationId: 'email.receive',
-    tag: 'Email',
-    summary: 'Take an inbound mail',
-    description:
-      'Raw RFC 822 bytes of any content type, up to 25 MB. What names a known reply address becomes a comment of its record; all else is dropped.',
-    isPublic: true,
-    requestBody: { required: true, content: { 'text/raw': { schema: { type: 'string', format: 'binary' } } } },
-    responses: { 200: { description: 'Stored, or dropped on purpose. The body is empty.' } },
-    errors: [413, 503],
-  },
-]

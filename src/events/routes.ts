@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import type { Deps } from '../platform/context.ts'
 import { badInput } from '../platform/http/errors.ts'
-import type { PlainOperation } from '../platform/http/openapi.ts'
 import { askingOf } from '../platform/http/trpc.ts'
 import type { StoredEvent } from './order.ts'
 import { wire } from './schema.ts'
@@ -89,43 +88,3 @@ async function drained(raw: ServerResponse): Promise<void> {
     raw.on('drain', done).on('close', done)
   })
 }
-
-export const streamOperations: PlainOperation[] = [
-  {
-    method: 'get',
-    path: '/api/events',
-    operationId: 'events.stream',
-    tag: 'Events',
-    summary: 'Listen to what happens',
-    description:
-      'Server-Sent Events, within a second of each change that the caller may read: `task.created`, `task.updated`, `task.deleted`, `task.done`, ' +
-      '`task.undone`, `comment.created`, `comment.updated`, `comment.deleted`, `email.status`, and to people `notification`. Each names the type ' +
-      'as its `event`, and in `data` when, and the ids of the place as far as they apply. With `Last-Event-ID` the stream goes on after that ' +
-      'event, for a day without gap or double; `reset` says that it cannot, so that what is shown is to be read anew. Ids do not come in ' +
-      'order. Comments keep the connection open. It ends when the service stops, the key or session ends, or it is read too slowly.',
-    isPublic: false,
-    parameters: [
-      {
-        name: 'Last-Event-ID',
-        in: 'header',
-        required: false,
-        description: 'The id of the last event that was received; EventSource sends it by itself.',
-        schema: { type: 'string' },
-        example: '4711',
-      },
-    ],
-    responses: {
-      200: {
-        description: 'The stream.',
-        content: {
-          'text/event-stream': {
-            schema: { type: 'string' },
-            example:
-              'event: task.done\ndata: {"id":4712,"type":"task.done","at":"2026-03-31 09:30:00","space_id":1,"table_id":101,"record_id":12,"task_id":55}\nid: 4712\n\n',
-          },
-        },
-      },
-    },
-    errors: [400, 401, 429, 500, 503],
-  },
-]

@@ -4,7 +4,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../platform/access/authorize.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import type { PlainOperation } from '../platform/http/openapi.ts'
 import { askingOf } from '../platform/http/trpc.ts'
 import { byteRange } from './range.ts'
 import { open, requireReadable } from './reading.ts'
@@ -46,43 +45,3 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
     },
   )
 }
-
-const bytes = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
-
-export const fileOperations: PlainOperation[] = [
-  {
-    method: 'get',
-    path: '/api/file/{path}',
-    operationId: 'files.read',
-    tag: 'Files',
-    summary: 'Read a file',
-    description:
-      'The bytes, streamed, for whoever may read the record or task. One `Range` is served. Images are shown, all else is an attachment; nothing in a file may run.',
-    isPublic: false,
-    parameters: [
-      {
-        name: 'path',
-        in: 'path',
-        required: true,
-        description: 'The `path` of an attachment.',
-        schema: { type: 'string' },
-        example: '1-101-Yk3vQ0-offer.pdf',
-      },
-      {
-        name: 'Range',
-        in: 'header',
-        required: false,
-        description: 'One range of bytes.',
-        schema: { type: 'string' },
-        example: 'bytes=0-1023',
-      },
-    ],
-    responses: {
-      200: { description: 'The whole file.', ...bytes },
-      206: { description: 'The range that was asked for.', ...bytes },
-      304: { description: 'Not changed since (If-None-Match).' },
-      416: { description: 'The range lies outside the file.' },
-    },
-    errors: [401, 403, 404, 429, 500, 503],
-  },
-]

@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Deps } from '../platform/context.ts'
-import type { PlainOperation } from '../platform/http/openapi.ts'
 import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }
@@ -65,32 +64,3 @@ export function mountUnsubscribe(app: FastifyInstance, { db, settings, clock }: 
     })
   })
 }
-
-const parameters = [{ name: 'token', in: 'path', required: true, description: 'Of the link in a mail.', schema: { type: 'string' } }]
-const html = (description: string) => ({ description, content: { 'text/html': { schema: { type: 'string' } } } })
-
-export const notificationOperations: PlainOperation[] = [
-  {
-    method: 'get',
-    path: '/unsubscribe/{token}',
-    operationId: 'notifications.unsubscribePage',
-    tag: 'Notifications',
-    summary: 'The page that stops mails',
-    description: 'Where the link at the end of a mail about notifications leads. It asks, and changes nothing.',
-    isPublic: true,
-    parameters,
-    responses: { 200: html('The page.'), 404: html('The link is not whole.') },
-  },
-  {
-    method: 'post',
-    path: '/unsubscribe/{token}',
-    operationId: 'notifications.unsubscribe',
-    tag: 'Notifications',
-    summary: 'Stop mails by their link',
-    description:
-      'Sets the mail preference of the user to none; also by the one click of a mail program (RFC 8058). Doing it again changes nothing.',
-    isPublic: true,
-    parameters,
-    responses: { 200: html('It is done.'), 404: html('The link is not whole.') },
-  },
-]

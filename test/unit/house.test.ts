@@ -61,6 +61,7 @@ describe('the law of the tree', () => {
       'src/tasks/schema.ts:1 rows in a schema',
     ],
     ['a query in a policy', { 'src/tasks/policy.ts': 'sql`select 1`' }, 'src/tasks/policy.ts:1 a query in a policy'],
+    ['an if in docs', { 'src/tasks/docs.ts': '\nif (1) {}' }, 'src/tasks/docs.ts:2 an `if` in docs.ts'],
     ['HTTP in a service', { 'src/tasks/service.ts': "import 'fastify'" }, 'src/tasks/service.ts:1 fastify in a service'],
     ['a write among reads', { 'src/tasks/queries.ts': 'sql`delete from tasks`' }, 'src/tasks/queries.ts:1 a write among the reads'],
     ['a long job', { 'src/tasks/jobs.ts': `function sweep() {${'\n'.repeat(12)}}` }, 'src/tasks/jobs.ts:1 sweep has 13 lines'],

@@ -2,28 +2,11 @@
 import type { AnyRouter } from '@trpc/server'
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
 import { z } from 'zod'
+import { TAGS } from './operation-docs.ts'
 import { type RestProcedure, restProcedures } from './rest.ts'
 import { BODY_LIMIT } from './trpc.ts'
 
 export const API_VERSION = '1'
-
-/** The sections of /docs, in the order in which people look for them. */
-export const TAGS = [
-  'Sign-in',
-  'Keys',
-  'Spaces',
-  'Tables',
-  'Records',
-  'Views',
-  'Tasks',
-  'Subscriptions',
-  'Comments',
-  'Files',
-  'Notifications',
-  'Email',
-  'Events',
-  'Operations',
-]
 
 /** A plain route (bytes, streams), written down where it is mounted. */
 export interface PlainOperation {

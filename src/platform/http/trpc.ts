@@ -23,6 +23,7 @@ import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '
 import { type Context, contextParts, type Deps } from '../context.ts'
 import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
+import type { OperationDocs } from './operation-docs.ts'
 import { callDirectly } from './pipeline.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseBrokenText } from './text-encoding.ts'
@@ -94,28 +95,13 @@ export const { router, mergeRouters, createCallerFactory } = t
 /** The type says that such a procedure is for calls of a server to itself; it is only run by other means. */
 const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure
 
-/** The REST face of a procedure, and its page in the OpenAPI document. */
-export function rest(
-  method: 'GET' | 'POST',
-  path: `/${string}`,
-  summary: string,
-  more: {
-    description: string
-    tags: [string]
-    example: { input?: unknown; output: unknown }
-    /** Statuses beyond those that every operation of its kind can answer. */
-    errors?: Record<number, string>
-    status?: number
-    isList?: boolean
-    bodyLimit?: number
-    isRepeatable?: boolean
-    etag?: NonNullable<Meta['etag']>
-    mayIgnore?: boolean
-    sessionOnlyKey?: 'attachments'
-  },
-): Meta {
-  const { description, tags, errors, example, ...rest } = more
-  return { openapi: { method, path, summary, description, tags, errorResponses: errors ?? {} }, example, ...rest }
+/** How an operation behaves on REST, beyond what its schemas say. */
+type Behaviour = Pick<Meta, 'status' | 'isList' | 'bodyLimit' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey'>
+
+/** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
+export function rest(method: 'GET' | 'POST', path: `/${string}`, docs: OperationDocs, behaviour: Behaviour = {}): Meta {
+  const { summary, description, tag, example, errors } = docs
+  return { openapi: { method, path, summary, description, tags: [tag], errorResponses: errors ?? {} }, example, ...behaviour }
 }
 
 const MB = 1_048_576

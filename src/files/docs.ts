@@ -1,0 +1,60 @@
+import type { PlainOperation } from '../platform/http/openapi.ts'
+import { operationDocs } from '../platform/http/operation-docs.ts'
+import type { File } from './schema.ts'
+
+const file: File = { name: 'offer.txt', path: '1-101-Yk3vQ0aX7mPz-offer.txt', size: 5, type: 'text/plain', host: 'local' }
+
+export const docs = operationDocs('Files', {
+  create: {
+    summary: 'Add a file to a field',
+    description: 'Appends the file to the list of the field and returns the whole list. A file has at most 50 MB.',
+    example: { input: { field_id: 'documents', name: file.name, type: file.type, data: 'aGVsbG8=' }, output: { rows: [file] } },
+  },
+
+  delete: {
+    summary: 'Remove a file from a field',
+    description: 'Returns the files that are left in the field. The bytes are deleted a day later.',
+    example: { input: { field_id: 'documents', path: file.path }, output: { rows: [] } },
+  },
+})
+
+const bytes = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
+
+export const fileOperations: PlainOperation[] = [
+  {
+    method: 'get',
+    path: '/api/file/{path}',
+    operationId: 'files.read',
+    tag: 'Files',
+    summary: 'Download a file',
+    description:
+      'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. Images are shown in ' +
+      'the browser, everything else is sent as an attachment, and nothing in a file can run as a script.',
+    isPublic: false,
+    parameters: [
+      {
+        name: 'path',
+        in: 'path',
+        required: true,
+        description: 'The `path` of an attachment.',
+        schema: { type: 'string' },
+        example: '1-101-Yk3vQ0-offer.pdf',
+      },
+      {
+        name: 'Range',
+        in: 'header',
+        required: false,
+        description: 'One range of bytes.',
+        schema: { type: 'string' },
+        example: 'bytes=0-1023',
+      },
+    ],
+    responses: {
+      200: { description: 'The whole file.', ...bytes },
+      206: { description: 'The requested range.', ...bytes },
+      304: { description: 'The file is unchanged (If-None-Match).' },
+      416: { description: 'The range lies outside the file.' },
+    },
+    errors: [401, 403, 404, 429, 500, 503],
+  },
+]

@@ -1,0 +1,91 @@
+import { KEY_FIELD } from '../fields/definition.ts'
+import { operationDocs } from '../platform/http/operation-docs.ts'
+import { type Field, fieldOf, type Table, type TableWithFields } from './schema.ts'
+
+const flags = { required: false, always_hidden: false, admin_only: false }
+const title: Field = { id: 'company', name: 'Company', type: 'text', ...flags, required: true }
+const stage: Field = { id: 'stage', name: 'Stage', type: 'select', ...flags, options: ['Lead', 'Won', 'Lost'] }
+const summary: Table = { id: 101, name: 'Deals', space_id: 1 }
+const table: TableWithFields = { ...summary, fields: [fieldOf(KEY_FIELD), title, stage] }
+const NAME_TAKEN = { 409: 'This name is taken' }
+
+export const tableDocs = operationDocs('Tables', {
+  list: {
+    summary: 'List the tables of a space',
+    description: 'Sorted by name, ignoring case.',
+    example: { output: { rows: [summary] } },
+  },
+
+  get: {
+    summary: 'Get a table with its fields',
+    description: 'The key field comes first, then the fields in their order, then the calculated fields.',
+    example: { output: table },
+  },
+
+  create: {
+    summary: 'Create a table',
+    description: 'Creates the table and its fields together or not at all. The first text field is the title of a record.',
+    example: {
+      input: {
+        name: 'Deals',
+        fields: [
+          { name: 'Company', type: 'text', required: true },
+          { name: 'Stage', type: 'select', options: stage.options },
+        ],
+      },
+      output: table,
+    },
+    errors: NAME_TAKEN,
+  },
+
+  update: {
+    summary: 'Rename a table',
+    description: 'The id, the fields and the records stay unchanged.',
+    example: { input: { name: 'Deals' }, output: table },
+    errors: NAME_TAKEN,
+  },
+
+  delete: {
+    summary: 'Delete a table',
+    description: 'Deletes its records and their tasks and comments, too. For seven days an operator can restore it.',
+    example: { output: { ok: true } },
+  },
+})
+
+export const fieldDocs = operationDocs('Tables', {
+  create: {
+    summary: 'Create a field',
+    description: 'Adds the field at the end of the table. Its id is derived from its name and never changes.',
+    example: { input: { name: 'Stage', type: 'select', options: stage.options }, output: stage },
+    errors: NAME_TAKEN,
+  },
+
+  update: {
+    summary: 'Update a field',
+    description:
+      'Send `options` as the whole list; `{title, was}` renames an option. A change that would alter cells (removing an option that records ' +
+      'use, fewer decimals) is 409 unless `force` is true. Once it is answered, every reader sees those cells as changed. On a large table a ' +
+      'job rewrites them afterwards, and the decimals and type of the field cannot be changed until it is done.',
+    example: {
+      input: { options: ['Lead', { title: 'Closed', was: 'Won' }, 'Lost'] },
+      output: { ...stage, options: ['Lead', 'Closed', 'Lost'] },
+    },
+    errors: { 409: 'options: records use "Lost"; send force: true to change them' },
+  },
+
+  delete: {
+    summary: 'Delete a field',
+    description:
+      'Deletes its values, too. If views need the field, the answer is 409 and names them; with `force` they are deleted or changed, and the ' +
+      'answer lists both.',
+    example: { input: { force: true }, output: { ok: true, deleted_views: [{ id: 4, name: 'Board' }], unsorted_views: [] } },
+    errors: { 409: 'Views need this field: Board; send force: true to change them' },
+  },
+
+  reorder: {
+    summary: 'Reorder the fields',
+    description:
+      'The list must name every field once, except for the key and calculated fields. The first text field is the title of a record.',
+    example: { input: { field_ids: ['stage', 'company'] }, output: { rows: [stage, title] } },
+  },
+})
