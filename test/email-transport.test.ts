@@ -163,6 +163,12 @@ describe('a server', () => {
     ['fe80::1', false],
     ['fd00::1', false],
     ['224.0.0.1', false],
+    ['240.0.0.1', false],
+    ['::7f00:1', false],
+    ['::a00:1', false],
+    ['1::1', false],
+    ['4000::1', false],
+    ['e000::1', false],
     ['not an address', false],
   ])('at %s is public: %s', (address, expected) => {
     expect(isPublic(address)).toBe(expected)

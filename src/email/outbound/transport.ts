@@ -223,9 +223,15 @@ export async function allowedAddresses(host: string, allowPrivate: boolean): Pro
 /** `[::1]`, as URLs write it, is `::1`. */
 const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
 
-/** Public unicast only: no private, loopback, link-local, shared, reserved address, and no way to wrap one in IPv6. */
+/** All public IPv6 addresses are allocated from this block (RFC 4291); the rest, such as ::7f00:1, is loopback in disguise or unallocated. */
+const PUBLIC_IPV6 = ipaddr.parseCIDR('2000::/3')
+
+/** True for public unicast addresses: not private, loopback, link-local, shared or reserved, and none of these wrapped in IPv6. */
 export function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast'
+  if (!ipaddr.isValid(address)) return false
+  const parsed = ipaddr.process(address)
+  if (parsed.range() !== 'unicast') return false
+  return parsed.kind() === 'ipv4' || parsed.match(PUBLIC_IPV6)
 }
 
 type SmtpError = SMTPConnection.SMTPError
