@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the procedures themselves and from what the plain routes say of themselves. */
+/** Builds the OpenAPI 3.1 document from the procedures and from the docs of the plain routes. */
 import type { AnyRouter } from '@trpc/server'
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { BODY_LIMIT } from './trpc.ts'
 
 export const API_VERSION = '1'
 
-/** A plain route (bytes, streams), written down where it is mounted. */
+/** A plain route for bytes, streams or pages, described in docs.ts of its feature. */
 export interface PlainOperation {
   method: 'get' | 'post'
   path: `/${string}`
@@ -16,36 +16,40 @@ export interface PlainOperation {
   tag: string
   summary: string
   description: string
-  /** Whether credentials are needed. */
+  /** True if the route needs no credentials. */
   isPublic: boolean
   parameters?: object[]
   requestBody?: object
   responses: Record<number, { description: string; content?: object; headers?: object }>
-  /** Statuses among the common ones that it can answer. */
+  /** Those of the common error statuses that the route can answer. */
   errors?: number[]
 }
 
 const MESSAGES: Record<number, [code: string, message: string, description: string]> = {
-  400: ['BAD_REQUEST', 'title: is required', 'An invalid input; `issues` lists each with its path.'],
-  401: ['UNAUTHORIZED', 'Sign in, or send an API key as a bearer token', 'No credentials, or a wrong, revoked or expired key.'],
-  403: ['FORBIDDEN', 'Not authorized', 'The caller may not do this.'],
-  404: ['NOT_FOUND', 'Record not found', 'Something that the path or body names does not exist.'],
-  409: ['CONFLICT', 'This name is taken', 'In conflict with the present state.'],
+  400: ['BAD_REQUEST', 'title: is required', 'The input is invalid; `issues` lists each problem with its path.'],
+  401: [
+    'UNAUTHORIZED',
+    'Sign in, or send an API key as a bearer token',
+    'Credentials are missing, or the key is wrong, revoked or expired.',
+  ],
+  403: ['FORBIDDEN', 'Not authorized', 'The caller lacks the right to do this.'],
+  404: ['NOT_FOUND', 'Record not found', 'An id in the path or body does not exist.'],
+  409: ['CONFLICT', 'This name is taken', 'The request conflicts with the current state.'],
   413: ['PAYLOAD_TOO_LARGE', 'The body is too large', 'The body is too large.'],
-  415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', 'The content type is not accepted.'],
-  429: ['TOO_MANY_REQUESTS', 'Too many requests', 'The rate limit is used up; try again after Retry-After seconds.'],
-  500: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side', 'A fault of the service; the log has the request_id.'],
+  415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', 'The content type is not supported.'],
+  429: ['TOO_MANY_REQUESTS', 'Too many requests', 'The rate limit is exceeded; retry after Retry-After seconds.'],
+  500: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side', 'An internal error; the log has the request_id.'],
   503: [
     'SERVICE_UNAVAILABLE',
     'Query took too long',
-    'Too busy, a query over its time, or the database away; try again after Retry-After seconds.',
+    'The service is busy, a query timed out, or the database is unavailable; retry after Retry-After seconds.',
   ],
 }
 
 const ErrorAnswer = z
   .object({
-    message: z.string().meta({ description: 'What is wrong, for a person.' }),
-    code: z.string().meta({ description: "tRPC's code for it, such as BAD_REQUEST." }),
+    message: z.string().meta({ description: 'A message for people.' }),
+    code: z.string().meta({ description: 'The tRPC code of the error, such as BAD_REQUEST.' }),
     issues: z
       .array(
         z.union([
@@ -54,25 +58,25 @@ const ErrorAnswer = z
         ]),
       )
       .optional()
-      .meta({ description: 'Each invalid input, with its path; of an import, each refused cell, with its row and column.' }),
-    current: z.unknown().optional().meta({ description: 'The present row, where If-Match was stale.' }),
-    request_id: z.string().meta({ description: 'The same as in the header X-Request-Id and in the log.' }),
+      .meta({ description: 'Each invalid input with its path; for an import, each invalid cell with its row and column.' }),
+    current: z.unknown().optional().meta({ description: 'The current row, if If-Match named an older version.' }),
+    request_id: z.string().meta({ description: 'The same id as in the header X-Request-Id and in the log.' }),
   })
-  .meta({ id: 'Error', description: 'The body of every answer that is not a success.' })
+  .meta({ id: 'Error', description: 'The body of every error response.' })
 
 const HEADERS: Record<string, object> = {
   'X-API-Version': header('The version of the API.', 'string'),
-  'X-Request-Id': header('Names the request in the log.', 'string'),
-  'X-RateLimit-Limit': header('Requests that the window allows.', 'integer'),
-  'X-RateLimit-Remaining': header('Requests that are left in the window.', 'integer'),
+  'X-Request-Id': header('The id of the request in the log.', 'string'),
+  'X-RateLimit-Limit': header('Requests that one window allows.', 'integer'),
+  'X-RateLimit-Remaining': header('Requests left in the window.', 'integer'),
   'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
-  'X-RateLimit-Scope': header('Whose window it is: account or user.', 'string'),
-  'X-Total-Count': header('How many rows there are in all.', 'integer'),
-  'X-Next-Cursor': header('Continues the list; absent at its end.', 'string'),
+  'X-RateLimit-Scope': header('The owner of the window: account or user.', 'string'),
+  'X-Total-Count': header('The number of rows in all pages.', 'integer'),
+  'X-Next-Cursor': header('The cursor of the next page; absent on the last page.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
-  'X-Ignored': header('The inputs that a rule made the server ignore, by commas; absent when there are none.', 'string'),
+  'X-Ignored': header('The inputs that the server ignored because of a rule, comma-separated; absent if there are none.', 'string'),
   'WWW-Authenticate': header('Always Bearer.', 'string'),
-  'Retry-After': header('Seconds to wait.', 'integer'),
+  'Retry-After': header('Seconds to wait before the next request.', 'integer'),
 }
 const COMMON = ['X-API-Version', 'X-Request-Id']
 const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
@@ -91,14 +95,14 @@ type Operation = {
   responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object; example?: unknown }> }>
 }
 
-/** The document, ready for JSON. @param plain the operations of the plain routes */
+/** Returns the document as a value for JSON. @param plain the operations of the plain routes */
 export function openApiDocument(router: AnyRouter, plain: readonly PlainOperation[]): object {
   const document = generateOpenApiDocument(router as unknown as OpenApiRouter, {
     title: 'Gridpost',
     description:
       'Tasks on records, saved views and email from a record, for teams that keep their work in tables.\n\n' +
       'Authenticate with an API key as a bearer token, or with the cookie of a browser session. Instants are UTC, `YYYY-MM-DD HH:MM:SS`. ' +
-      'A POST without a body may be sent in any form. Unknown keys are refused.',
+      'A POST without a body may have any content type. Unknown keys are refused.',
     version: API_VERSION,
     openApiVersion: '3.1.0',
     baseUrl: '/',
@@ -160,7 +164,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'The same key and body within 24 hours get the first answer again, with `Idempotent-Replayed: true` and without ETag, since the row may have changed since.',
+    'A repeated request with the same key and body gets the first answer again for 24 hours, with `Idempotent-Replayed: true` and without an ETag, because the row may have changed since.',
   schema: { type: 'string', maxLength: 255 },
 }
 
@@ -169,12 +173,12 @@ const IF_MATCH = {
   in: 'header',
   required: false,
   description:
-    'The ETag of the row as it was read, or several by commas: when the row is another by now, 409 with the present one in `current`.',
+    'The ETag of the row that was read, or several, comma-separated. If the row has another version by now, the answer is 409 with the current row in `current`.',
   schema: { type: 'string' },
   example: '"3"',
 }
 
-/** The schema of `rows`, which REST answers bare; of a union, beside what may be answered in their place. */
+/** The schema of `rows`, because REST returns the bare list. In a union, the other members stay. */
 function bareList(name: string, schema: { properties?: { rows?: object }; anyOf?: { properties?: { rows?: object } }[] }): object {
   if (schema.properties?.rows) return schema.properties.rows
   if (!schema.anyOf?.some(({ properties }) => properties?.rows)) throw new Error(`${name} is a list without rows`)
