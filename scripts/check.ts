@@ -9,6 +9,7 @@ const tool = (name: string, ...args: string[]) => [`${root}node_modules/.bin/${n
 const steps: [title: string, command: string[]][] = [
   ['Format and lint', tool('biome', 'ci', '.')],
   ['Types', tool('tsc', '-p', '.')],
+  ['Unused files, exports and packages', tool('knip')],
   ['House rules', node('scripts/house.ts')],
   ['OpenAPI document', node('scripts/openapi.ts', '--check')],
   ['Table of compares', node('scripts/docs.ts', '--check')],

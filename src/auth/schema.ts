@@ -8,7 +8,7 @@ export const Password = z.string().min(10, 'must have 10 characters or more').ma
 
 export const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').meta({ example: 'Europe/Berlin' })
 
-export const MailPreference = z.enum(['at_once', 'digest', 'none']).meta({
+const MailPreference = z.enum(['at_once', 'digest', 'none']).meta({
   description:
     'When notifications are mailed: at once (within a minute), as a digest at the top of each local hour, or not at all. With digest, reminders of tasks come at once.',
 })

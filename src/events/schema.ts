@@ -5,7 +5,7 @@ import type { StoredEvent } from './order.ts'
 
 const place = { space_id: Id, table_id: Id, record_id: Id, task_id: Id, comment_id: Id }
 
-export const Event = z
+const Event = z
   .strictObject({
     id: z.int().meta({ description: 'Go on after it with Last-Event-ID. Ids do not come in order.' }),
     type: z.enum(EVENT_TYPES),
@@ -16,7 +16,7 @@ export const Event = z
 export type Event = z.infer<typeof Event>
 
 /** What the stream says of itself. */
-export const Notice = z.strictObject({ id: z.int(), type: z.enum(['ready', 'reset']), at: Instant }).meta({
+const Notice = z.strictObject({ id: z.int(), type: z.enum(['ready', 'reset']), at: Instant }).meta({
   id: 'StreamNotice',
   description: '`ready`: the stream has begun. `reset`: events before this one may be missing, read anew what is shown.',
 })

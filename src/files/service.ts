@@ -95,7 +95,7 @@ export async function stage(
 }
 
 /** Stores bytes under a new path with that beginning, as `stage` does. */
-export async function store(
+async function store(
   { db, storage, actor, now }: Context,
   place: FilePlace,
   prefix: string,
@@ -129,7 +129,7 @@ function plainName(name: string): string {
  * The bytes of an upload.
  * @throws AppError 400
  */
-export function decoded({ name, type, data }: Upload): NewFile {
+function decoded({ name, type, data }: Upload): NewFile {
   const text = data.replace(/=+$/, '')
   // Decoding passes over what is no base64; the length then tells.
   const content = Buffer.from(text, 'base64')

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 
-export const Role = z
+const Role = z
   .enum(['viewer', 'member', 'admin'])
   .meta({ description: 'viewer reads, member writes, admin changes tables, views and members.' })
 

@@ -80,7 +80,7 @@ export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${ta
  * Before an ALTER TABLE, or before writers are held: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
  * A build of an index gives way, and begins again later. A VACUUM by the clock gives way after a second, as Postgres has it.
  */
-export async function settle(db: Database, tableId: number): Promise<void> {
+async function settle(db: Database, tableId: number): Promise<void> {
   await db.query(sql`
     select pg_cancel_backend(pid) from pg_stat_activity
     where application_name = ${indexBuilder(tableId)} and datname = current_database() and state = 'active'`)

@@ -5,7 +5,7 @@ import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
 
 export const MAX_FIELDS = 300
 export const MAX_OPTIONS = 500
-export const MAX_DECIMALS = 8
+const MAX_DECIMALS = 8
 
 export const Field = z
   .object({

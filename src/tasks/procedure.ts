@@ -42,7 +42,7 @@ const ofTask = (taskId: number | undefined): Sql => sql`
 const taskIds = [{ name: 'task_id', thing: 'Task', found: 'task_id' }] as const
 
 /** The task named `task_id`, of any account: what the caller cannot read is 403. */
-export const taskResource: Resource<TaskRow> = {
+const taskResource: Resource<TaskRow> = {
   ids: taskIds,
   select: ({ task_id }) => ofTask(task_id),
   check: requireReadable,

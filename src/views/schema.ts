@@ -9,7 +9,7 @@ import { MAX_SORTS } from './filters/sort.ts'
 
 const connector = z.enum(['AND', 'OR'])
 
-export const Filter = z
+const Filter = z
   .object({
     column: z.string().meta({ description: 'The id of a field.' }),
     compare: z.enum(COMPARES),
@@ -25,7 +25,7 @@ export type Filter = z.infer<typeof Filter>
 const Comparison = Filter.omit({ connector: true }).meta({ id: 'Comparison', description: 'One condition of a group, in its normal form.' })
 const parts = z.array(z.lazy((): z.ZodType<Tree<z.infer<typeof Comparison>>> => z.union([Comparison, FilterGroup])))
 /** Typed by shapes of filter.ts: an alias here would name a value, and the types of the client package can hold none (scripts/client-types.ts). */
-export const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z
+const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z
   .union([z.object({ all: parts }), z.object({ any: parts })])
   .meta({ id: 'FilterGroup', description: 'All or any of its conditions and groups; an empty `all` holds always, an empty `any` never.' })
 

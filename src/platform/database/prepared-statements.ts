@@ -85,7 +85,7 @@ function known(connection: Connection): Known {
  * the names and types of twenty columns costs as much as the rest of a short statement. The description of a prepared statement
  * cannot change: Postgres refuses to run it instead (0A000).
  */
-export class PreparedQuery extends PgQuery {
+class PreparedQuery extends PgQuery {
   #known: Known | undefined
 
   override prepare(connection: Connection): void {

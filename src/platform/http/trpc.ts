@@ -90,7 +90,7 @@ const t = initTRPC
     },
   })
 
-export const { router, mergeRouters, createCallerFactory } = t
+export const { router, mergeRouters } = t
 
 /** The type says that such a procedure is for calls of a server to itself; it is only run by other means. */
 const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure

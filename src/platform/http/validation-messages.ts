@@ -20,7 +20,7 @@ const UNITS: Record<string, string> = { string: ' characters', array: ' entries'
 z.config({ customError: textOf })
 
 /** The text for what a schema has none of its own for. */
-export function textOf(issue: Refusal): string {
+function textOf(issue: Refusal): string {
   if (isMissing(issue)) return 'is required'
   switch (issue.code) {
     case 'invalid_type':

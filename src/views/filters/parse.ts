@@ -31,7 +31,7 @@ export interface Condition {
 
 /** How many conditions one request or view may have, in all its forms together (contract.md §1). */
 export const MAX_FILTERS = 200
-export const MAX_DEPTH = 5
+const MAX_DEPTH = 5
 
 /** The conditions of a request, as far as it has any. */
 export interface WireConditions {
