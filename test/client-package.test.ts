@@ -89,7 +89,7 @@ describe('the client package', () => {
     expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
-    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['./event-source.js', '@trpc/client'])
+    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['./events/event-source.js', '@trpc/client'])
     expect(modules(await readFile(join(inside, 'events/event-source.js'), 'utf8'))).toEqual([])
     const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
     expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc', '@trpc/server/unstable-core-do-not-import'])
