@@ -8,6 +8,7 @@ import type { Actor } from '../platform/access/authorize.ts'
 import { type Guest, reauthenticate } from '../platform/access/reauthenticate.ts'
 import type { Database } from '../platform/database/database.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
+import { Semaphore } from '../platform/semaphore.ts'
 import { formatInstant } from '../platform/time.ts'
 import { openListener } from './listener.ts'
 import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
@@ -77,7 +78,7 @@ const REPLAYS_AT_ONCE = 4
 export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()
   const listener = openListener(db, log, wake)
-  const replays = gate(REPLAYS_AT_ONCE)
+  const replays = new Semaphore(REPLAYS_AT_ONCE)
   let position: Position = { xact_id: 0, id: 0 }
   let checkedAt = 0
   let isDue = false
@@ -193,7 +194,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     try {
       while (streams.has(stream) && isAfter(position, stream.position)) {
         const goal = position
-        await replays(async () => {
+        await replays.run(async () => {
           const { events } = await readEvents(db, stream.position, goal)
           sendKnown(stream, events, await reachOf(db, events, [stream.actor.userId]))
           stream.position = events.length === BATCH ? (events.at(-1) as Position) : goal
@@ -243,20 +244,3 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
 }
 
 const callerOf = ({ keyId, userId }: Actor) => (keyId === null ? `user:${userId}` : `key:${keyId}`)
-
-/** Lets so many run at once; the others wait their turn. */
-function gate(places: number): <T>(fn: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = []
-  let free = places
-  return async (fn) => {
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      return await fn()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
-  }
-}

@@ -11,6 +11,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { Semaphore } from './semaphore.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
 
@@ -126,7 +127,7 @@ const SALT_BYTES = 16
 const HASH_BYTES = 32
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** Hashes a password with argon2id, as a PHC string. Waits while too many others are being hashed. */
+/** Hashes a password with argon2id, as a PHC string. Waits while two others are being hashed. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const hash = await argon2id(password, salt, HASH_BYTES, { memory: MEMORY_KIB, passes: PASSES, parallelism: LANES })
@@ -152,25 +153,17 @@ const NOBODYS_HASH = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${un
 type Cost = { memory: number; passes: number; parallelism: number }
 
 /** The thread pool has four threads, which files and DNS need too, and each hash takes 19 MiB: two at a time. */
-const MAX_CONCURRENT_HASHES = 2
-let hashesRunning = 0
-const waiting: (() => void)[] = []
+const hashing = new Semaphore(2)
 
-async function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost): Promise<Buffer> {
-  if (hashesRunning >= MAX_CONCURRENT_HASHES) await new Promise<void>((resolve) => waiting.push(resolve))
-  else hashesRunning += 1
-  try {
-    // NFKC: the same password typed on another keyboard may come in another composition.
-    const message = password.normalize('NFKC')
-    return await new Promise((resolve, reject) =>
-      argon2('argon2id', { message, nonce, tagLength, ...cost }, (error, hash) => (error ? reject(error) : resolve(hash))),
-    )
-  } finally {
-    // The place passes on to the one who waits longest, so the count stays.
-    const next = waiting.shift()
-    if (next) next()
-    else hashesRunning -= 1
-  }
+function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost): Promise<Buffer> {
+  // NFKC: the same password typed on another keyboard may come in another composition.
+  const message = password.normalize('NFKC')
+  return hashing.run(
+    () =>
+      new Promise((resolve, reject) =>
+        argon2('argon2id', { message, nonce, tagLength, ...cost }, (error, hash) => (error ? reject(error) : resolve(hash))),
+      ),
+  )
 }
 
 function unpadded(bytes: Buffer): string {

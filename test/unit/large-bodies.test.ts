@@ -1,54 +1,69 @@
-import { describe, expect, it } from 'vitest'
-import { openGate } from '../../src/platform/http/large-bodies.ts'
+import { EventEmitter } from 'node:events'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { admitBody, LARGE_BYTES, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
 
-/** Whether it resolves without anything else happening. */
-const isIn = async (entered: Promise<void>) => {
-  let inside = false
-  entered.then(
+const LARGE = { 'content-length': String(LARGE_BYTES + 1) }
+
+/** A request that waits to be admitted; `close` is what its connection does in the end. */
+function requestWith(bodies: ReturnType<typeof openLargeBodies>, headers: Record<string, string>) {
+  const raw = new EventEmitter()
+  const request = { isAdmitted: false, close: () => raw.emit('close'), admission: Promise.resolve() }
+  request.admission = admitBody(bodies, { headers } as unknown as FastifyRequest, { raw } as unknown as FastifyReply)
+  request.admission.then(
     () => {
-      inside = true
+      request.isAdmitted = true
     },
     () => {},
   )
-  await Promise.resolve()
-  await Promise.resolve()
-  return inside
+  return request
 }
 
-describe('the gate for large bodies', () => {
-  it('lets so many in at once, and the others in their order', async () => {
-    const gate = openGate(2)
-    const [a, b, c, d] = [gate.enter(), gate.enter(), gate.enter(), gate.enter()]
-    expect([await isIn(a.entered), await isIn(b.entered), await isIn(c.entered)]).toEqual([true, true, false])
-    b.release()
-    b.release()
-    expect([await isIn(c.entered), await isIn(d.entered)]).toEqual([true, false])
-    a.release()
-    expect(await isIn(d.entered)).toBe(true)
-    for (const one of [c, d]) one.release()
-    expect([await isIn(gate.enter().entered), await isIn(gate.enter().entered), await isIn(gate.enter().entered)]).toEqual([
-      true,
-      true,
-      false,
-    ])
+const admitted = async (requests: { isAdmitted: boolean }[]) => {
+  await vi.advanceTimersByTimeAsync(0)
+  return requests.map(({ isAdmitted }) => isAdmitted)
+}
+
+describe('large bodies', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('are read six at a time, and the next when a response was sent', async () => {
+    const bodies = openLargeBodies()
+    const requests = Array.from({ length: 8 }, () => requestWith(bodies, LARGE))
+    expect(await admitted(requests)).toEqual([true, true, true, true, true, true, false, false])
+    requests[2]?.close()
+    expect(await admitted(requests)).toEqual([true, true, true, true, true, true, true, false])
   })
 
-  it('forgets who has gone while waiting', async () => {
-    const gate = openGate(1)
-    const [a, b, c] = [gate.enter(), gate.enter(), gate.enter()]
-    b.release()
-    await expect(b.entered).rejects.toThrow('The caller has gone')
-    a.release()
-    expect(await isIn(c.entered)).toBe(true)
+  it('do not hold up small ones; a chunked body counts as large', async () => {
+    const bodies = openLargeBodies()
+    for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
+    const [small, empty, chunked] = [
+      requestWith(bodies, { 'content-length': String(LARGE_BYTES) }),
+      requestWith(bodies, {}),
+      requestWith(bodies, { 'transfer-encoding': 'chunked' }),
+    ]
+    expect(await admitted([small, empty, chunked])).toEqual([true, true, false])
   })
 
-  it('does not let anyone wait without end', async () => {
-    const gate = openGate(1, { waitMs: 1 })
-    const inside = gate.enter()
-    const late = gate.enter()
-    await expect(late.entered).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 })
-    late.release()
-    inside.release()
-    expect(await isIn(gate.enter().entered)).toBe(true)
+  it('give their permit back when the connection closes, also while they wait or just as they are admitted', async () => {
+    const bodies = openLargeBodies()
+    const reading = Array.from({ length: 6 }, () => requestWith(bodies, LARGE))
+    await admitted(reading)
+    const [gone, closing, next] = [requestWith(bodies, LARGE), requestWith(bodies, LARGE), requestWith(bodies, LARGE)]
+    gone.close()
+    await expect(gone.admission).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    reading[0]?.close()
+    closing.close()
+    expect(await admitted([next])).toEqual([true])
+  })
+
+  it('are refused after half a minute', async () => {
+    const bodies = openLargeBodies()
+    for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
+    const late = expect(requestWith(bodies, LARGE).admission).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 })
+    await vi.advanceTimersByTimeAsync(30_000)
+    await late
   })
 })

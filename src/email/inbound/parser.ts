@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { Semaphore } from '../../platform/semaphore.ts'
 import type { ParsedMail } from './mime.ts'
 
 /** A message that cannot be parsed: too deep, too long to finish, or it took the thread down. Trying again will not help. */
@@ -33,7 +34,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
   let worker: Worker | undefined
   let underway: Underway | undefined
   let lastId = 0
-  let tail: Promise<unknown> = Promise.resolve()
+  const turns = new Semaphore(1)
 
   function start(): Worker {
     const started = new Worker(new URL('./mime-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
@@ -73,13 +74,10 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
   }
 
   return {
-    parse(raw) {
-      const result = tail.then(() => parseNow(raw))
-      tail = result.catch(() => {})
-      return result
-    },
+    parse: (raw) => turns.run(() => parseNow(raw)),
     async close() {
-      await tail
+      // The messages that wait are parsed first.
+      await turns.acquire()
       const last = worker
       worker = undefined
       await last?.terminate()

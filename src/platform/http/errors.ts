@@ -59,6 +59,10 @@ export const unauthorized = (message: string) => new AppError('UNAUTHORIZED', me
 export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unknown) =>
   new AppError('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause })
 
+/** 503 when no connection or permit became free in time. */
+export const tooBusy = ({ retryAfterSeconds = 2, cause }: { retryAfterSeconds?: number; cause?: unknown } = {}) =>
+  unavailable('Too busy, please try again', retryAfterSeconds, cause)
+
 /** 400 for one input: `due_time: needs due_date`. */
 export function badInput(path: string | (string | number)[], reason: string): AppError {
   return badInputs([{ path: typeof path === 'string' ? [path] : path, message: reason }])
@@ -177,7 +181,7 @@ function databaseTrouble(thrown: unknown): AppError | undefined {
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
   if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
     return unavailable('The database is not available', 5, thrown)
-  if (thrown.message.includes('timeout exceeded when trying to connect')) return unavailable('Too busy, please try again', 2, thrown)
+  if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
   if (LOST.some((text) => thrown.message.startsWith(text))) return unavailable('The database is not available', 5, thrown)
   return undefined
 }

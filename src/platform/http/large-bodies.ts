@@ -1,60 +1,35 @@
 /**
- * A JSON body is held in memory while it is read, as bytes, as text and as values: 50 MB of upload take some 200 MB. Only so many
- * large ones are read at once in a process; the others wait before their bytes are taken from the line.
+ * A JSON body is held in memory while it is read, as bytes, as text and as values: a 50 MB upload takes about 200 MB. A process reads
+ * only a few large bodies at once; other requests wait before their bytes are taken from the socket.
  */
-import { unavailable } from './errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Release, Semaphore } from '../semaphore.ts'
+import { tooBusy, unavailable } from './errors.ts'
 
-/** Bodies of this size or more are large. */
+/** A body larger than this is a large one. */
 export const LARGE_BYTES = 4 * 1_048_576
+const LARGE_AT_ONCE = 6
+const WAIT_MS = 30_000
 
-export interface Gate {
-  /**
-   * Waits for a place. `release` gives it back, or gives up waiting for it; more than once does no harm.
-   * @returns `entered` resolves once there is one, and rejects with 503 after too long a wait
-   */
-  enter(): { entered: Promise<void>; release: () => void }
+export const openLargeBodies = () => new Semaphore(LARGE_AT_ONCE, () => tooBusy({ retryAfterSeconds: 5 }))
+
+/**
+ * Waits until the body may be read, if it is large. The permit is released when the response is sent or the connection closes.
+ * @throws AppError 503 after too long a wait
+ */
+export async function admitBody(bodies: Semaphore, { headers }: FastifyRequest, { raw }: FastifyReply): Promise<void> {
+  if (!isLarge(headers)) return
+  const closing = new AbortController()
+  let release: Release | undefined
+  raw.once('close', () => {
+    closing.abort(unavailable('The caller has hung up'))
+    release?.()
+  })
+  release = await bodies.acquire({ signal: closing.signal, timeoutMs: WAIT_MS })
+  // The connection may have closed after the permit was granted and before this function went on.
+  if (closing.signal.aborted) release()
 }
 
-/** @param places how many at once */
-export function openGate(places: number, { waitMs = 30_000 }: { waitMs?: number } = {}): Gate {
-  let free = places
-  const waiting = new Set<() => void>()
-  const next = () => {
-    const [first] = waiting
-    if (first) first()
-    else free++
-  }
-  return {
-    enter() {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      let state: 'waiting' | 'inside' | 'gone' = 'waiting'
-      const timer = setTimeout(() => {
-        leaveQueue()
-        reject(unavailable('Too many large requests at once, please try again', 5))
-      }, waitMs).unref()
-      function leaveQueue() {
-        state = 'gone'
-        waiting.delete(admit)
-        clearTimeout(timer)
-      }
-      function admit() {
-        waiting.delete(admit)
-        clearTimeout(timer)
-        state = 'inside'
-        resolve()
-      }
-      if (free > 0) {
-        free--
-        admit()
-      } else waiting.add(admit)
-      return {
-        entered: promise,
-        release() {
-          if (state === 'inside') next()
-          if (state === 'waiting') reject(unavailable('The caller has gone'))
-          leaveQueue()
-        },
-      }
-    },
-  }
-}
+/** A chunked body does not state its length, so it may be large. */
+const isLarge = (headers: FastifyRequest['headers']) =>
+  headers['content-length'] === undefined ? 'transfer-encoding' in headers : Number(headers['content-length']) > LARGE_BYTES

@@ -3,12 +3,13 @@
  * Checks run before the body is read, path and query strings become what the schema says, bodies are taken as they are.
  */
 import type { AnyProcedure, AnyRouter } from '@trpc/server'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, admit } from '../access/authorize.ts'
+import type { Semaphore } from '../semaphore.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
-import { type Gate, LARGE_BYTES, openGate } from './large-bodies.ts'
+import { admitBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
 import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
@@ -39,12 +40,9 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
   })
 }
 
-/** Large bodies that a process reads at once. */
-const LARGE_AT_ONCE = 6
-
 /** Mounts the routes. @param contextOf makes the context of a request; the answer's headers go through it */
 export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
-  const gate = openGate(LARGE_AT_ONCE)
+  const largeBodies = openLargeBodies()
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
@@ -54,7 +52,7 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
         done(error as Error)
       }
     })
-    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf, gate)
+    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf, largeBodies)
   })
 }
 
@@ -62,7 +60,7 @@ function mount(
   app: FastifyInstance,
   { name, type, meta, input, call }: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
-  gate: Gate,
+  largeBodies: Semaphore,
 ): void {
   const { openapi, access, status = 200, isList, bodyLimit = BODY_LIMIT } = meta
   const pathIds = [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
@@ -78,7 +76,7 @@ function mount(
       // With the ids in the body there is one statement after it was read; who sends nothing at all is told at once.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(askingOf(ctx), access, type === 'mutation', {})
-      if (bodyLimit > LARGE_BYTES && isLarge(request)) await placeIn(gate, reply)
+      if (bodyLimit > LARGE_BYTES) await admitBody(largeBodies, request, reply)
     },
     handler: async (request, reply) => {
       const ids = idsOf(request.params as Record<string, string>)
@@ -103,17 +101,6 @@ function mount(
       return rows ?? answer
     },
   })
-}
-
-/** What does not tell its length may be large. */
-const isLarge = ({ headers }: FastifyRequest) =>
-  headers['content-length'] === undefined ? 'transfer-encoding' in headers : Number(headers['content-length']) > LARGE_BYTES
-
-/** Waits for a place among the large bodies, until the answer is sent or the caller has gone. */
-async function placeIn(gate: Gate, reply: FastifyReply): Promise<void> {
-  const { entered, release } = gate.enter()
-  reply.raw.once('close', release)
-  await entered
 }
 
 /** Ids of the path as numbers; what is no whole number stays text, for the checks to refuse. */
