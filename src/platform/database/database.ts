@@ -2,10 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { tooBusy, unavailable } from '../http/errors.ts'
+import { Semaphore } from '../semaphore.ts'
 import { cancel } from './cancel-query.ts'
 import { openLane } from './pipelined-reads.ts'
 import { askPrepared, PreparedNames } from './prepared-statements.ts'
-import { type Caller, Scans } from './slow-query-limiter.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -25,14 +26,20 @@ export function ident(name: string): Sql {
 /** `"t101".records`: where the records of a table are. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
+/** Waits for the result of a statement. */
+export interface Caller {
+  /** Calls back if the caller hangs up before it has the result. @returns stops listening */
+  onHangUp(listener: () => void): () => void
+}
+
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
    * the wire, int8 and numeric as numbers.
    * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
    *   of a user table, the label names the table's version
-   * @param caller whoever waits for it, if it may take long: it is given up when they hang up, and runs with
-   *   few others of its kind (scans.ts)
+   * @param caller waits for the result of a statement that may take long: the statement is cancelled when the caller hangs up, and
+   *   runs only when one of the permits for such statements is free
    */
   query<Row>(statement: Statement, label?: string, caller?: Caller): Promise<Row[]>
   /**
@@ -73,8 +80,10 @@ interface Manner {
 const underway = new AsyncLocalStorage<Underway>()
 
 const MAX_LIFETIME_SECONDS = 600
-/** Connections that no number of queries takes from those who write. */
+/** Connections that queries never take, so that writes and short reads always find one. */
 const KEPT_FREE = 2
+/** A query that waits for a permit holds no connection, so it may wait longer than a write waits for a connection. */
+const PERMIT_WAIT_MS = 5_000
 
 /**
  * Opens the pool. One pool serves Prisma and hand-written statements; connections live ten minutes at most, because
@@ -103,7 +112,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
-  const scans = new Scans(Math.max(1, size - KEPT_FREE))
+  const queries = new Semaphore(Math.max(1, size - KEPT_FREE), tooBusy)
   const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
   async function run({ text, values }: Statement, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
@@ -121,36 +130,37 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
     if (client) return askOf(client)
-    if (caller) return askFor(caller, text, askOf)
+    if (caller) return askFor(caller, askOf)
     return (isShortRead && name && (await lane.ask({ name, text, values }))) || askOf(pool)
   }
 
-  async function askFor(caller: Caller, text: string, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
-    const leave = await scans.enter(text, caller)
+  async function askFor(caller: Caller, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    const hangUp = new AbortController()
+    const stop = caller.onHangUp(() => hangUp.abort(unavailable('The caller has hung up')))
+    const { signal } = hangUp
     try {
-      const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
-      pool.connect((error, client) => (client ? resolve(client) : reject(error)))
-      return await askOn(await promise, caller, text, askOf)
+      return await queries.run(() => askUntil(signal, askOf), { signal, timeoutMs: PERMIT_WAIT_MS })
     } finally {
-      leave()
+      stop()
     }
   }
 
-  /** The connection goes back only when a request to give up has been passed on: it must not reach the next statement. */
-  async function askOn(client: pg.PoolClient, caller: Caller, text: string, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>) {
-    let givenUp: Promise<void> | undefined
-    const stop = caller.onHangUp(() => {
-      givenUp = cancel(client)
-    })
-    const startedAt = performance.now()
-    let result: pg.QueryResult | undefined
+  /** Cancels the statement when the signal aborts. The cancel request must not reach the next statement, so the connection waits for it. */
+  async function askUntil(signal: AbortSignal, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
+    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
+    const client = await promise
+    let cancelled: Promise<void> | undefined
+    const onAbort = () => {
+      cancelled = cancel(client)
+    }
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      result = await askOf(client)
-      return result
+      signal.throwIfAborted()
+      return await askOf(client)
     } finally {
-      stop()
-      scans.note(text, performance.now() - startedAt, result !== undefined)
-      await givenUp
+      signal.removeEventListener('abort', onAbort)
+      await cancelled
       client.release()
     }
   }
