@@ -1,6 +1,7 @@
 /** What the records are called that the lookups of a file name. */
 
 import { type FieldDef, isLookup } from '../fields/definition.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { unicode } from '../records/query/condition-sql.ts'
 import { type Named, namesIn } from './cells.ts'
@@ -13,7 +14,7 @@ interface Target {
   tableId: number
   titleField: string
   columns: { index: number; field: FieldDef }[]
-  remembered: Map<string, number | 'several' | null>
+  remembered: BoundedMap<string, number | 'several' | null>
 }
 
 /**
@@ -51,7 +52,7 @@ function targetsOf(fields: readonly (FieldDef | null)[]): Target[] {
     const titleField = field?.lookup?.title_field
     if (!field || !isLookup(field.type) || field.lookup_table_id === null || !titleField) continue
     const tableId = field.lookup_table_id
-    const target: Target = targets.get(tableId) ?? { tableId, titleField, columns: [], remembered: new Map() }
+    const target: Target = targets.get(tableId) ?? { tableId, titleField, columns: [], remembered: new BoundedMap(MAX_REMEMBERED) }
     target.columns.push({ index, field })
     targets.set(tableId, target)
   }
@@ -79,10 +80,5 @@ async function idsOf(db: Pick<Database, 'query'>, { tableId, titleField, remembe
     group by named.title`)
   for (const { title, id, is_several } of found) ids.set(title, is_several ? 'several' : id)
   for (const title of unknown) remembered.set(title, ids.get(title) ?? null)
-  // A map keeps the order in which its entries came: the oldest go.
-  for (const title of remembered.keys()) {
-    if (remembered.size <= MAX_REMEMBERED) break
-    remembered.delete(title)
-  }
   return ids
 }

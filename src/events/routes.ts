@@ -1,10 +1,12 @@
 /** GET /api/events: the stream as Server-Sent Events, written to the socket as it comes. */
+
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import type { Deps } from '../platform/context.ts'
 import { badInput } from '../platform/http/errors.ts'
 import { askingOf } from '../platform/http/trpc.ts'
+import { memo } from '../platform/memo.ts'
 import type { StoredEvent } from './order.ts'
 import { wire } from './schema.ts'
 import { idOf } from './service.ts'
@@ -67,16 +69,8 @@ function sink(reply: FastifyReply) {
 /** An id without data is no event: it only says from where to go on. */
 const mark = (id: number) => `id: ${id}\n\n`
 
-const frames = new WeakMap<StoredEvent, string>()
-
-/** Many streams send the same event: its text is made once. */
-function frameOf(event: StoredEvent): string {
-  const known = frames.get(event)
-  if (known) return known
-  const frame = `event: ${event.type}\ndata: ${JSON.stringify(wire(event))}\nid: ${event.id}\n\n`
-  frames.set(event, frame)
-  return frame
-}
+/** The text of an event on the stream, made once: many streams send the same event. */
+const frameOf = memo((event: StoredEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(wire(event))}\nid: ${event.id}\n\n`)
 
 async function drained(raw: ServerResponse): Promise<void> {
   if (!raw.writableNeedDrain || raw.destroyed) return

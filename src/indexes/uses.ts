@@ -1,8 +1,10 @@
 /** Queries outside of saved views that were slow for want of an index: they are noted, and the next ones find it. */
 
 import type { TableDef } from '../fields/definition.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
+import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { followIndexes } from '../tables/indexing.ts'
 import type { Tree } from '../views/filters/parse.ts'
@@ -22,7 +24,7 @@ const MAX_REMEMBERED = 10_000
 const MAX_NOTED = 100
 
 /** When each need was last looked at, by table and shape. */
-const remembered = new WeakMap<Database, Map<string, number>>()
+const lookedAtIn = memo((_: Database) => new BoundedMap<string, number>(MAX_REMEMBERED))
 
 interface Asked {
   table: TableDef
@@ -47,11 +49,9 @@ export async function noteUse(context: Context, { table, where, order, page, too
 }
 
 function isRemembered(db: Database, need: string, now: Date): boolean {
-  const needs = remembered.get(db) ?? new Map<string, number>()
-  remembered.set(db, needs)
-  if (now.getTime() - (needs.get(need) ?? 0) < AGAIN_MS) return true
-  if (needs.size >= MAX_REMEMBERED) needs.clear()
-  needs.set(need, now.getTime())
+  const lookedAt = lookedAtIn(db)
+  if (now.getTime() - (lookedAt.get(need) ?? 0) < AGAIN_MS) return true
+  lookedAt.set(need, now.getTime())
   return false
 }
 

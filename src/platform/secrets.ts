@@ -11,6 +11,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { memo } from './memo.ts'
 import { Semaphore } from './semaphore.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
@@ -98,15 +99,14 @@ export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: strin
 
 const encryptionKey = (secretKey: Buffer) => keyFor(secretKey, 'gridpost secrets at rest')
 
-const derivedKeys = new WeakMap<Buffer, Map<string, KeyObject>>()
+const derivedKeys = memo((_: Buffer) => new Map<string, KeyObject>())
 
 /**
  * SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own, which is kept: deriving it for
- * each page of a walk by cursor costs as much as a trip to the database, and making a key object of its bytes a quarter of that.
+ * each page of a cursor costs as much as a database round trip, and making a key object from its bytes a quarter of that.
  */
 function keyFor(secretKey: Buffer, purpose: string): KeyObject {
-  const derived = derivedKeys.get(secretKey) ?? new Map<string, KeyObject>()
-  derivedKeys.set(secretKey, derived)
+  const derived = derivedKeys(secretKey)
   const key = derived.get(purpose) ?? createSecretKey(Buffer.from(hkdfSync('sha256', secretKey, '', purpose, 32)))
   derived.set(purpose, key)
   return key

@@ -3,7 +3,7 @@
 /** Gives a permit back. Calling it more than once has no further effect. */
 export type Release = () => void
 
-export interface AcquireOptions {
+interface AcquireOptions {
   /** Ends the wait when it aborts; `acquire` then rejects with its reason. */
   signal?: AbortSignal | undefined
   /** How long to wait at most; without it there is no limit. */

@@ -3,6 +3,7 @@
 import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cell } from './cells/parse-cell.ts'
 import type { Row } from './cells/present.ts'
@@ -20,8 +21,9 @@ interface Change {
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
 /** What is read of a row `r`. */
-const shown = keptFor(
-  (table): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => shownCell(table, field))]),
+const shown = memo(
+  (table: TableDef): Sql =>
+    join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => shownCell(table, field))]),
 )
 
 /** The record as it is stored; undefined when it is gone. */
@@ -34,7 +36,7 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
 }
 
 /** The whole of a row `r` as one JSON value, as `readRow` would give it: for a statement that has columns of its own. */
-export const shownAsJson = keptFor((table): Sql => {
+export const shownAsJson = memo((table: TableDef): Sql => {
   const instants = ['created_at', 'updated_at', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? id : []))]
   // JSON would write instants with a T.
   const rewritten = instants.map((id) => sql`s.${ident(id)}::text as ${ident(id)}`)
@@ -68,12 +70,12 @@ interface Insertion {
 }
 
 /** Of one record, whose cells are bound as they are: taking arrays apart would cost the database as much as all the rest. */
-const insertionOfOne = keptFor((table): Insertion => {
+const insertionOfOne = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
   return insertion(table, own, own.length, { cells: own.map((field) => sql`${null}::${typeOf(field)}`), from: empty, order: empty })
 })
 
-const insertionOfMany = keptFor((table): Insertion => {
+const insertionOfMany = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
   const noCells = columnsOf(own, [])
   const from = sql`, ${fromColumns(own, noCells)}`
@@ -176,13 +178,3 @@ function shownCell(table: TableDef, field: FieldDef): Sql {
 
 /** The type of a field's column, as a cast names it. */
 const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
-
-/** What is made of a definition, once: printing it anew costs more than running it. */
-function keptFor<Made>(make: (table: TableDef) => Made): (table: TableDef) => Made {
-  const made = new WeakMap<TableDef, { it: Made }>()
-  return (table) => {
-    const kept = made.get(table) ?? { it: make(table) }
-    made.set(table, kept)
-    return kept.it
-  }
-}

@@ -3,6 +3,7 @@ import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Context, isStale } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
 import { conflict, notFound } from '../platform/http/errors.ts'
+import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { keepWhatIsWritten } from '../tables/cells/lossy-change.ts'
@@ -134,14 +135,8 @@ function recordOf(table: TableDef, row: StoredRow): DataRecord {
   }
 }
 
-const faces = new WeakMap<TableDef, { title: string | undefined; fields: FieldDef[] }>()
-
-/** What of a definition decides how a record looks, looked for once: a batch shows a thousand of them. */
-function faceOf(table: TableDef) {
-  const face = faces.get(table) ?? { title: titleField(table)?.id, fields: ownFields(table) }
-  faces.set(table, face)
-  return face
-}
+/** The part of a definition that decides how a record is presented, found once: a batch presents a thousand records. */
+const faceOf = memo((table: TableDef) => ({ title: titleField(table)?.id, fields: ownFields(table) }))
 
 function shownValue(field: FieldDef, cell: unknown): unknown {
   if (field.type === 'checkbox') return cell === true

@@ -1,31 +1,29 @@
 /** What a table looks like, as compiled metadata: read once for every version of a table, then kept. */
 
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
+import { memo } from '../platform/memo.ts'
 
 /** Some 300 bytes a field: 2,000 tables of 20 fields are 12 MB. */
 const MAX_KEPT = 2_000
 
-/** One cache for each database, least recently used first. */
-const caches = new WeakMap<Database, Map<string, TableDef>>()
+/** The definitions that were read from a database, by table and version. */
+const definitionsOf = memo((_: Database) => new BoundedMap<string, TableDef>(MAX_KEPT))
+/** The latest definition that was read of each table. */
+const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT))
 
 /**
  * The table's fields. The version comes with the row that authorised the request; the definition is at least as new.
  * @throws AppError 404 when the table is gone
  */
 export async function tableDefinition(db: Database, { id, version }: { id: number; version: number }): Promise<TableDef> {
-  const cache = cacheOf(db)
-  const key = `${id}:${version}`
-  const kept = cache.get(key)
-  if (kept) {
-    cache.delete(key)
-    cache.set(key, kept)
-    return kept
-  }
+  const known = definitionsOf(db).get(`${id}:${version}`)
+  if (known) return known
   const [table] = await readDefinitions(db, [id])
   if (!table) throw notFound('Table')
-  keep(db, cache, table)
+  keep(db, table)
   return table
 }
 
@@ -47,28 +45,14 @@ export const outdated = new Error('The definition of the table is outdated')
 /** Whether it says so, or is what a statement fails with for that reason. */
 export const isOutdated = (error: unknown): boolean => error === outdated || OUTDATED.has(sqlState(error) ?? '')
 
-const latest = new WeakMap<Database, Map<number, TableDef>>()
+/** The latest definition that this process has read, if any. It may be outdated: callers must check its version. */
+export const guessedDefinition = (db: Database, tableId: number): TableDef | undefined => latestOf(db).get(tableId)
 
-/** The latest definition that this process has read, if any: a guess, which whoever uses it must check by its version. */
-export const guessedDefinition = (db: Database, tableId: number): TableDef | undefined => latest.get(db)?.get(tableId)
-
-function cacheOf(db: Database): Map<string, TableDef> {
-  const cache = caches.get(db) ?? new Map<string, TableDef>()
-  caches.set(db, cache)
-  return cache
-}
-
-function keep(db: Database, cache: Map<string, TableDef>, table: TableDef): void {
-  // A transaction that is undone gives its version number to the next change: what was read inside one is not kept.
+function keep(db: Database, table: TableDef): void {
+  // A transaction that is rolled back gives its version number to the next change, so a definition that was read inside one is not kept.
   if (db.inTransaction()) return
-  cache.set(`${table.id}:${table.version}`, table)
-  const guesses = latest.get(db) ?? new Map<number, TableDef>()
-  latest.set(db, guesses.set(table.id, table))
-  for (const [oldest, { id }] of cache) {
-    if (cache.size <= MAX_KEPT) break
-    cache.delete(oldest)
-    guesses.delete(id)
-  }
+  definitionsOf(db).set(`${table.id}:${table.version}`, table)
+  latestOf(db).set(table.id, table)
 }
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>

@@ -2,6 +2,7 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, sql } from '../platform/database/database.ts'
+import { memo } from '../platform/memo.ts'
 import type { WeekStart } from '../platform/time.ts'
 import { outdated } from '../tables/definitions.ts'
 import type { ViewType } from './config.ts'
@@ -74,15 +75,15 @@ export interface SavedQuery {
   weekStart: WeekStart
 }
 
-/** Every change to a view is a new version of its table, and so a new definition: what hangs on that is never out of date. */
-const compiled = new WeakMap<TableDef, Map<number, SavedQuery>>()
+/** The compiled views of a table by id. A change to a view makes a new version of its table and so a new definition: they are never outdated. */
+const compiledViews = memo((_: TableDef) => new Map<number, SavedQuery>())
 
 /**
  * What the view means; undefined when the table has none with the id. Compiled once per version of the table.
  * @throws AppError 400 when it names a field that is gone, which saving and deleting fields rule out; `outdated`
  */
 export async function savedQuery(db: Database, table: TableDef, viewId: number): Promise<SavedQuery | undefined> {
-  const kept = compiled.get(table)?.get(viewId)
+  const kept = compiledViews(table).get(viewId)
   if (kept) return kept
   const [view] = await db.query<ViewRow & { is_current: boolean }>(
     sql`select ${columns}, (select t.version = ${table.version} from tables t where t.id = table_id) as is_current
@@ -93,8 +94,7 @@ export async function savedQuery(db: Database, table: TableDef, viewId: number):
   // By titles that options had before, a view of now would hold other records.
   if (!view.is_current) throw outdated
   const query = queryOf(view, table)
-  const ofTable = compiled.get(table) ?? new Map<number, SavedQuery>()
-  compiled.set(table, ofTable.set(viewId, query))
+  compiledViews(table).set(viewId, query)
   return query
 }
 

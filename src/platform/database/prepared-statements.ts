@@ -1,43 +1,37 @@
 /** Statements that come often, prepared once a connection, and described once (measured in docs/decisions/0006-prepared-statements.md). */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
+import { BoundedMap } from '../bounded-map.ts'
+import { memo } from '../memo.ts'
 
-/** Connections never drop a prepared statement by themselves, so only this many texts, the latest, are prepared … */
+/** A connection never drops a prepared statement by itself, so only the texts that were used last are prepared … */
 const MAX_PREPARED = 200
-/** Of one text, the latest labels. */
+/** … each under the labels that were used last … */
 const MAX_LABELS = 3
-/** … and only once they have come this often: a walk over 2,000 tables prepares nothing. */
+/** … and only from the third use on: a walk over 2,000 tables prepares nothing. */
 const PREPARED_FROM_USE = 3
 
 interface Use {
-  label: string
   name: string
   count: number
 }
 
-/** Which texts are worth preparing, by how often they came lately. */
+/** Decides which texts are worth preparing, by how often they were used lately. */
 export class PreparedNames {
-  /** By text: rarely has one more than one label. */
-  readonly #uses = new Map<string, Use[]>()
+  /** By text, then by label: a text rarely has more than one label. */
+  readonly #uses = new BoundedMap<string, BoundedMap<string, Use>>(MAX_PREPARED)
 
   /**
-   * The name to prepare the statement under; undefined while it is rare.
-   * @param label tells apart what has the same text but another meaning, such as columns of a table before and after a change
+   * Counts a use of the statement.
+   * @param label tells statements apart that have the same text but another meaning, such as one before and after a change of a table
+   * @returns the name to prepare the statement under; undefined while it is rare
    */
   nameOf(label: string, text: string): string | undefined {
-    const uses = this.#uses.get(text) ?? []
-    let use = uses.find((one) => one.label === label)
-    if (!use) {
-      use = { label, name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
-      uses.push(use)
-      if (uses.length > MAX_LABELS) uses.shift()
-    }
+    const uses = this.#uses.get(text) ?? new BoundedMap<string, Use>(MAX_LABELS)
+    const use = uses.get(label) ?? { name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
     use.count++
-    // The map keeps the order of insertion: what was used last stands last, and goes last.
-    this.#uses.delete(text)
+    uses.set(label, use)
     this.#uses.set(text, uses)
-    const [oldest] = this.#uses.size > MAX_PREPARED ? this.#uses.keys() : []
-    if (oldest !== undefined) this.#uses.delete(oldest)
     return use.count >= PREPARED_FROM_USE ? use.name : undefined
   }
 }
@@ -63,22 +57,11 @@ const PgQuery = pg.Query as unknown as new (
   handleRowDescription(message: unknown): void
 }
 
-interface Known {
-  descriptions: Map<string, Description>
-  /** The connection, but that it asks for no description. */
-  silent: Connection
-}
-
-const knownOf = new WeakMap<Connection, Known>()
-
-function known(connection: Connection): Known {
-  const there = knownOf.get(connection)
-  if (there) return there
-  const silent = Object.assign(Object.create(connection) as Connection, { describe: () => {} })
-  const made = { descriptions: new Map<string, Description>(), silent }
-  knownOf.set(connection, made)
-  return made
-}
+/** The descriptions that a connection has received, and the same connection except that it asks for none. */
+const knownBy = memo((connection: Connection) => ({
+  descriptions: new Map<string, Description>(),
+  silent: Object.assign(Object.create(connection) as Connection, { describe: () => {} }),
+}))
 
 /**
  * A named statement that asks for the description of its rows only once a connection. pg asks each time, and telling and reading
@@ -86,10 +69,10 @@ function known(connection: Connection): Known {
  * cannot change: Postgres refuses to run it instead (0A000).
  */
 class PreparedQuery extends PgQuery {
-  #known: Known | undefined
+  #known: ReturnType<typeof knownBy> | undefined
 
   override prepare(connection: Connection): void {
-    this.#known = known(connection)
+    this.#known = knownBy(connection)
     const description = this.hasBeenParsed(connection) ? this.#known.descriptions.get(this.name) : undefined
     if (description) {
       Object.assign(this._result, description)

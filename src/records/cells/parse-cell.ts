@@ -1,6 +1,7 @@
 /** What a caller writes into a cell: every rule of contract.md §3 that needs no look at the database. */
 
 import type { FieldDef, FieldType } from '../../fields/definition.ts'
+import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files.ts'
 import { instantText, isCalendarDate, isTimeOfDay, timeOfDay } from '../../platform/time.ts'
 import { roundedDecimal } from './decimal.ts'
@@ -122,16 +123,10 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
 
 const optionId = (field: FieldDef, title: unknown): number | null => optionIds(field).get(title) ?? null
 
-const idsByTitle = new WeakMap<FieldDef, ReadonlyMap<unknown, number>>()
-
-/** Kept with the definition of the table: a batch may name a million titles, and a field have 500 options. */
-function optionIds(field: FieldDef): ReadonlyMap<unknown, number> {
-  const kept = idsByTitle.get(field)
-  if (kept) return kept
-  const ids = new Map<unknown, number>((field.options ?? []).map(({ id, title }) => [title, id]))
-  idsByTitle.set(field, ids)
-  return ids
-}
+/** The ids of a select's options by title: a batch may name a million titles, and a field may have 500 options. */
+const optionIds = memo(
+  (field: FieldDef): ReadonlyMap<unknown, number> => new Map<unknown, number>((field.options ?? []).map(({ id, title }) => [title, id])),
+)
 
 function userRef(value: unknown, me: number): UserRef | null {
   if (value === '@me') return me

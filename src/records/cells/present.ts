@@ -2,6 +2,7 @@
 
 import { type FieldDef, isLookup, isMultiple, isSelect, isUser } from '../../fields/definition.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { memo } from '../../platform/memo.ts'
 
 /** One record: its id, and a cell for each field that was read, by field id. */
 export type Row = { id: number } & Record<string, unknown>
@@ -71,16 +72,10 @@ function converter(
   return (cell) => ((cell ?? []) as number[]).flatMap((id) => named?.get(id) ?? [])
 }
 
-const optionTitles = new WeakMap<FieldDef, ReadonlyMap<number, string>>()
-
-/** The titles of a select's options by id, kept with the definition of the table. */
-export function titlesOf(field: FieldDef): ReadonlyMap<number, string> {
-  const kept = optionTitles.get(field)
-  if (kept) return kept
-  const titles = new Map((field.options ?? []).map(({ id, title }) => [id, title]))
-  optionTitles.set(field, titles)
-  return titles
-}
+/** The titles of a select's options by id. */
+export const titlesOf = memo(
+  (field: FieldDef): ReadonlyMap<number, string> => new Map((field.options ?? []).map(({ id, title }) => [id, title])),
+)
 
 function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
   const ids = new Set<number>()

@@ -6,6 +6,7 @@
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
+import { memo } from '../../platform/memo.ts'
 import { isCalendarDate, isTimeOfDay, parseInstant, timeOfDay } from '../../platform/time.ts'
 import { type Compare, RULES, VALUE_KINDS, type ValueKind, valueKind } from './compares.ts'
 import { parseToken, type Token } from './date-tokens.ts'
@@ -69,15 +70,8 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
   return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${VALUE_KINDS[kind]}` }
 }
 
-/** The fields by their ids; definitions are kept, and this with them. */
-export function fieldsOf(table: TableDef): ReadonlyMap<string, FieldDef> {
-  const kept = maps.get(table)
-  if (kept) return kept
-  const map = new Map(table.fields.map((field) => [field.id, field]))
-  maps.set(table, map)
-  return map
-}
-const maps = new WeakMap<TableDef, ReadonlyMap<string, FieldDef>>()
+/** The fields by their ids. */
+export const fieldsOf = memo((table: TableDef): ReadonlyMap<string, FieldDef> => new Map(table.fields.map((field) => [field.id, field])))
 
 /** How each kind of value is read; null when it is of the wrong type. */
 const READERS: Record<ValueKind, (value: unknown, field: FieldDef, compare: Compare) => Operand | null> = {
