@@ -43,8 +43,9 @@ const OWNERS: Record<string, string[]> = {
   indexes: ['index_failures', 'index_uses'],
   'platform/stored-files.ts': ['stored_files'],
   notifications: ['notifications'],
-  comments: ['record_comments', 'subscriptions'],
-  tasks: ['tasks', 'task_subscribers', 'task_comments', 'deleted_tasks'],
+  // Of records and of tasks, because the rules of mentions, editing and following are the same: tasks only describe themselves.
+  comments: ['record_comments', 'subscriptions', 'task_comments', 'task_subscribers'],
+  tasks: ['tasks', 'deleted_tasks'],
   email: [
     'smtp_integrations',
     'email_signatures',

@@ -1,72 +1,73 @@
-/** The rows that mail leaves among a record's comments. `email/` decides when; only this feature writes them. */
+/** The comments that emails leave on a record. The email feature decides when they change; only this feature writes them. */
 
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import { type Actor, systemActor } from '../platform/access/authorize.ts'
-import { type Database, empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
-import { formatInstant } from '../platform/time.ts'
-import { type Author, authorOf } from './authorship.ts'
-import { commentEvents } from './events.ts'
-import { replied } from './sentences.ts'
-import { followers } from './subscriptions.ts'
+import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
+import { commentEvents, emailEvents } from './events.ts'
+import { followersToNotify } from './followers.ts'
+import { replied } from './notices.ts'
+import { followableRecord, recordNotices } from './record-subject.ts'
+import { inserting, locked } from './service.ts'
 
-interface Place {
+interface Email {
   account_id: number
   space_id: number
   table_id: number
   record_id: number
-}
-
-interface Email extends Place {
   content: string
   attachments: readonly FileEntry[]
   metadata: object
 }
 
-/** Writes an email_out comment by the actor. Answers its id; undefined when the record has just been deleted. */
+/** Inserts an email_out comment by the actor. Returns its id, or undefined when the record has just been deleted. */
 export async function insertSent(db: Database, email: Email, actor: Actor, now: Date): Promise<number | undefined> {
+  const { record, comment } = emailComment('email_out', email, authorOf(actor))
   const [row] = await db.query<{ id: number }>(sql`
-    with ${inserted('email_out', email, authorOf(actor), now)},
-    emitted as (${emitting([commentEvents('comment.created', sql`added`)], now)})
+    with place as (${locked(record)}),
+    added as (${inserting(record, comment, now)}),
+    emitted as (${emitting([commentEvents('comment.created', sql`added`, sql`place`)], now)})
     select id from added`)
   return row?.id
 }
 
 /**
- * Writes an email_in comment by nobody, under the sender's name. Answers its id; undefined when the record has just been deleted.
- * @param tellFollowers names the table for those who follow it or the record; undefined tells nobody
+ * Inserts an email_in comment in the sender's name. Returns its id, or undefined when the record has just been deleted.
+ * @param notifyFollowers names the table for the notifications of the record's followers; undefined notifies nobody
  */
 export async function insertReply(
   db: Database,
   email: Email,
-  { name, tellFollowers }: { name: string; tellFollowers: { table_name: string } | undefined },
+  { name, notifyFollowers }: { name: string; notifyFollowers: { table_name: string } | undefined },
   now: Date,
 ): Promise<number | undefined> {
-  const told = tellFollowers
-    ? sql`, told as (${notifying(followers(sql`live`, systemActor), replied(tellFollowers.table_name, email.content, name), systemActor, now)})`
+  const { record, comment } = emailComment('email_in', email, senderAsAuthor(name))
+  const notified = notifyFollowers
+    ? sql`, notified as (${notifying(
+        followersToNotify(record, sql`place`, systemActor),
+        replied(recordNotices(notifyFollowers.table_name), email.content, name),
+        systemActor,
+        now,
+      )})`
     : empty
-  const author = { user_id: 0, user_name: name, api_key_id: null }
-  const events = [commentEvents('comment.created', sql`added`), ...(tellFollowers ? [notificationEvents(sql`told`)] : [])]
+  const events = [commentEvents('comment.created', sql`added`, sql`place`), ...(notifyFollowers ? [notificationEvents(sql`notified`)] : [])]
   const [row] = await db.query<{ id: number }>(sql`
-    with ${inserted('email_in', email, author, now)}${told},
+    with place as (${locked(record)}),
+    added as (${inserting(record, comment, now)})${notified},
     emitted as (${emitting(events, now)})
     select id from added`)
   return row?.id
 }
 
-/** The CTEs `live`, the record as the place of the comment, and `added`. The row lock waits for a deletion of the record. */
-const inserted = (type: 'email_out' | 'email_in', email: Email, author: Author, now: Date): Sql => sql`
-  live as (
-    select ${email.account_id}::int as account_id, ${email.space_id}::int as space_id, ${email.table_id}::int as table_id, id as record_id
-    from ${recordsOf(email.table_id)} where id = ${email.record_id} for key share
-  ), added as (
-    insert into record_comments
-      (account_id, space_id, table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata, created_at)
-    select account_id, space_id, table_id, record_id, ${type}, ${author.user_id}, ${author.user_name}, ${author.api_key_id}::int,
-      ${email.content}, ${JSON.stringify(email.attachments)}::jsonb, ${JSON.stringify(email.metadata)}::jsonb, ${formatInstant(now)}::timestamp
-    from live returning *
-  )`
+function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, table_id, record_id, ...email }: Email, author: Author) {
+  const { content, attachments, metadata } = email
+  return {
+    record: followableRecord({ id: table_id, account_id, space_id }, record_id),
+    comment: { author, content, attachments, email: { type, metadata } },
+  }
+}
 
 /**
  * Merges keys into the metadata of an email comment, if its status is one of those given. A status among them is told of.
@@ -84,14 +85,7 @@ export async function patchEmail(
       set metadata = metadata || ${JSON.stringify(metadata)}::jsonb, content = coalesce(${content ?? null}::text, content)
       where id = ${commentId} and type = 'email_out' and metadata->>'status' = any(${from as string[]})
       returning *
-    )${'status' in metadata ? sql`, emitted as (${emitting([commentEvents('email.status', sql`changed`)], now)})` : empty}
+    )${'status' in metadata ? sql`, emitted as (${emitting([emailEvents('email.status', sql`changed`)], now)})` : empty}
     select id from changed`)
   return changed.length > 0
-}
-
-/** An email_out comment's metadata as those may see it who cannot write: without the blind copies (contract.md §6). */
-export function withoutBlindCopies(metadata: object | null): object | null {
-  if (!metadata || !('bcc' in metadata)) return metadata
-  const { bcc: _, recipients, ...rest } = metadata as { bcc: unknown; recipients?: { kind?: string }[] }
-  return { ...rest, recipients: (recipients ?? []).filter(({ kind }) => kind !== 'bcc') }
 }

@@ -1,17 +1,26 @@
-/** Who may do what with a comment on a record. All of them may write to the table: `commentResource` has checked that. */
-import type { Actor, Role } from '../platform/access/authorize.ts'
-import { roleOf } from '../platform/access/resources.ts'
+/** Who may edit and delete a comment (api.md, Task comments; contract.md §4, Comments; §6, Comments). Readers of the subject only. */
+import type { Actor } from '../platform/access/authorize.ts'
+import { formatInstant, instantOf } from '../platform/time.ts'
 import { type Authorship, isAuthor } from './authorship.ts'
 
-export interface Subject extends Authorship {
-  comment_type: string
-  /** The acting user's own role in the space. */
-  member_role: Role | null
+const EDIT_WINDOW_MINUTES = 15
+
+/** A comment as the rules see it. */
+export interface JudgedComment extends Authorship {
+  comment_type: 'comment' | 'email_out' | 'email_in'
+  /** `YYYY-MM-DD HH:MM:SS`, UTC */
+  comment_created_at: string
 }
 
-/** Its author; a mail stays what was sent or received (contract.md §6). `isStillEditable` says until when. */
-export const canEdit = (comment: Subject, actor: Actor): boolean => comment.comment_type === 'comment' && isAuthor(comment, actor)
+/** The author may edit a comment while `isInEditWindow` is true. Nobody edits an email. */
+export const canEdit = (comment: JudgedComment, actor: Actor): boolean => comment.comment_type === 'comment' && isAuthor(comment, actor)
 
-/** Its author, and an admin of the space. A mail that came in has no author here. */
-export const canDelete = (comment: Subject, actor: Actor): boolean =>
-  (comment.comment_type !== 'email_in' && isAuthor(comment, actor)) || roleOf(actor, comment.member_role) === 'admin'
+/** The author and a moderator of the subject may delete a comment. Nobody is the author of a received email. */
+export const canDelete = (comment: JudgedComment, actor: Actor, isModerator: boolean): boolean =>
+  (comment.comment_type !== 'email_in' && isAuthor(comment, actor)) || isModerator
+
+/** True for 15 minutes after the comment was created, in whole seconds because rows store whole seconds. */
+export function isInEditWindow({ comment_created_at }: JudgedComment, now: Date): boolean {
+  const age = instantOf(formatInstant(now)).getTime() - instantOf(comment_created_at).getTime()
+  return age <= EDIT_WINDOW_MINUTES * 60_000
+}

@@ -1,37 +1,53 @@
-/** Procedures on a comment of a record: the record is found and checked first, as everywhere. */
+/** The builder of procedures on one comment: its subject is found and checked first, then the comment. */
 import { type Actor, callers, type Resource } from '../platform/access/authorize.ts'
-import { type RecordRow, recordResource, tableOf } from '../platform/access/resources.ts'
-import { type Sql, sql } from '../platform/database/database.ts'
+import { withRule } from '../platform/access/resources.ts'
+import { join, raw, type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
-import { isStillEditable } from './authorship.ts'
-import { canDelete, canEdit, type Subject } from './policy.ts'
+import { canDelete, canEdit, isInEditWindow, type JudgedComment } from './policy.ts'
+import { commentedRecord } from './record-subject.ts'
+import type { SubjectResource } from './subject.ts'
 
-export interface CommentRow extends RecordRow, Subject {
-  comment_id: number
+type CommentRow<Row> = Row & JudgedComment & { comment_id: number }
+
+/** On the comment `comment_id` of the subject, for those who may edit it now, or delete it. */
+export function commentProcedureOf<Row extends object, Comment, Attachment>(subject: SubjectResource<Row, Comment, Attachment>) {
+  const rules = {
+    edit: canEdit,
+    delete: (row: CommentRow<Row>, actor: Actor) => canDelete(row, actor, subject.isModerator(row, actor)),
+  }
+  return (right: keyof typeof rules) =>
+    resourceProcedure(withRule(commentResource(subject), rules[right]), subject.right, callers.any, {}, (row, actor) => ({
+      subject: subject.subjectOf(row, actor),
+      comment: row as JudgedComment & { comment_id: number },
+    })).use(({ ctx, next }) => {
+      if (right === 'edit' && !isInEditWindow(ctx.comment, ctx.context.now)) throw forbidden('Comment can no longer be edited')
+      return next()
+    })
 }
 
-const ids = [...recordResource.ids, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }] as const
+/** On the comment `comment_id` of a record. */
+export const commentProcedure = commentProcedureOf(commentedRecord)
 
-const commentResource = (rule: (row: Subject, actor: Actor) => boolean): Resource<CommentRow> => ({
-  ids,
-  select: ({ table_id = 0, record_id = 0, comment_id }): Sql => sql`
-    select r.*, c.id as comment_id, c.type as comment_type, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id,
-      c.created_at as comment_created_at
-    from (${recordResource.select({ table_id, record_id })}) r
-    left join record_comments c on c.table_id = r.table_id and c.record_id = r.record_id and c.id = ${comment_id}`,
-  check: (row, actor, right) => {
-    recordResource.check(row, actor, right)
-    if (!rule(row, actor)) throw forbidden()
-  },
-  ...(recordResource.without && { without: { ...recordResource.without, ids } as unknown as Resource<CommentRow> }),
-})
-
-const RULES = { edit: canEdit, delete: canDelete }
-
-/** On the comment named `comment_id` of a record; for an edit, as long as it can be edited. */
-export const commentProcedure = (right: keyof typeof RULES) =>
-  resourceProcedure(commentResource(RULES[right]), 'write', callers.any).use(({ ctx, next }) => {
-    if (right === 'edit' && !isStillEditable(ctx.row, ctx.context.now)) throw forbidden('Comment can no longer be edited')
-    return next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.context.actor), comment: ctx.row } })
-  })
+function commentResource<Row extends object>({
+  resource,
+  comments,
+  ids: shared,
+}: Pick<SubjectResource<Row, unknown, unknown>, 'resource' | 'comments' | 'ids'>): Resource<CommentRow<Row>> {
+  const ids = [...resource.ids, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }]
+  const belongs = join(
+    shared.map((column) => sql`${raw(`c.${column} = s.${column}`)}`),
+    ' and ',
+  )
+  return {
+    ids,
+    select: ({ comment_id, ...names }): Sql => sql`
+      select s.*, c.id as comment_id, ${comments.type} as comment_type, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id,
+        c.created_at as comment_created_at
+      from (${resource.select(names)}) s
+      left join ${raw(comments.name)} c on ${belongs} and c.id = ${comment_id}`,
+    check: (row, actor, right) => resource.check(row, actor, right),
+    // Without the table of the records there is no comment either: the same 404s apply.
+    ...(resource.without && { without: { ...resource.without, ids } as unknown as Resource<CommentRow<Row>> }),
+  }
+}

@@ -5,6 +5,7 @@ import { listOf, Ok } from '../platform/http/schemas.ts'
 import { recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { commentDocs, subscriptionDocs } from './docs.ts'
 import { commentProcedure } from './procedure.ts'
+import { followableRecord, followableTable, onRecord } from './record-subject.ts'
 import {
   CommentContent,
   CommentPath,
@@ -28,26 +29,26 @@ export const commentsRouter = router({
     .meta(rest('GET', `${record}/comments/get`, commentDocs.list, { isList: true }))
     .input(CommentQuery.extend(RecordPath.shape))
     .output(listOf(RecordComment))
-    .query(({ ctx, input }) => comments.list(ctx.context, ctx.table, ctx.record, input)),
+    .query(({ ctx, input }) => comments.list(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
   create: recordProcedure('write', callers.any)
     .meta(rest('POST', `${record}/comments/create`, commentDocs.create, { isRepeatable: true }))
     .input(NewComment.extend(RecordPath.shape))
     .output(RecordComment)
-    .mutation(({ ctx, input }) => comments.create(ctx.context, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => comments.create(ctx.context, onRecord(ctx.table, ctx.record), input)),
 
   update: commentProcedure('edit')
     .meta(rest('POST', `${record}/comment/{comment_id}/update`, commentDocs.update))
     .input(CommentContent.extend(CommentPath.shape))
     .output(RecordComment)
-    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.table, ctx.comment, input)),
+    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.subject, ctx.comment, input)),
 
   delete: commentProcedure('delete')
     .meta(rest('POST', `${record}/comment/{comment_id}/delete`, commentDocs.delete))
     .input(CommentPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await comments.remove(ctx.context, ctx.comment)
+      await comments.remove(ctx.context, ctx.subject, ctx.comment)
       return { ok: true }
     }),
 
@@ -63,25 +64,25 @@ export const subscriptionsRouter = router({
     .meta(rest('POST', '/api/subscriptions/{table_id}/subscribe', subscriptionDocs.subscribeTable))
     .input(Force.extend(TablePath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, ctx.table, null, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, followableTable(ctx.table), input.force ?? false)),
 
   unsubscribeTable: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/subscriptions/{table_id}/unsubscribe', subscriptionDocs.unsubscribeTable))
     .input(Force.extend(TablePath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, ctx.table, null, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, followableTable(ctx.table), input.force ?? false)),
 
   subscribe: recordProcedure('read', callers.any)
     .meta(rest('POST', '/api/subscriptions/{table_id}/{record_id}/subscribe', subscriptionDocs.subscribe))
     .input(Force.extend(RecordPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, ctx.table, ctx.record, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, followableRecord(ctx.table, ctx.record.id), input.force ?? false)),
 
   unsubscribe: recordProcedure('read', callers.any)
     .meta(rest('POST', '/api/subscriptions/{table_id}/{record_id}/unsubscribe', subscriptionDocs.unsubscribe))
     .input(Force.extend(RecordPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, ctx.table, ctx.record, input.force ?? false)),
+    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, followableRecord(ctx.table, ctx.record.id), input.force ?? false)),
 
   status: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/subscriptions/{table_id}/status', subscriptionDocs.status))

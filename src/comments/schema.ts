@@ -29,7 +29,7 @@ const Content = z
   .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
   .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' })
 
-const StoredEntry = z
+const Attachment = z
   .strictObject({
     path: z.string().max(1_000, 'must have at most 1000 characters'),
     name: z.string().nullish(),
@@ -38,10 +38,11 @@ const StoredEntry = z
     host: z.string().nullish(),
   })
   .meta({ description: 'As the upload answered it; the path counts.' })
+export type Attachment = z.infer<typeof Attachment>
 
 export const NewComment = z.strictObject({
   content: Content,
-  attachments: z.array(StoredEntry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
+  attachments: z.array(Attachment).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
 })
 export type NewComment = z.infer<typeof NewComment>
 

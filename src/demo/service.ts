@@ -1,6 +1,7 @@
 /** The demo account of the first start: real data, people, views, tasks, and a way to send mail. */
 import { createAccount, createUser, type NewUser } from '../accounts/service.ts'
-import { create as commentRecord } from '../comments/service.ts'
+import { onRecord } from '../comments/record-subject.ts'
+import { create as createComment } from '../comments/service.ts'
 import { create as createIntegration } from '../email/integrations.ts'
 import { addToField } from '../files/service.ts'
 import { insertKey } from '../keys/service.ts'
@@ -15,7 +16,7 @@ import { addMember, create as createSpace } from '../spaces/service.ts'
 import type { NewTable } from '../tables/schema.ts'
 import { create as createTable } from '../tables/service.ts'
 import { mark } from '../tasks/changes.ts'
-import { create as commentTask } from '../tasks/comments/service.ts'
+import { onTask } from '../tasks/comments/task-subject.ts'
 import type { NewTask, Task } from '../tasks/schema.ts'
 import { create as createTask } from '../tasks/sync/upsert.ts'
 import type { NewView } from '../views/schema.ts'
@@ -73,12 +74,7 @@ async function makeAccount(deps: Deps, catcher: { host: string; port: number }):
   const { table, records } = await fillSpace(asOwner, space, [ownerId, memberId])
   await addDocuments(asMember, table, records)
   await addTasks(asOwner, asMember, table, records)
-  await commentRecord(
-    asOwner,
-    table,
-    { id: records[0]?.id ?? 0, version: 1 },
-    { content: `@{${memberId}:${member.name}} she prefers mail.` },
-  )
+  await createComment(asOwner, onRecord(table, { id: records[0]?.id ?? 0 }), { content: `@{${memberId}:${member.name}} she prefers mail.` })
   await createIntegration(asOwner, space, {
     label: 'Mail catcher',
     ...catcher,
@@ -163,7 +159,7 @@ async function addTasks(asOwner: Context, asMember: Context, table: TableRef, re
   await createTask(asOwner, null, { title: 'Review the pipeline', assignee_user_id: memberId, due_date: addDays(today, 1) })
 
   async function comment(context: Context, task: Task, content: string): Promise<void> {
-    await commentTask(context, taskRow(task, table), { content })
+    await createComment(context, onTask({ ...task, task_id: task.id }, context.actor), { content })
   }
 }
 

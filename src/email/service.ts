@@ -2,14 +2,15 @@
 
 import { insertSent } from '../comments/emails.ts'
 import { ownFields } from '../fields/definition.ts'
+import { tableAttachments } from '../files/attachments.ts'
 import type { Resource, Role } from '../platform/access/authorize.ts'
 import { checkSpace, type RecordRef, type TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml, textOfHtml } from '../platform/html.ts'
-import { AppError, badInput, badInputs, notFound } from '../platform/http/errors.ts'
+import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { encrypt, newHexToken, newToken, tokenHash } from '../platform/secrets.ts'
-import { type FileEntry, findFiles, holdFiles } from '../platform/stored-files.ts'
+import { type FileEntry, holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Dependent } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definitions.ts'
@@ -123,23 +124,13 @@ async function signatureOf({ db, actor }: Context, id: number): Promise<string> 
   return row.html
 }
 
-/** What was stored counts, not what the caller says of it. */
+/** @throws AppError 400 for a path that is no stored file of the table, and for more than 25 MB in all */
 async function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
-  const paths = given.map(({ path }) => path)
   const prefix = `${table.space_id}-${table.id}-`
-  const files = await findFiles(db, { account_id: table.account_id, table_id: table.id }, paths)
-  const issues = paths.flatMap((path, index) => {
-    const problem = !path.startsWith(prefix)
-      ? `must begin with ${prefix}`
-      : !files.has(path)
-        ? 'is no stored file of this table'
-        : undefined
-    return problem ? [{ path: ['attachments', index, 'path'], message: problem }] : []
-  })
-  if (issues.length) throw badInputs(issues)
-  const total = [...files.values()].reduce((sum, { size }) => sum + size, 0)
+  const files = await tableAttachments(db, table, given, (path) => (path.startsWith(prefix) ? undefined : `must begin with ${prefix}`))
+  const total = files.reduce((sum, { size }) => sum + size, 0)
   if (total > MAX_ATTACHMENT_BYTES) throw badInput('attachments', 'must have at most 25 MB in all')
-  return [...files.values()]
+  return files
 }
 
 function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {

@@ -1,21 +1,22 @@
 /** Changing a task, and marking it done or not. */
 
+import { followersToNotify, subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import { type Context, isStale } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
+import { taskFollowers, taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import * as attachments from './files/attachments.ts'
+import { assigned, marked } from './notices.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { changeDue, dueIssues, isPast, reminderAt } from './reminders/reminder.ts'
 import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
-import { assigned, marked } from './sentences.ts'
 import { answer } from './service.ts'
-import { followers, following } from './subscribers.ts'
 import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
 
 /**
@@ -64,7 +65,7 @@ export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_
         where id = ${task_id} returning *
       ),
       reassigned as (select * from changed where assignee_user_id <> ${current.assignee_user_id}),
-      subscribed as (${following(sql`select id as task_id, assignee_user_id as user_id from reassigned`, now)}),
+      subscribed as (${subscribing(taskSubscriptions, sql`select id as task_id, assignee_user_id as user_id from reassigned`, now)}),
       notified as (${notifying(
         sql`select assignee_user_id as user_id, account_id, space_id, table_id, record_id, id as task_id from reassigned`,
         assigned({ title, ...due }, actor),
@@ -111,7 +112,7 @@ export async function mark({ db, actor, now }: Context, { task_id, title }: Task
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
         where id = ${task_id} and status <> ${status} returning *
       ),
-      notified as (${notifying(followers(sql`changed`, actor), marked(title, status, actor), actor, now)}),
+      notified as (${notifying(followersToNotify(taskFollowers({ task_id }), sql`(select *, id as task_id from changed)`, actor), marked(title, status, actor), actor, now)}),
       emitted as (${emitting([taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`), notificationEvents(sql`notified`)], now)})
       select id from changed`,
     'tasks:mark',

@@ -1,5 +1,6 @@
 /** Making a task, on a record or standalone. */
 
+import { subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
@@ -7,14 +8,14 @@ import type { Context } from '../platform/context.ts'
 import { empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
+import { taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
+import { assigned } from './notices.ts'
 import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminders/reminder.ts'
 import type { NewTask } from './schema.ts'
-import { assigned } from './sentences.ts'
-import { following } from './subscribers.ts'
 
 /** Where a new task is put; null is nowhere. */
 export interface Place {
@@ -76,7 +77,8 @@ async function insert(context: Context, place: Place | null, input: NewTask): Pr
       ${external_id === null ? empty : sql`on conflict do nothing`}
       returning *
     ),
-    subscribed as (${following(
+    subscribed as (${subscribing(
+      taskSubscriptions,
       sql`select id as task_id, assignee_user_id as user_id from new_task
         union all select id, creator_user_id from new_task where ${input.notify_assigner ?? true}`,
       now,

@@ -7,10 +7,6 @@ import { type Sql, sql } from '../platform/database/database.ts'
 export const taskEvents = (type: EventType & `task.${string}`, tasks: Sql): Sql =>
   sql`select ${type}::text, account_id, space_id, table_id, record_id, id, null::int, null::int[] from ${tasks}`
 
-/** @param comments a relation with ids of comments of the task */
-export const commentEvents = (type: EventType & `comment.${string}`, comments: Sql, task: Sql): Sql => sql`
-  select ${type}::text, k.account_id, k.space_id, k.table_id, k.record_id, k.id, c.id, null::int[] from ${comments} c, ${task} k`
-
 /** Who could read a task that is gone: on a record its table tells, otherwise it was its people. */
 export const deletionEvents = (gone: Sql): Sql => sql`
   select 'task.deleted', account_id, space_id, table_id, record_id, id, null::int,

@@ -13,7 +13,7 @@ const sharesSpace = (user: Sql, { userId, isOwner }: Actor): Sql => sql`(
       and ${isMember(user, sql`s.id`)}))`
 
 /** Who can be the assignee: members of the space; for a task that is nowhere, those who share a space with the caller. */
-export const reachable = (user: Sql, spaceId: number | null, actor: Actor): Sql =>
+export const isReachable = (user: Sql, spaceId: number | null, actor: Actor): Sql =>
   spaceId === null ? sharesSpace(user, actor) : isMember(user, sql`${spaceId}::int`)
 
 /** A person as an input names them: the id wins over the address. Neither: nobody. */
@@ -31,7 +31,7 @@ export const named = (id: number | null | undefined, email: string | null | unde
 export const findPerson = ({ id, email }: Named, spaceId: number | null, actor: Actor): Sql => sql`
   select u.id from users u
   where u.account_id = ${actor.accountId} and u.status <> 'deleted' and (u.id = ${id}::int or u.email = ${email}::text)
-    and ${reachable(sql`u`, spaceId, actor)}`
+    and ${isReachable(sql`u`, spaceId, actor)}`
 
 /** The inputs that lose against an id, for X-Ignored. */
 export function losers(

@@ -1,6 +1,5 @@
-/** Who may do what with a task and its comments (contract.md §4). All of them may read it: `taskResource` has checked that. */
+/** Who may edit or delete a task (contract.md §4). `taskResource` has checked that the actor may read it. */
 
-import { type Authorship, isAuthor } from '../comments/authorship.ts'
 import type { Actor, Role } from '../platform/access/authorize.ts'
 import { roleOf } from '../platform/access/resources.ts'
 
@@ -25,12 +24,9 @@ export function canDelete(task: Ownership, actor: Actor): boolean {
   return canEdit(task, actor) || isSpaceAdmin(task, actor)
 }
 
-/** Its author; `isStillEditable` says until when. */
-export const canEditComment = (comment: Authorship, actor: Actor): boolean => isAuthor(comment, actor)
-
-/** Its author, the task's creator, an admin of the space. */
-export function canDeleteComment(task: Ownership & Authorship, actor: Actor): boolean {
-  return isAuthor(task, actor) || isCreator(task, actor) || isSpaceAdmin(task, actor)
+/** The task's creator and an admin of the space delete comments of others, too (contract.md §4, Comments). */
+export function isCommentModerator(task: Ownership, actor: Actor): boolean {
+  return isCreator(task, actor) || isSpaceAdmin(task, actor)
 }
 
 const isCreator = (task: Ownership, actor: Actor) => actor.kind !== 'account' && actor.userId === task.creator_user_id

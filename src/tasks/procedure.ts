@@ -1,12 +1,11 @@
 /** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
 
-import { type Authorship, isStillEditable } from '../comments/authorship.ts'
 import { type Actor, type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
-import { checkSpace } from '../platform/access/resources.ts'
+import { checkSpace, withRule } from '../platform/access/resources.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
-import { canDelete, canDeleteComment, canEdit, canEditComment } from './policy.ts'
+import { canDelete, canEdit } from './policy.ts'
 
 /** A task as it was found and checked. Space, table and record are null together, on a standalone task. */
 export interface TaskRow {
@@ -24,10 +23,6 @@ export interface TaskRow {
   is_subscriber: boolean
 }
 
-export interface CommentRow extends TaskRow, Authorship {
-  comment_id: number
-}
-
 /** A task whose table or space was deleted is gone, like its records. */
 const ofTask = (taskId: number | undefined): Sql => sql`
     select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
@@ -39,22 +34,10 @@ const ofTask = (taskId: number | undefined): Sql => sql`
     left join space_members m on m.space_id = k.space_id and m.user_id = p.p_user_id
     where k.id = ${taskId} and (k.table_id is null or s.id is not null)`
 
-const taskIds = [{ name: 'task_id', thing: 'Task', found: 'task_id' }] as const
-
 /** The task named `task_id`, of any account: what the caller cannot read is 403. */
-const taskResource: Resource<TaskRow> = {
-  ids: taskIds,
+export const taskResource: Resource<TaskRow> = {
+  ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
-  check: requireReadable,
-}
-
-/** A comment of that task. */
-const taskCommentResource: Resource<CommentRow> = {
-  ids: [...taskIds, { name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
-  select: ({ task_id, comment_id }) => sql`
-    select k.*, c.id as comment_id, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id, c.created_at as comment_created_at
-    from (${ofTask(task_id)}) k
-    left join task_comments c on c.task_id = k.task_id and c.id = ${comment_id}`,
   check: requireReadable,
 }
 
@@ -74,25 +57,6 @@ const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 /** On the task named `task_id`, for whoever may read it, edit it or delete it (policy.ts). */
 export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
   resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
-
-const COMMENT_RULES = { edit: canEditComment, delete: canDeleteComment }
-
-/** On the comment named `comment_id` of that task; for an edit, as long as it can be edited. */
-export const taskCommentProcedure = (right: keyof typeof COMMENT_RULES, allowed: Callers = callers.any) =>
-  resourceProcedure(withRule(taskCommentResource, COMMENT_RULES[right]), 'read', allowed).use(({ ctx, next }) => {
-    if (right === 'edit' && !isStillEditable(ctx.row, ctx.context.now)) throw forbidden('Comment can no longer be edited')
-    return next({ ctx: { ...ctx, comment: ctx.row } })
-  })
-
-function withRule<Row extends object>(resource: Resource<Row>, rule: (row: Row, actor: Actor) => boolean): Resource<Row> {
-  return {
-    ...resource,
-    check: (row, actor, right) => {
-      resource.check(row, actor, right)
-      if (!rule(row, actor)) throw forbidden()
-    },
-  }
-}
 
 /** What tasks that are on no record are reached through: not for account keys (api.md, Authentication 3). */
 const standaloneResource: Resource = {

@@ -4,7 +4,7 @@ import type { Actor } from '../platform/access/authorize.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { TaskRow } from './procedure.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
-import type { CommentQuery, RecordTaskQuery, Task, TaskComment, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import type { RecordTaskQuery, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
 /** So many comments come with a task (api.md, Limits). */
 const RECENT_COMMENTS = 20
@@ -278,19 +278,4 @@ export async function getReminder(db: Database, taskId: number): Promise<Reminde
     'tasks:reminder',
   )
   return row
-}
-
-export const commentColumns = sql`id, task_id, content, user_id, user_name, api_key_id, attachments, created_at, updated_at`
-
-/** The comments of a task, newest first. */
-export async function listComments(db: Database, taskId: number, { limit, offset }: CommentQuery): Promise<Page<TaskComment>> {
-  const found = await db.query<TaskComment & { total: number; id: number | null }>(
-    sql`select n.total, c.* from (select count(*)::int as total from task_comments where task_id = ${taskId}) n
-      left join lateral (
-        select ${commentColumns} from task_comments where task_id = ${taskId} order by id desc limit ${limit} offset ${offset}
-      ) c on true
-      order by c.id desc`,
-    'tasks:comments',
-  )
-  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
 }

@@ -1,9 +1,11 @@
+import * as subscriptions from '../comments/subscriptions.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
 import { BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments/router.ts'
+import { onTask } from './comments/task-subject.ts'
 import * as deletion from './deletion.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
@@ -29,7 +31,6 @@ import {
   withRules,
 } from './schema.ts'
 import * as tasks from './service.ts'
-import * as subscribers from './subscribers.ts'
 import * as bulk from './sync/bulk.ts'
 import * as upsert from './sync/upsert.ts'
 
@@ -115,13 +116,13 @@ export const tasksRouter = router({
     .meta(rest('POST', `${task}/subscribe`, docs.subscribe))
     .input(Force.extend(TaskPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscribers.subscribe(ctx.context, ctx.task, input)),
+    .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
   unsubscribe: taskProcedure('read')
     .meta(rest('POST', `${task}/unsubscribe`, docs.unsubscribe))
     .input(Force.extend(TaskPath.shape))
     .output(Subscribed)
-    .mutation(({ ctx, input }) => subscribers.unsubscribe(ctx.context, ctx.task, input)),
+    .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
   list: standaloneProcedure()
     .meta(rest('POST', '/api/tasks/list', docs.list, { isList: true }))

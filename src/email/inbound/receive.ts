@@ -129,7 +129,7 @@ async function comment(context: Context, thread: Thread, mail: ParsedMail, attac
   const id = await insertReply(
     db,
     { ...thread, content: mail.visibleText, attachments, metadata },
-    { name: mail.from.name || mail.from.email || 'Unknown sender', tellFollowers: mail.isAutomatic ? undefined : thread },
+    { name: mail.from.name || mail.from.email || 'Unknown sender', notifyFollowers: mail.isAutomatic ? undefined : thread },
     now,
   )
   await db.execute(

@@ -61,6 +61,15 @@ export const tableResource: Resource<TableRow> = {
   check: checkSpace,
 }
 
+/** The same resource for those whom the rule allows: others are refused once everything else was checked. */
+export const withRule = <Row extends object>(resource: Resource<Row>, rule: (row: Row, actor: Actor) => boolean): Resource<Row> => ({
+  ...resource,
+  check: (row, actor, right) => {
+    resource.check(row, actor, right)
+    if (!rule(row, actor)) throw forbidden()
+  },
+})
+
 /** The same resources with the ids spelled as in the body of the email endpoints. */
 export function renamed<Row extends object>(resource: Resource<Row>, names: Record<string, string>): Resource<Row> {
   const original = (ids: Record<string, number>) =>

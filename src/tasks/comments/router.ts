@@ -1,29 +1,32 @@
 /** What exists on the comments of a task: `tasks.comments` on RPC. */
 
+import { commentProcedureOf } from '../../comments/procedure.ts'
+import * as comments from '../../comments/service.ts'
 import { File, UPLOAD_BODY_LIMIT, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { listOf, Ok } from '../../platform/http/schemas.ts'
 import { rest, router } from '../../platform/http/trpc.ts'
 import { commentDocs } from '../docs.ts'
-import { taskCommentProcedure, taskProcedure } from '../procedure.ts'
+import { taskProcedure } from '../procedure.ts'
 import { CommentContent, CommentPath, CommentQuery, NewComment, TaskComment, TaskPath } from '../schema.ts'
-import * as comments from './service.ts'
+import { commentedTask, onTask } from './task-subject.ts'
 
 const task = '/api/task/{task_id}'
+const commentProcedure = commentProcedureOf(commentedTask)
 
 export const taskCommentsRouter = router({
   list: taskProcedure('read')
     .meta(rest('GET', `${task}/comments/get`, commentDocs.list, { isList: true }))
     .input(CommentQuery.extend(TaskPath.shape))
     .output(listOf(TaskComment))
-    .query(({ ctx, input }) => comments.list(ctx.context, ctx.task, input)),
+    .query(({ ctx, input }) => comments.list(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   create: taskProcedure('read')
     .meta(rest('POST', `${task}/comments/create`, commentDocs.create, { isRepeatable: true, sessionOnlyKey: 'attachments' }))
     .input(NewComment.extend(TaskPath.shape))
     .output(TaskComment)
-    .mutation(({ ctx, input }) => comments.create(ctx.context, ctx.task, input)),
+    .mutation(({ ctx, input }) => comments.create(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   upload: taskProcedure('read', callers.session)
     .meta(rest('POST', `${task}/comments/upload`, commentDocs.upload, { isRepeatable: true, bodyLimit: UPLOAD_BODY_LIMIT }))
@@ -31,18 +34,18 @@ export const taskCommentsRouter = router({
     .output(File)
     .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input)),
 
-  update: taskCommentProcedure('edit')
+  update: commentProcedure('edit')
     .meta(rest('POST', `${task}/comment/{comment_id}/update`, commentDocs.update, { sessionOnlyKey: 'attachments' }))
     .input(CommentContent.extend(CommentPath.shape))
     .output(TaskComment)
-    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.comment, input)),
+    .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.subject, ctx.comment, input)),
 
-  delete: taskCommentProcedure('delete')
+  delete: commentProcedure('delete')
     .meta(rest('POST', `${task}/comment/{comment_id}/delete`, commentDocs.delete))
     .input(CommentPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await comments.remove(ctx.context, ctx.comment)
+      await comments.remove(ctx.context, ctx.subject, ctx.comment)
       return { ok: true }
     }),
 })

@@ -7,8 +7,8 @@ import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { taskEvents } from '../events.ts'
+import { type DueTask, reminded } from '../notices.ts'
 import { assigneeSees } from '../queries.ts'
-import { type DueTask, reminded } from '../sentences.ts'
 
 /** Claimed in one transaction: so long a writer may wait who wants one of these rows. */
 const BATCH = 500

@@ -1,12 +1,14 @@
-/** What people are told of a task, in sentences. */
+/** The texts of notifications about tasks; those about comments on tasks are in src/comments/notices.ts. */
 
-import { excerpt } from '../comments/mentions.ts'
 import { actingName, type Notice } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authorize.ts'
 import { lateBy } from './reminders/reminder.ts'
 import type { Status } from './schema.ts'
 
 const quoted = (title: string) => `“${title}”`
+
+/** How notifications name a task. */
+export const taskTitle = (title: string) => `the task ${quoted(title)}`
 
 export interface DueTask {
   title: string
@@ -23,26 +25,14 @@ function dueSentence({ title, due_date, due_time }: DueTask): string {
 
 export const assigned = (task: DueTask, actor: Actor): Notice => ({
   event_type: 'TASK_ASSIGNED',
-  message: `${actingName(actor)} assigned you the task ${quoted(task.title)}.`,
+  message: `${actingName(actor)} assigned you ${taskTitle(task.title)}.`,
   summary: dueSentence(task),
 })
 
 export const marked = (title: string, status: Status, actor: Actor): Notice => ({
   event_type: status === 'done' ? 'TASK_DONE' : 'TASK_UNDONE',
-  message: `${actingName(actor)} ${status === 'done' ? 'completed' : 'reopened'} the task ${quoted(title)}.`,
+  message: `${actingName(actor)} ${status === 'done' ? 'completed' : 'reopened'} ${taskTitle(title)}.`,
   summary: `${quoted(title)} is ${status}.`,
-})
-
-export const commented = (title: string, content: string, actor: Actor): Notice => ({
-  event_type: 'TASK_COMMENT',
-  message: `${actingName(actor)} commented on the task ${quoted(title)}.`,
-  summary: excerpt(content),
-})
-
-export const mentioned = (title: string, content: string, actor: Actor): Notice => ({
-  event_type: 'task.comment.mention',
-  message: `${actingName(actor)} mentioned you on the task ${quoted(title)}.`,
-  summary: excerpt(content),
 })
 
 /** @param task its reminder_at: `YYYY-MM-DD HH:MM:SS`, UTC */

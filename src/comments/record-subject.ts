@@ -1,0 +1,77 @@
+/** Tables and records as something to follow, and records as something to comment on. */
+import { tableAttachments } from '../files/attachments.ts'
+import type { RecordRef, RecordRow, TableRef } from '../platform/access/resources.ts'
+import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
+import { recordsOf, sql } from '../platform/database/database.ts'
+import { isMember } from '../spaces/membership.ts'
+import type { Attachment, RecordComment } from './schema.ts'
+import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
+
+/** The record_id of a subscription to a whole table. */
+export const WHOLE_TABLE = 0
+
+const subscriptions: SubscriptionTable = { name: 'subscriptions', place: ['account_id', 'table_id', 'record_id'] }
+
+const comments: CommentTable = {
+  name: 'record_comments',
+  place: ['account_id', 'space_id', 'table_id', 'record_id'],
+  columns: sql`id, table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata, created_at, updated_at`,
+  type: sql`c.type`,
+}
+
+type TablePlace = Pick<TableRef, 'id' | 'account_id' | 'space_id'>
+
+/** The table as a whole: its followers hear of the comments on all of its records. */
+export const followableTable = ({ id, account_id, space_id }: TablePlace): Followable => ({
+  noun: 'Table',
+  subscriptions,
+  row: sql`
+    select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, ${WHOLE_TABLE}::int as record_id,
+    null::int as task_id`,
+  belongs: sql`table_id = ${id} and record_id = ${WHOLE_TABLE}`,
+  followers: sql`select user_id from subscriptions where table_id = ${id} and record_id = ${WHOLE_TABLE}`,
+})
+
+/** A record. Those who follow its table follow it, too. */
+export const followableRecord = ({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } => ({
+  noun: 'Record',
+  subscriptions,
+  comments,
+  row: sql`
+    select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, id as record_id, null::int as task_id
+    from ${recordsOf(id)} where id = ${recordId}`,
+  belongs: sql`table_id = ${id} and record_id = ${recordId}`,
+  followers: sql`select distinct user_id from subscriptions where table_id = ${id} and record_id in (${WHOLE_TABLE}, ${recordId})`,
+})
+
+/** How notifications name a record: by its table, because any field may hold its title. */
+export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notices'> => ({
+  title: `a record of “${tableName}”`,
+  notices: { comment: 'COMMENT', mention: 'comment.mention' },
+})
+
+export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subject<RecordComment, Attachment> => ({
+  ...followableRecord(table, record.id),
+  comments,
+  ...recordNotices(table.name),
+  canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
+  findAttachments: ({ db }, given) => tableAttachments(db, table, given),
+  visible: (comment) => (table.role === 'viewer' ? { ...comment, metadata: withoutBlindCopies(comment.metadata) } : comment),
+})
+
+/** The metadata of an email as viewers see it: without the blind copies (contract.md §6, metadata). */
+function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment['metadata'] {
+  if (!metadata || !('bcc' in metadata)) return metadata
+  const { bcc: _, recipients, ...rest } = metadata as { bcc: unknown; recipients?: { kind?: string }[] }
+  return { ...rest, recipients: (recipients ?? []).filter(({ kind }) => kind !== 'bcc') }
+}
+
+/** A comment on a record is deleted by its author or by an admin of the space. */
+export const commentedRecord: SubjectResource<RecordRow, RecordComment, Attachment> = {
+  resource: recordResource,
+  right: 'write',
+  comments,
+  ids: ['table_id', 'record_id'],
+  isModerator: ({ member_role }, actor) => roleOf(actor, member_role) === 'admin',
+  subjectOf: (row, actor) => onRecord(tableOf(row, actor), { id: row.record_id }),
+}

@@ -1,0 +1,73 @@
+/**
+ * The things that users follow and comment on. Tables and records are described in record-subject.ts, tasks by their own feature; the
+ * rules of mentions, editing, deletion and following are the same for all of them, and lie in this folder.
+ */
+import type { EventType } from '../notifications/notify.ts'
+import type { Actor, Resource, Right } from '../platform/access/authorize.ts'
+import type { Context } from '../platform/context.ts'
+import { join, raw, type Sql, sql } from '../platform/database/database.ts'
+import type { FileEntry } from '../platform/stored-files.ts'
+
+/** The columns of `Followable.row`. Those that do not apply to a subject are null. */
+export type PlaceColumn = 'account_id' | 'space_id' | 'table_id' | 'record_id' | 'task_id'
+
+/** A table whose rows belong to followables. Only this feature writes it. */
+interface OwnedTable<Name extends string> {
+  name: Name
+  /** The columns that say which one a row belongs to. */
+  place: readonly PlaceColumn[]
+}
+export type SubscriptionTable = OwnedTable<'subscriptions' | 'task_subscribers'>
+
+export interface CommentTable extends OwnedTable<'record_comments' | 'task_comments'> {
+  /** The columns of a comment on the wire. */
+  columns: Sql
+  /** The type of a row `c`. A comment of another type than `comment` is an email, which nobody edits. */
+  type: Sql
+}
+
+/** A table, a record or a task. */
+export interface Followable {
+  /** The noun of the 404 when it has just been deleted. */
+  noun: 'Table' | 'Record' | 'Task'
+  subscriptions: SubscriptionTable
+  /** Selects the `PlaceColumn`s if the row still exists; `for key share` may be appended. */
+  row: Sql
+  /** The condition on rows of `subscriptions`, and of a subject's `comments`, that belong to it. */
+  belongs: Sql
+  /** Selects the user_id of each follower once. */
+  followers: Sql
+}
+
+/** A record or a task. */
+export interface Subject<Comment = unknown, Attachment = unknown> extends Followable {
+  comments: CommentTable
+  /** How notifications name it: `the task “Call back”`. */
+  title: string
+  notices: { comment: EventType; mention: EventType }
+  /** The condition on a row of users under which a mention of the user is valid. */
+  canBeMentioned(user: Sql): Sql
+  /** @throws AppError 400 for a file that was not uploaded for comments on the subject */
+  findAttachments(context: Context, given: readonly Attachment[]): Promise<FileEntry[]>
+  /** The comment as the acting user may see it. */
+  visible(comment: Comment): Comment
+}
+
+/** How a request names a comment on a subject, and who may delete the comments of others. */
+export interface SubjectResource<Row extends object, Comment, Attachment> {
+  resource: Resource<Row>
+  /** The right on the subject without which nobody may edit or delete comments, not even their author. */
+  right: Right
+  comments: CommentTable
+  /** The columns that the resource's row and its comments share. */
+  ids: readonly PlaceColumn[]
+  isModerator(row: Row, actor: Actor): boolean
+  subjectOf(row: Row, actor: Actor): Subject<Comment, Attachment>
+}
+
+/** The columns as SQL. @param alias of the relation that has them */
+export const columnList = (columns: readonly PlaceColumn[], alias: 'f' | 'l'): Sql =>
+  join(
+    columns.map((column) => sql`${raw(`${alias}.${column}`)}`),
+    ', ',
+  )
