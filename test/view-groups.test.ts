@@ -163,7 +163,7 @@ describe('saving', () => {
 describe('what is refused, and saves nothing', () => {
   const deep = (levels: number): object => (levels === 0 ? won : { any: [deep(levels - 1)] })
   const many = (count: number) => Array.from({ length: count }, () => won)
-  const twice = 'says in another way what'
+  const notBoth = 'send either filters or filter, not both'
   const begins = (key: string) => `contradicts order, which begins with '${key}': leave it out`
 
   /** As it is sent, and where and how it is refused. */
@@ -196,7 +196,7 @@ describe('what is refused, and saves nothing', () => {
     ['a group six deep', { filter: deep(6) }, [['filter.any.0.any.0.any.0.any.0.any.0', 'must not be nested deeper than 5']]],
     ['201 in a group', { filter: { all: many(201) } }, [['filter.all', 'must have at most 200 filters']]],
     ['201 in two groups', { filter: { any: [{ all: many(200) }, won] } }, [['', 'must have at most 200 filters']]],
-    ['both forms of conditions', { filter: GROUP, filters: [won] }, [['filters', `${twice} filter says: send one of them`]]],
+    ['both forms of conditions', { filter: GROUP, filters: [won] }, [['filters', notBoth]]],
     ['an order that is none', { order: 'due' }, [['order', 'must be an array of {field, dir}']]],
     ['a key that is a name', { order: ['due'] }, [['order.0', 'must be {field, dir}']]],
     ['a key without a field', { order: [{ dir: 'A' }] }, [['order.0.field', 'is required']]],
@@ -204,7 +204,11 @@ describe('what is refused, and saves nothing', () => {
     ['an unknown field', { order: [{ field: 'due' }, { field: 'gone' }] }, [['order.1.field', "'gone' is not a field of this table"]]],
     ['a field that has no order', { order: [{ field: 'tags' }] }, [['order.0.field', 'a multi_select field cannot be sorted by']]],
     ['another direction', { order: [{ field: 'due', dir: 'up' }] }, [['order.0.dir', "must be 'A' or 'D'"]]],
-    ['the same key twice', { order: [{ field: 'due' }, { field: 'due', dir: 'D' }] }, [['order.1.field', 'is a key already']]],
+    [
+      'the same key twice',
+      { order: [{ field: 'due' }, { field: 'due', dir: 'D' }] },
+      [['order.1.field', 'is already a key of this order']],
+    ],
     ['four keys', { order: ['due', 'amount', 'name', 'id'].map((field) => ({ field })) }, [['order', 'must have at most 3 keys']]],
     ['an order and another first key', { order: ORDER, order_by: 'amount' }, [['order_by', begins('due')]]],
     ['an order and its second key', { order: ORDER, order_by: 'amount', order_dir: 'D' }, [['order_by', begins('due')]]],
@@ -237,7 +241,7 @@ describe('what is refused, and saves nothing', () => {
       'everything at once',
       { filter: { all: [{ ...won, column: 'gone' }] }, filters: [{ ...large, value: 'much' }], order: [{ field: 'gone' }] },
       [
-        ['filters', `${twice} filter says: send one of them`],
+        ['filters', notBoth],
         ['filters.0.value', 'must be a number'],
         ['filter.all.0.column', "'gone' is not a field of this table"],
         ['order.0.field', "'gone' is not a field of this table"],

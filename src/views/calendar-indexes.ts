@@ -1,19 +1,19 @@
-/** Which calendar indexes a table needs, and how they come and go with its views. */
+/** The indexes that calendar views need, created and dropped with their views. */
 import type { Context } from '../platform/context.ts'
 import { createLayoutIndex, dropLayoutIndex, isSmall } from './ddl.ts'
 import { readViews, type ViewRow } from './saved.ts'
 
 export const layoutIndex = (fieldId: string): string => `idx_layout_${fieldId}`
 
-/** The field whose index a view needs; undefined for one that needs none. */
+/** The field that the view needs an index on; undefined if it needs none. */
 export const indexedField = (view: Pick<ViewRow, 'config'> | undefined): string | undefined =>
   view && 'startField' in view.config ? view.config.startField : undefined
 
 /**
- * Makes the indexes fit after a change of views, in its transaction; on a large table the job that follows every change does it,
- * and lets others write meanwhile.
- * @param before fields that views needed which are changed or gone
- * @param after the field that the saved view needs
+ * Creates and drops indexes in the transaction that changes a view. On a large table the job that follows every change does this,
+ * without blocking writers.
+ * @param before the indexed fields of changed or deleted views
+ * @param after the indexed field of the saved view
  */
 export async function fitLayoutIndexes(
   { db }: Context,

@@ -1,4 +1,4 @@
-/** The config of each type of view: what it may hold, which fields it may name, and what a grid drops in silence (api.md, View). */
+/** The config of each view type: its keys, the fields that it may name, and the inputs that a grid ignores (api.md, View). */
 
 import { aField, type FieldDef, type FieldType, type TableDef } from '../fields/definition.ts'
 import type { Issue } from '../platform/http/errors.ts'
@@ -8,9 +8,9 @@ export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
 export type ViewType = (typeof VIEW_TYPES)[number]
 
 export interface GridConfig {
-  /** Ids of visible fields, in order; none means all. */
+  /** Ids of the visible fields, in order; an empty list shows all. */
   columns: string[]
-  /** Pixels by field id. */
+  /** In pixels, by field id. */
   widths?: Record<string, number>
   showHidden?: true
 }
@@ -37,21 +37,21 @@ export type ViewConfig = GridConfig | CalendarConfig | GalleryConfig | KanbanCon
 const MODES = ['month', 'week', 'day'] as const
 const WEEK_STARTS = ['monday', 'sunday'] as const
 
-/** What a config became, and what is wrong with it. */
+/** The result of reading a config. */
 export interface ReadConfig {
   config: ViewConfig
   issues: Issue[]
-  /** What was left out in silence, as paths: `config.columns.0`. */
+  /** Paths of the inputs that were ignored: `config.columns.0`. */
   dropped: string[]
 }
 
-/** Fields that a layout is built on; showHidden does not open them to always-hidden fields. */
-interface Structure {
+/** A field that a layout is built on. It must not be always-hidden, whatever showHidden says. */
+interface StructuralField {
   readonly required: boolean
   readonly types: readonly FieldType[]
 }
 const DATES: readonly FieldType[] = ['date', 'datetime']
-const STRUCTURE: Readonly<Record<Exclude<ViewType, 'grid'>, Readonly<Record<string, Structure>>>> = {
+const STRUCTURE: Readonly<Record<Exclude<ViewType, 'grid'>, Readonly<Record<string, StructuralField>>>> = {
   calendar: {
     startField: { required: true, types: DATES },
     endField: { required: false, types: DATES },
@@ -61,19 +61,19 @@ const STRUCTURE: Readonly<Record<Exclude<ViewType, 'grid'>, Readonly<Record<stri
   kanban: { categoryField: { required: true, types: ['select'] } },
 }
 
-/** Checks a config as it was sent, and brings it into the form in which it is kept. A grid is never wrong. */
+/** Checks a config and converts it to its stored form. The config of a grid has no issues, whatever it holds. */
 export function readConfig(type: ViewType, sent: unknown, table: TableDef): ReadConfig {
   if (type === 'grid') return readGrid(isObject(sent) ? sent : {}, table)
-  const given = sent ?? {}
-  const read = { given: isObject(given) ? given : {}, fields: fieldsOf(table), config: {}, issues: [], dropped: [] }
-  if (isObject(given)) readLayout(type, read)
+  const input = sent ?? {}
+  const read = { input: isObject(input) ? input : {}, fields: fieldsOf(table), config: {}, issues: [], dropped: [] }
+  if (isObject(input)) readLayout(type, read)
   else refuse(read, [], 'must be an object')
   return { config: read.config as ViewConfig, issues: read.issues, dropped: read.dropped }
 }
 
-/** A config as far as it has been read. */
+/** A config that is being read. */
 interface Reading {
-  readonly given: Record<string, unknown>
+  readonly input: Record<string, unknown>
   readonly fields: ReadonlyMap<string, FieldDef>
   readonly config: Record<string, unknown>
   readonly issues: Issue[]
@@ -83,29 +83,29 @@ interface Reading {
 function readLayout(type: Exclude<ViewType, 'grid'>, read: Reading): void {
   const structure = STRUCTURE[type]
   const known = [...Object.keys(structure), 'secondaryField', 'showHidden', ...(type === 'calendar' ? ['mode', 'weekStart'] : [])]
-  for (const key of Object.keys(read.given)) if (!known.includes(key)) refuse(read, [key], 'is not a known key')
+  for (const key of Object.keys(read.input)) if (!known.includes(key)) refuse(read, [key], 'is not a known key')
 
   for (const [key, wanted] of Object.entries(structure)) readStructural(read, key, wanted)
   readDisplayed(read, type)
   if (type === 'calendar') {
-    readWord(read, 'mode', MODES)
-    readWord(read, 'weekStart', WEEK_STARTS)
+    readEnum(read, 'mode', MODES)
+    readEnum(read, 'weekStart', WEEK_STARTS)
   }
 }
 
-function readStructural(read: Reading, key: string, { required, types }: Structure): void {
-  const id = read.given[key] ?? null
+function readStructural(read: Reading, key: string, { required, types }: StructuralField): void {
+  const id = read.input[key] ?? null
   if (id === null && required) refuse(read, [key], 'is required')
   const field = fieldNamed(read, key)
   if (!field) return
   if (!types.includes(field.type)) refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${aField(field.type)}`)
-  else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field, and '${field.id}' is one`)
+  else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field`)
   else read.config[key] = field.id
 }
 
-/** showHidden opens the secondary field to always-hidden ones, which are dropped without it. A calendar does not keep showHidden. */
+/** An always-hidden secondary field needs showHidden, and is ignored without it. A calendar does not keep showHidden. */
 function readDisplayed(read: Reading, type: ViewType): void {
-  const wanted = read.given.showHidden ?? false
+  const wanted = read.input.showHidden ?? false
   if (typeof wanted !== 'boolean') refuse(read, ['showHidden'], 'must be true or false')
   const showHidden = wanted === true && type !== 'calendar'
   if (wanted === true && !showHidden) read.dropped.push('config.showHidden')
@@ -116,15 +116,15 @@ function readDisplayed(read: Reading, type: ViewType): void {
   if (showHidden) read.config.showHidden = true
 }
 
-/** One of some words; the first is the default. */
-function readWord(read: Reading, key: string, words: readonly string[]): void {
-  const word = read.given[key] ?? words[0]
-  if (typeof word === 'string' && words.includes(word)) read.config[key] = word
-  else refuse(read, [key], `must be ${words.join(' or ')}`)
+/** Reads an enum, whose first value is the default. */
+function readEnum(read: Reading, key: string, values: readonly string[]): void {
+  const value = read.input[key] ?? values[0]
+  if (typeof value === 'string' && values.includes(value)) read.config[key] = value
+  else refuse(read, [key], `must be ${values.join(' or ')}`)
 }
 
 function fieldNamed(read: Reading, key: string): FieldDef | undefined {
-  const id = read.given[key] ?? null
+  const id = read.input[key] ?? null
   if (id === null) return undefined
   const field = typeof id === 'string' ? read.fields.get(id) : undefined
   if (!field)
@@ -136,51 +136,54 @@ function refuse({ issues }: Pick<Reading, 'issues'>, path: string[], message: st
   issues.push({ path: ['config', ...path], message })
 }
 
-/** What a grid does not understand is dropped, never refused. */
-function readGrid(given: Record<string, unknown>, table: TableDef): ReadConfig {
+/** Ignores every input that a grid does not know, and never refuses one. */
+function readGrid(input: Record<string, unknown>, table: TableDef): ReadConfig {
   const fields = fieldsOf(table)
-  const showHidden = given.showHidden === true
+  const showHidden = input.showHidden === true
   const isShown = (id: unknown): id is string => typeof id === 'string' && fields.has(id) && (showHidden || !fields.get(id)?.always_hidden)
-  const dropped: string[] = Object.keys(given)
-    .filter((key) => !['columns', 'widths', 'showHidden'].includes(key))
-    .map((key) => `config.${key}`)
+  const unknownKeys = Object.keys(input).filter((key) => !['columns', 'widths', 'showHidden'].includes(key))
+  const dropped = unknownKeys.map((key) => `config.${key}`)
+  const columns = readColumns(input.columns, isShown, dropped)
+  const widths = readWidths(input.widths, isShown, dropped)
+  // With showHidden an empty list is replaced by all ids, because without it the same list would show fewer fields.
+  const written = showHidden && columns.length === 0 ? table.fields.map(({ id }) => id) : columns
+  return { config: { columns: written, ...(widths && { widths }), ...(showHidden && { showHidden }) }, issues: [], dropped }
+}
 
+function readColumns(input: unknown, isShown: (id: unknown) => id is string, dropped: string[]): string[] {
   const columns = new Set<string>()
-  for (const [index, id] of (Array.isArray(given.columns) ? (given.columns as unknown[]) : []).entries()) {
+  for (const [index, id] of (Array.isArray(input) ? (input as unknown[]) : []).entries()) {
     if (isShown(id) && !columns.has(id)) columns.add(id)
     else dropped.push(`config.columns.${index}`)
   }
-  // With showHidden the list is always written out, so that "all" does not start to mean fewer fields.
-  if (showHidden && columns.size === 0) for (const { id } of table.fields) columns.add(id)
+  return [...columns]
+}
 
+function readWidths(input: unknown, isShown: (id: unknown) => id is string, dropped: string[]): Record<string, number> | undefined {
   const widths: [string, number][] = []
-  for (const [id, width] of Object.entries(isObject(given.widths) ? given.widths : {})) {
+  for (const [id, width] of Object.entries(isObject(input) ? input : {})) {
     if (isShown(id) && typeof width === 'number' && width > 0 && Number.isFinite(width)) widths.push([id, width])
     else dropped.push(`config.widths.${id}`)
   }
-  return {
-    config: { columns: [...columns], ...(widths.length && { widths: Object.fromEntries(widths) }), ...(showHidden && { showHidden }) },
-    issues: [],
-    dropped,
-  }
+  return widths.length ? Object.fromEntries(widths) : undefined
 }
 
-/** The fields that the layout cannot do without, and so the view neither. */
+/** The fields that the layout is built on. The view cannot exist without them. */
 export function structuralFields(type: ViewType, config: ViewConfig): string[] {
   if (type === 'grid') return []
   return Object.keys(STRUCTURE[type]).flatMap((key) => (config as unknown as Record<string, string | undefined>)[key] ?? [])
 }
 
 /**
- * The config without a field that is about to go, where it is only displayed.
- * @param table as it still is, with the field
+ * The config without a displayed field that is about to be deleted.
+ * @param table still with the field
  */
 export function withoutField(config: ViewConfig, fieldId: string, table: TableDef): ViewConfig {
   if ('columns' in config) {
     const { widths, ...rest } = config
     const { [fieldId]: _, ...others } = widths ?? {}
     const left = config.columns.filter((id) => id !== fieldId)
-    // As when it is saved: with showHidden the list is written out (api.md, showHidden rule 4).
+    // As on saving, showHidden replaces an empty list by all ids (api.md, showHidden rule 4).
     const columns = left.length || !config.showHidden ? left : table.fields.flatMap(({ id }) => (id === fieldId ? [] : id))
     return { ...rest, columns, ...(Object.keys(others).length && { widths: others }) }
   }

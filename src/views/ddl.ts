@@ -1,7 +1,7 @@
-/** Indexes that calendar views ask for: `idx_layout_<startField>` on the table's records (api.md, View). */
+/** The DDL of calendar indexes: `idx_layout_<startField>` on the table's records (api.md, View). */
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 
-/** Up to this many records a table needs no indexes but the primary key and those of calendars, which are built while a view is saved. */
+/** Up to this number of records a table has only its primary key and the indexes of calendar views, which are built as a view is saved. */
 export const SMALL_TABLE = 20_000
 
 export async function isSmall(db: Database, tableId: number): Promise<boolean> {
@@ -11,9 +11,9 @@ export async function isSmall(db: Database, tableId: number): Promise<boolean> {
   return (found?.n ?? 0) <= SMALL_TABLE
 }
 
-/** Builds it in the transaction under way; writers of the table wait meanwhile. */
+/** Creates the index in the current transaction, which blocks writers of the table until it ends. */
 export async function createLayoutIndex(db: Database, tableId: number, name: string, fieldId: string): Promise<void> {
-  // Spelled as queries are sorted: an empty value is the smallest, ties go by id.
+  // The same order as queries print: empty values first, ties by id.
   await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${ident(fieldId)} nulls first, id)`)
 }
 

@@ -1,4 +1,4 @@
-/** What saving a view would store: checked against the table's fields, in the form of every answer. Needs neither time nor caller. */
+/** Checks the part of a view that depends on the table's fields, and normalises it as it is stored. Depends on neither time nor caller. */
 
 import type { TableDef } from '../fields/definition.ts'
 import { AppError, badInputs, type Issue } from '../platform/http/errors.ts'
@@ -11,14 +11,14 @@ import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from 
 export interface Draft {
   config: ViewConfig
   filters: Filter[]
-  /** A nested group in place of `filters`, which then is empty. */
+  /** A nested group of conditions; `filters` is then empty. */
   filter: FilterGroup | null
   order_by: string | null
   order_dir: 'A' | 'D' | null
-  /** Where it was given, what the view is sorted by; its first key is `order_by` and `order_dir`, too. */
+  /** Null unless the view was saved with `order`. Its first key is repeated in `order_by` and `order_dir`. */
   order: SortKey[] | null
 }
-type Narrowing = Pick<Draft, 'filters' | 'filter'>
+type Conditions = Pick<Draft, 'filters' | 'filter'>
 type Order = Pick<Draft, 'order_by' | 'order_dir' | 'order'>
 
 export interface DraftInput {
@@ -31,40 +31,40 @@ export interface DraftInput {
 }
 
 /**
- * Checks what was sent; a key that is absent keeps what `present` has, and null clears it.
- * @param present the view as it is; undefined for a new one
- * @throws AppError 400 naming everything that is wrong
+ * Checks the input for a new view, or for a change of `current`: an absent key keeps its value, and null clears it.
+ * @throws AppError 400 naming each wrong input
+ * @returns the paths of ignored inputs as `dropped`
  */
 export function draftOf(
   type: ViewType,
   input: DraftInput,
-  present: Draft | undefined,
+  current: Draft | undefined,
   table: TableDef,
 ): { draft: Draft; dropped: string[] } {
   const issues: Issue[] = []
-  const read = present && input.config === undefined ? undefined : readConfig(type, input.config, table)
+  const read = current && input.config === undefined ? undefined : readConfig(type, input.config, table)
   issues.push(...(read?.issues ?? []))
-  const narrowing = narrowingOf(input, present ?? { filters: [], filter: null }, table, issues)
-  const order = orderOf(input, present ?? keptOrder([]), table, issues)
+  const conditions = conditionsOf(input, current ?? { filters: [], filter: null }, table, issues)
+  const order = orderOf(input, current ?? keptOrder([]), table, issues)
   if (issues.length || !order) throw badInputs(issues)
   return {
-    draft: { config: read?.config ?? (present as Draft).config, ...narrowing, ...order },
+    draft: { config: read?.config ?? (current as Draft).config, ...conditions, ...order },
     dropped: read?.dropped ?? [],
   }
 }
 
-/** A list of filters, or a group: whichever is sent takes the place of the other. */
-function narrowingOf(input: DraftInput, present: Narrowing, table: TableDef, issues: Issue[]): Narrowing {
+/** A view has a list of filters or a group: one replaces the other. */
+function conditionsOf(input: DraftInput, current: Conditions, table: TableDef, issues: Issue[]): Conditions {
   const { filters: sent, filter: group } = input
-  if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(SAID_TWICE)
+  if (isGiven(group) && isGiven(sent) && !(Array.isArray(sent) && !sent.length)) issues.push(BOTH_SENT)
   const filters = sent === undefined ? undefined : gather(issues, () => checkedFilters(sent, table))
   const filter = gather(issues, () => checkedGroup(group, table)) ?? null
   if (filter) return { filters: [], filter }
   if (filters) return { filters, filter: null }
-  return { filters: present.filters, filter: group === null ? null : present.filter }
+  return { filters: current.filters, filter: group === null ? null : current.filter }
 }
 
-const SAID_TWICE: Issue = { path: ['filters'], message: 'says in another way what filter says: send one of them' }
+const BOTH_SENT: Issue = { path: ['filters'], message: 'send either filters or filter, not both' }
 
 function checkedFilters(sent: unknown, table: TableDef): Filter[] {
   const filters = parseFilters(sent)
@@ -79,18 +79,18 @@ function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
   return mapLeaves(group, ({ path: _, ...condition }) => condition)
 }
 
-/** One key, or several: likewise. Undefined when something is wrong. */
-function orderOf(input: DraftInput, present: Order, table: TableDef, issues: Issue[]): Order | undefined {
+/** `order` replaces order_by and order_dir, and the reverse. Returns undefined after adding to `issues`. */
+function orderOf(input: DraftInput, current: Order, table: TableDef, issues: Issue[]): Order | undefined {
   if (isGiven(input.order))
     return gather(issues, () =>
       keptOrder(resolveOrder(input, table).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' }))),
     )
-  // Of several keys the first is the one that an older client sees, and turns round.
-  const kept = input.order === null && present.order ? keptOrder([]) : present
+  // A client that knows only order_by and order_dir sees the first key of an order, and may reverse it.
+  const kept = input.order === null && current.order ? keptOrder([]) : current
   if (input.order_by === undefined && input.order_dir === undefined)
     return { order_by: kept.order_by, order_dir: kept.order_dir, order: kept.order }
   const order_by = input.order_by === undefined ? kept.order_by : input.order_by
-  // A direction is of the sort that it came with: it goes with it.
+  // Clearing order_by clears the direction that was saved with it.
   const order_dir = input.order_dir !== undefined ? input.order_dir : input.order_by === null ? null : kept.order_dir
   return gather(issues, () => {
     const sort = resolveSort(order_by, order_dir, table)
@@ -98,7 +98,7 @@ function orderOf(input: DraftInput, present: Order, table: TableDef, issues: Iss
   })
 }
 
-/** Runs a check, and notes what it refuses, so that a caller hears of everything at once. */
+/** Runs a check and collects its issues, so that the answer names all of them at once. */
 function gather<T>(issues: Issue[], check: () => T): T | undefined {
   try {
     return check()

@@ -1,4 +1,4 @@
-/** What views need of fields: asked before a field is deleted, and acted upon when it is. */
+/** The uses of a table's fields in its views, and the changes to views when a field is deleted, converted or renamed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
@@ -16,6 +16,7 @@ import { removeViews } from './service.ts'
 
 export const viewDependent: Dependent = { needsOf, dropField, invalidWith, retypeField, renameOptions }
 
+/** True if the view would have to be deleted with the field. */
 const needs = (view: ViewRow, fieldId: string) =>
   [...view.filters, ...(view.filter ? leavesOf(view.filter) : [])].some(({ column }) => column === fieldId) ||
   structuralFields(view.type, view.config).includes(fieldId)
@@ -32,7 +33,7 @@ async function needsOf({ db }: Context, table: TableDef, field: FieldDef): Promi
   }
 }
 
-/** Views that cannot do without the field go; in the others it is dropped from the sort and from what is displayed. */
+/** Deletes the views that need the field, and removes it from the order and the displayed fields of the others. */
 async function dropField(context: Context, table: TableDef, field: FieldDef): Promise<void> {
   const views = await readViews(context.db, table.id)
   await removeViews(
@@ -44,13 +45,13 @@ async function dropField(context: Context, table: TableDef, field: FieldDef): Pr
     await rewrite(context.db, view, { ...unsorted(view, field.id), config: withoutField(view.config, field.id, table) })
 }
 
-/** What the view is sorted by without that field: of several keys the others stay. */
+/** The order of the view without the field; the other keys stay. */
 function unsorted({ order, ...view }: ViewRow, fieldId: string) {
   if (order) return keptOrder(order.filter(({ field }) => field !== fieldId))
   return view.order_by === fieldId ? keptOrder([]) : {}
 }
 
-/** Writes a view that follows a change of its table; nothing when nothing of it is another. `updated_at` is for what people change. */
+/** Writes the view if the change of its table changes it. `updated_at` stays, because it stands for changes that people make. */
 async function rewrite(db: Database, view: ViewRow, change: Partial<Draft>): Promise<void> {
   const next = { ...view, ...change }
   if (isDeepStrictEqual(next, view)) return
@@ -70,7 +71,7 @@ async function invalidWith({ db }: Context, table: TableDef, changed: FieldDef):
   return { needing: lost.map(named), sorting: sorted.map(named) }
 }
 
-/** The field's column is a new one, and its calendar index went with the old one. */
+/** Deletes or changes the views that do not allow the new type. The calendar index was dropped with the old column, so it is created anew. */
 async function retypeField(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
   const { needing, sorting } = await invalidWith(context, table, changed)
   const isAmong = (named: FieldNeeds['needing'], { id }: ViewRow) => named.some((view) => view.id === id)
@@ -85,13 +86,13 @@ async function retypeField(context: Context, table: TableDef, changed: FieldDef)
   if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(context, table.id, [], changed.id)
 }
 
-/** The table as it is to be. */
+/** The definition of the table after the change. */
 const withField = (table: TableDef, changed: FieldDef): TableDef => ({
   ...table,
   fields: table.fields.map((field) => (field.id === changed.id ? changed : field)),
 })
 
-/** Whether the view could be saved as it stands. */
+/** True if the table would accept the view. */
 function isSavable({ type, config, filters, filter, order, order_by, order_dir }: ViewRow, table: TableDef): boolean {
   try {
     draftOf(type, { config, filters, filter, ...(order ? { order } : { order_by, order_dir }) }, undefined, table)
@@ -102,7 +103,7 @@ function isSavable({ type, config, filters, filter, order, order_by, order_dir }
   }
 }
 
-/** Filters name options by their titles, so they follow a new title: a view goes on to hold the same records. */
+/** Filters name options by title. Replacing an old title by the new one keeps the view's records the same. */
 async function renameOptions({ db }: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
   const renamed = <Condition extends Omit<Filter, 'connector'>>(condition: Condition): Condition => {
     const namesOption = condition.column === field.id && valueKind(field.type, condition.compare) === 'option'

@@ -1,4 +1,4 @@
-/** The rows of saved views, and what they mean as a query. */
+/** Reads saved views, and compiles them to queries. */
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, sql } from '../platform/database/database.ts'
@@ -28,7 +28,7 @@ export interface ViewRow extends Draft {
 const columns = sql`id, account_id, table_id, name, type, config, filters, filter, order_by, order_dir,
   order_keys as "order", is_table_default, created_by, created_at, updated_at, version`
 
-/** The saved views of a table, by name ignoring case, then id. */
+/** The saved views of a table, ordered by name ignoring case, then by id. */
 export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
   return db.query<ViewRow>(
     sql`select ${columns} from views where table_id = ${tableId} order by lower(name collate "pg_c_utf8"), id`,
@@ -36,21 +36,21 @@ export function readViews(db: Database, tableId: number): Promise<ViewRow[]> {
   )
 }
 
-/** One saved view of that table; undefined when the table has none with the id. */
+/** Returns undefined if the table has no such view. */
 export async function readView(db: Database, tableId: number, viewId: number): Promise<ViewRow | undefined> {
   const [row] = await db.query<ViewRow>(sql`select ${columns} from views where table_id = ${tableId} and id = ${viewId}`, 'view')
   return row
 }
 
-/** A saved view as the wire has it. */
+/** A saved view as the API answers it. */
 export const viewOf = ({ version: _, ...row }: ViewRow): View => ({ ...shown(row), config: { ...row.config }, is_default: false })
 
-/** A view without the two keys that only those have which were saved with them. */
+/** Omits `filter` and `order` from views that were saved without them. */
 export function shown<Saved extends Pick<ViewRow, 'filter' | 'order'>>({ filter, order, ...rest }: Saved) {
   return { ...rest, ...(filter && { filter }), ...(order && { order }) }
 }
 
-/** The view that every table has: everything, in the order of ids. */
+/** The view that every table has: all records, in the order of their ids. */
 export const defaultView = (table: { id: number; account_id: number }): View => ({
   id: 0,
   account_id: table.account_id,
@@ -68,7 +68,7 @@ export const defaultView = (table: { id: number; account_id: number }): View => 
   is_table_default: false,
 })
 
-/** A view as a part of a query. It holds whatever the time and whoever asks. */
+/** A compiled view. It depends on neither the time nor the caller. */
 export interface SavedQuery {
   where: Tree<Checked>
   order: readonly Sort[]
@@ -79,8 +79,9 @@ export interface SavedQuery {
 const compiledViews = memo((_: TableDef) => new Map<number, SavedQuery>())
 
 /**
- * What the view means; undefined when the table has none with the id. Compiled once per version of the table.
- * @throws AppError 400 when it names a field that is gone, which saving and deleting fields rule out; `outdated`
+ * Returns the compiled view, or undefined if the table has no such view. Compiles it once per version of the table.
+ * @throws AppError 400 if it names a deleted field, which the checks on saving views and deleting fields prevent
+ * @throws outdated if the table has a newer version than the definition
  */
 export async function savedQuery(db: Database, table: TableDef, viewId: number): Promise<SavedQuery | undefined> {
   const kept = compiledViews(table).get(viewId)
@@ -91,7 +92,7 @@ export async function savedQuery(db: Database, table: TableDef, viewId: number):
     'view-to-query',
   )
   if (!view) return undefined
-  // By titles that options had before, a view of now would hold other records.
+  // The current view may use new option titles, which an old definition does not know.
   if (!view.is_current) throw outdated
   const query = queryOf(view, table)
   compiledViews(table).set(viewId, query)

@@ -16,7 +16,7 @@ const Filter = z
     value: z
       .unknown()
       .optional()
-      .meta({ description: 'Absent for is_empty and is_not_empty. Date tokens and @me stay as they were sent.' }),
+      .meta({ description: 'Absent for is_empty and is_not_empty. Date tokens and @me are answered as they were sent.' }),
     connector: connector.meta({ description: "Joins the filter to the one before it; 'AND' on the first. AND binds tighter than OR." }),
   })
   .meta({ id: 'Filter', description: 'One condition of a view, in its normal form.' })
@@ -24,17 +24,18 @@ export type Filter = z.infer<typeof Filter>
 
 const Comparison = Filter.omit({ connector: true }).meta({ id: 'Comparison', description: 'One condition of a group, in its normal form.' })
 const parts = z.array(z.lazy((): z.ZodType<Tree<z.infer<typeof Comparison>>> => z.union([Comparison, FilterGroup])))
-/** Typed by shapes of filter.ts: an alias here would name a value, and the types of the client package can hold none (scripts/client-types.ts). */
-const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z
-  .union([z.object({ all: parts }), z.object({ any: parts })])
-  .meta({ id: 'FilterGroup', description: 'All or any of its conditions and groups; an empty `all` holds always, an empty `any` never.' })
+/** Typed by the shapes of parse.ts: an alias here would refer to a value, which the client package's types cannot (scripts/client-types.ts). */
+const FilterGroup: z.ZodType<Branch<z.infer<typeof Comparison>>> = z.union([z.object({ all: parts }), z.object({ any: parts })]).meta({
+  id: 'FilterGroup',
+  description: 'All or any of its conditions and groups. An empty `all` matches every record, an empty `any` none.',
+})
 
 export const SortKey = z.object({ field: z.string(), dir: z.enum(['A', 'D']) })
 
-/** A condition as it may be sent; `views/filter.ts` accepts more spellings. */
+/** A condition as it may be sent; filters/parse.ts accepts more spellings. */
 export interface FilterInput {
   column?: string
-  /** Another name of column. */
+  /** An alias of `column`. */
   field?: string
   compare: string
   value?: unknown
@@ -44,16 +45,16 @@ export type GroupInput = { all: (GroupInput | FilterInput)[] } | { any: (GroupIn
 export type WhereInput = Record<string, unknown>
 
 /**
- * An input that its own parser judges, not the schema: which fields and compares there are depends on the table, and where a
- * view_id is given the filters beside it are not even read (contract.md §5). `Input` is what the typed client lets through.
+ * An input that its parser validates, not the schema: the fields and compares depend on the table, and with a view_id the request's
+ * filters are not read at all (contract.md §5). `Input` is its type in the typed client.
  */
-const judgedByParser = <Input>(document: Record<string, unknown>) => z.custom<Input | null>().meta(document).optional()
+const validatedByParser = <Input>(document: Record<string, unknown>) => z.custom<Input | null>().meta(document).optional()
 
 const filterDocument = {
   type: 'object',
   required: ['column', 'compare'],
   properties: {
-    column: { type: 'string', description: 'The id of a field; `field` is another name.' },
+    column: { type: 'string', description: 'The id of a field; `field` is an alias.' },
     compare: { type: 'string', enum: COMPARES, description: 'Also EQ, NE, GT, C, SW, IS_EMPTY and the like, in any case.' },
     value: {
       description:
@@ -63,20 +64,20 @@ const filterDocument = {
   },
 }
 
-export const Filters = judgedByParser<FilterInput[]>({
+export const Filters = validatedByParser<FilterInput[]>({
   type: 'array',
   maxItems: MAX_FILTERS,
   items: filterDocument,
-  description: 'Conditions joined by their connectors; AND binds tighter than OR.',
+  description: 'Conditions joined by their connectors. AND binds tighter than OR.',
   example: [{ column: 'stage', compare: '=', value: 'Won' }],
 })
-export const Where = judgedByParser<WhereInput>({
+export const Where = validatedByParser<WhereInput>({
   type: 'object',
   additionalProperties: true,
-  description: 'Values by field, all of which must hold: `{"stage": "Won", "amount": [">", 1000]}`. Joined to `filters` by AND.',
+  description: 'Conditions by field, joined by AND, to `filters` too: `{"stage": "Won", "amount": [">", 1000]}`.',
   example: { stage: 'Won', amount: ['>', 1000] },
 })
-export const Group = judgedByParser<GroupInput>({
+export const Group = validatedByParser<GroupInput>({
   type: 'object',
   additionalProperties: true,
   description: 'Nested groups of conditions: `{"any": [{"column", "compare", "value"}, {"all": […]}]}`. Joined to `filters` by AND.',
@@ -87,13 +88,17 @@ export const Group = judgedByParser<GroupInput>({
     ],
   },
 })
-export const OrderBy = judgedByParser<string>({ type: 'string', description: 'The id of a field.', example: 'amount' })
-export const OrderDir = judgedByParser<'A' | 'D' | 'a' | 'd'>({ type: 'string', enum: ['A', 'D'], description: 'Ascending or descending.' })
+export const OrderBy = validatedByParser<string>({ type: 'string', description: 'The id of a field.', example: 'amount' })
+export const OrderDir = validatedByParser<'A' | 'D' | 'a' | 'd'>({
+  type: 'string',
+  enum: ['A', 'D'],
+  description: 'Ascending or descending.',
+})
 export interface SortInput {
   field: string
   dir?: 'A' | 'D' | 'a' | 'd' | null
 }
-export const Order = judgedByParser<SortInput[]>({
+export const Order = validatedByParser<SortInput[]>({
   type: 'array',
   maxItems: MAX_SORTS,
   items: {
@@ -105,15 +110,15 @@ export const Order = judgedByParser<SortInput[]>({
     },
   },
   description:
-    'Several keys, instead of order_by and order_dir, which beside it must be its first key. Ties of the last go by id in its direction.',
+    'Up to three keys, in place of order_by and order_dir; those, if sent too, must equal the first key. Ties are ordered by id, in the direction of the last key.',
   example: [{ field: 'stage' }, { field: 'amount', dir: 'D' }],
 })
-const Config = judgedByParser<Record<string, unknown>>({
+const Config = validatedByParser<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
   description:
     'grid: columns, widths, showHidden. calendar: startField, endField, colorField, secondaryField, mode, weekStart. ' +
-    'gallery: imageField, secondaryField, showHidden. kanban: categoryField, secondaryField, showHidden. What a grid does not understand is dropped.',
+    'gallery: imageField, secondaryField, showHidden. kanban: categoryField, secondaryField, showHidden. A grid ignores unknown inputs.',
   example: { columns: ['company', 'amount'] },
 })
 
@@ -124,17 +129,20 @@ export const View = z
     table_id: Id,
     name: z.string(),
     type: z.enum(VIEW_TYPES),
-    config: z.record(z.string(), z.unknown()).nullable().meta({ description: 'By type; null for the Default view only.' }),
+    config: z.record(z.string(), z.unknown()).nullable().meta({ description: 'Depends on `type`; null for the Default view only.' }),
     filters: z.array(Filter),
-    filter: FilterGroup.optional().meta({ description: 'Where a group was saved in place of `filters`, which then is empty.' }),
+    filter: FilterGroup.optional().meta({ description: 'Present if the view was saved with a group; `filters` is then empty.' }),
     order_by: z.string().nullable(),
     order_dir: z.enum(['A', 'D']).nullable().meta({ description: "'D' means descending." }),
-    order: z.array(SortKey).optional().meta({ description: 'Where it was saved; `order_by` and `order_dir` are its first key.' }),
+    order: z
+      .array(SortKey)
+      .optional()
+      .meta({ description: 'Present if the view was saved with `order`; `order_by` and `order_dir` are its first key.' }),
     created_by: z.int().meta({ description: '0 for the Default view.' }),
     created_at: z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS; empty for the Default view.', example: '2026-03-31 09:30:00' }),
-    updated_at: z.string().meta({ description: 'The same.', example: '2026-03-31 09:30:00' }),
+    updated_at: z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS; empty for the Default view.', example: '2026-03-31 09:30:00' }),
     is_default: z.boolean().meta({ description: 'True for the Default view only.' }),
-    is_table_default: z.boolean().meta({ description: 'Opened by a grid when no view is asked for; one view per table at most.' }),
+    is_table_default: z.boolean().meta({ description: 'The view that a grid opens if none is requested; at most one per table.' }),
   })
   .meta({ id: 'View', description: 'A saved set of filters and an order for one table, with a layout.' })
 export type View = z.infer<typeof View>
@@ -144,7 +152,7 @@ export const NewView = z.strictObject({
   type: z.enum(VIEW_TYPES),
   config: Config,
   filters: Filters,
-  filter: Group.meta({ description: 'Nested groups of conditions, in place of `filters`, which beside it must be empty.' }),
+  filter: Group.meta({ description: 'Nested groups of conditions, in place of `filters`, which must then be empty or absent.' }),
   order_by: OrderBy,
   order_dir: OrderDir,
   order: Order,
@@ -167,8 +175,8 @@ export const ViewCheck = View.pick({
   is_table_default: true,
 })
   .extend({
-    dropped: z.array(z.string()).meta({ description: 'Paths of what would be left out in silence.' }),
-    index: z.string().nullable().meta({ description: 'The index that saving would make sure of.' }),
+    dropped: z.array(z.string()).meta({ description: 'Paths of the inputs that would be ignored.' }),
+    index: z.string().nullable().meta({ description: 'The calendar index that saving would create if it is missing.' }),
   })
   .meta({ id: 'ViewCheck' })
 export type ViewCheck = z.infer<typeof ViewCheck>

@@ -1,10 +1,10 @@
 /** Date tokens: `today`, `-7d`, `start_of_last_month`, `start_of_month+7d` and the like (contract.md §5). */
 import { addDays, addMonths, localDate, startOfDay, startOfMonths, startOfWeek, type WeekStart } from '../../platform/time.ts'
 
-/** What a token is resolved against. */
+/** The context in which a token is resolved. */
 export interface Moment {
   now: Date
-  /** Of the acting user. */
+  /** The acting user's time zone. */
   timeZone: string
   weekStart: WeekStart
 }
@@ -22,7 +22,7 @@ export interface Token {
   offset: { count: number; step: Step } | null
 }
 
-/** A thousand years each, so that every token means a date of four digits. */
+/** A thousand years in each unit, so that every token resolves to a year of four digits. */
 const LARGEST = { h: 8_760_000, d: 365_000, w: 52_000, m: 12_000, y: 1_000 }
 
 const TOKEN = new RegExp(
@@ -30,20 +30,20 @@ const TOKEN = new RegExp(
   'i',
 )
 
-/** Reads a token, in any case. @returns null for any other text */
+/** Parses a token, ignoring case. Returns null for any other text. */
 export function parseToken(text: string): Token | null {
   const match = text === '' ? null : TOKEN.exec(text)
   if (!match) return null
   const [, word, edge, shift, unit, count, step] = match.map((part) => part?.toLowerCase())
   const offset = count && step ? { count: Number(count), step: step as Step } : null
   if (offset && Math.abs(offset.count) > LARGEST[offset.step]) return null
-  // An offset alone counts from today, or in hours from now.
+  // An offset alone is relative to today, or to now if it is in hours.
   if (!word && !edge) return { base: offset?.step === 'h' ? 'now' : 'today', offset }
   if (word) return { base: word as Base, offset }
   return { base: { edge: edge as 'start' | 'end', shift: shift === 'last' ? -1 : shift === 'next' ? 1 : 0, unit: unit as Unit }, offset }
 }
 
-/** `now` and offsets in hours mean an instant; everything else a whole local day. */
+/** `now` and offsets in hours resolve to an instant, all other tokens to a local day. */
 export function meaningOf({ base, offset }: Token, moment: Moment): Meaning {
   if (base === 'now' && !offset) return { instant: moment.now }
   const day = dayOf(base, moment)
@@ -53,7 +53,7 @@ export function meaningOf({ base, offset }: Token, moment: Moment): Meaning {
   return { instant: new Date(from.getTime() + offset.count * 3_600_000) }
 }
 
-/** The same token as a calendar date: on a date field an instant counts as the local day in which it lies. */
+/** The token as a calendar date; an instant is taken as its local day. */
 export function dateMeant(token: Token, moment: Moment): string {
   const meaning = meaningOf(token, moment)
   return 'day' in meaning ? meaning.day : localDate(meaning.instant, moment.timeZone)

@@ -1,10 +1,10 @@
-/** The wire form of filters, in all accepted spellings, read into one normal form and a tree of conditions (contract.md §5, §7). */
+/** Parses the conditions of a request, in all accepted forms, into a tree of conditions (contract.md §5, §7). */
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { type Compare, compareOf, needsNoValue } from './compares.ts'
 
 export type Path = (string | number)[]
 
-/** A filter in the normal form of every answer. */
+/** A filter as answers spell it. */
 export interface Filter {
   column: string
   compare: Compare
@@ -14,14 +14,14 @@ export interface Filter {
   connector: 'AND' | 'OR'
 }
 
-/** A tree of `all` (and) and `any` (or) groups over leaves. An empty `all` holds for everything. */
+/** A tree of `all` (AND) and `any` (OR) groups. An empty `all` is true, an empty `any` false. */
 export type Tree<Leaf> = Branch<Leaf> | Leaf
 export type Branch<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] }
 
-/** A nested group in the normal form of every answer: of its conditions, only what they say. */
+/** A nested group as answers spell it. */
 export type FilterGroup = Branch<Omit<Filter, 'connector'>>
 
-/** One condition, and where in the request it stands. */
+/** One condition, with its path in the request. */
 export interface Condition {
   column: string
   compare: Compare
@@ -29,11 +29,11 @@ export interface Condition {
   path: Path
 }
 
-/** How many conditions one request or view may have, in all its forms together (contract.md §1). */
+/** The most conditions that one request or view may have, in all forms together (contract.md §1). */
 export const MAX_FILTERS = 200
 const MAX_DEPTH = 5
 
-/** The conditions of a request, as far as it has any. */
+/** The three forms in which a request may send conditions. */
 export interface WireConditions {
   filters?: unknown
   /** `{"status": "Active", "age": [">", 21]}` */
@@ -43,8 +43,8 @@ export interface WireConditions {
 }
 
 /**
- * Reads everything that narrows a query, joined by AND.
- * @throws AppError 400 naming each filter that cannot be read
+ * Parses all three forms; their conditions are joined by AND.
+ * @throws AppError 400 naming each malformed condition
  */
 export function parseConditions({ filters, where, filter }: WireConditions): Tree<Condition> {
   const issues: Issue[] = []
@@ -56,8 +56,8 @@ export function parseConditions({ filters, where, filter }: WireConditions): Tre
 }
 
 /**
- * Reads the `filters` of a view into their normal form.
- * @throws AppError 400 naming each filter that cannot be read
+ * Parses the `filters` of a view.
+ * @throws AppError 400 naming each malformed filter
  */
 export function parseFilters(filters: unknown): Filter[] {
   const issues: Issue[] = []
@@ -67,8 +67,8 @@ export function parseFilters(filters: unknown): Filter[] {
 }
 
 /**
- * Reads the `filter` of a view; null for none.
- * @throws AppError 400 as for the `filter` of a query
+ * Parses the `filter` of a view; returns null if it is absent.
+ * @throws AppError 400 naming each malformed condition
  */
 export function parseGroup(filter: unknown): Branch<Condition> | null {
   const issues: Issue[] = []
@@ -81,7 +81,7 @@ function accepted<Read extends Tree<Condition>>(tree: Read, issues: Issue[]): Re
   return tree
 }
 
-/** The tree that a list of filters means. AND binds tighter than OR, as in SQL. */
+/** The tree of a list of filters. AND binds tighter than OR, as in SQL. */
 export function precedence(filters: readonly Filter[], path: Path): Tree<Condition> {
   const groups: Condition[][] = [[]]
   for (const [index, { connector, ...condition }] of filters.entries()) {
@@ -91,14 +91,14 @@ export function precedence(filters: readonly Filter[], path: Path): Tree<Conditi
   return groups.length === 1 ? { all: groups.flat() } : { any: groups.map((all) => ({ all })) }
 }
 
-/** Every leaf of the tree, in order. */
+/** The leaves of the tree, in order. */
 export function leavesOf<Leaf extends object>(tree: Tree<Leaf>): Leaf[] {
   if ('all' in tree) return tree.all.flatMap((part) => leavesOf(part))
   if ('any' in tree) return tree.any.flatMap((part) => leavesOf(part))
   return [tree]
 }
 
-/** The same tree with other leaves. */
+/** The tree with each leaf replaced. */
 export function mapLeaves<From extends object, To extends object>(tree: Branch<From>, change: (leaf: From) => Tree<To>): Branch<To>
 export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To>
 export function mapLeaves<From extends object, To extends object>(tree: Tree<From>, change: (leaf: From) => Tree<To>): Tree<To> {
@@ -107,7 +107,7 @@ export function mapLeaves<From extends object, To extends object>(tree: Tree<Fro
   return change(tree)
 }
 
-/** Null of a key equals absent wherever there is nothing to clear (contract.md §1). */
+/** Null means absent wherever there is no value to clear (contract.md §1). */
 export const isGiven = (input: unknown) => input !== undefined && input !== null
 const isObject = (input: unknown): input is Record<string, unknown> => typeof input === 'object' && input !== null && !Array.isArray(input)
 const TOO_MANY = `must have at most ${MAX_FILTERS} filters`
@@ -132,12 +132,12 @@ function readConnector(input: unknown, path: Path, issues: Issue[]): 'AND' | 'OR
   return connector
 }
 
-/** `{column, compare, value}`, with `field` for `column`; null when it cannot be read. */
+/** Parses `{column, compare, value}`, where `field` may replace `column`. Returns null after adding to `issues`. */
 function readCondition(input: unknown, path: Path, otherKeys: readonly string[], issues: Issue[]): Condition | null {
   if (!isObject(input)) return refuse(issues, path, 'must be a filter: {column, compare, value}', null)
   const unknown = Object.keys(input).filter((key) => !['column', 'field', 'compare', 'value', ...otherKeys].includes(key))
   for (const key of unknown) issues.push({ path: [...path, key], message: 'is not a known key' })
-  if ('column' in input && 'field' in input) return refuse(issues, [...path, 'field'], 'is another name of column: send one of them', null)
+  if ('column' in input && 'field' in input) return refuse(issues, [...path, 'field'], 'send either column or field, not both', null)
 
   const name = 'field' in input ? 'field' : 'column'
   const column = input[name]
@@ -153,7 +153,7 @@ const UNKNOWN_COMPARE = 'must be one of =, !=, >, <, >=, <=, contains, starts_wi
 
 function condition(column: string, compare: Compare, value: unknown, path: Path, issues: Issue[]): Condition | null {
   if (needsNoValue(compare)) return { column, compare, path }
-  // In `where` the value stands under the name of the field.
+  // In `where` the key of the value is the field itself.
   const at = path[0] === 'where' ? path : [...path, 'value']
   if (value === undefined) return refuse(issues, at, 'is required', null)
   if (value === null) return refuse(issues, at, 'must not be null; is_empty asks for empty values', null)
@@ -185,7 +185,7 @@ function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): 
   return key === 'all' ? { all: parts } : { any: parts }
 }
 
-/** Inside of a group there are conditions, too. */
+/** Parses a member of a group: another group, or a condition. */
 function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<Condition> {
   if (depth > MAX_DEPTH) return refuse(issues, path, `must not be nested deeper than ${MAX_DEPTH}`, nothing())
   return isGroup(input) ? readGroup(input, path, depth, issues) : (readCondition(input, path, [], issues) ?? nothing())
@@ -194,8 +194,8 @@ function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): T
 const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && ('all' in input || 'any' in input)
 const nothing = (): Branch<Condition> => ({ all: [] })
 
-/** Notes what is wrong, and goes on with what stands in for the input. */
-function refuse<T>(issues: Issue[], path: Path, message: string, instead: T): T {
+/** Adds an issue, and returns a replacement for the input so that parsing can continue. */
+function refuse<T>(issues: Issue[], path: Path, message: string, replacement: T): T {
   issues.push({ path, message })
-  return instead
+  return replacement
 }

@@ -1,4 +1,4 @@
-/** What records are sorted by: one field with `order_by` and `order_dir`, or up to three with `order` (contract.md §5, §7). */
+/** The order of records: one field in `order_by` and `order_dir`, or up to three in `order` (contract.md §5, §7). */
 
 import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../../fields/definition.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
@@ -11,13 +11,13 @@ export interface Sort {
   isDescending: boolean
 }
 
-/** A key of an order, in the normal form of every answer. */
+/** A key of an order as answers spell it. */
 export interface SortKey {
   field: string
   dir: 'A' | 'D'
 }
 
-/** Keys that one order may have. */
+/** The most keys that an order may have. */
 export const MAX_SORTS = 3
 
 export interface WireOrder {
@@ -28,9 +28,8 @@ export interface WireOrder {
 }
 
 /**
- * Checks the order of a request, in either form; empty for none. Both at once are what a view answers: then they have to agree.
- * @throws AppError 400 naming two forms that contradict each other, too many keys, and each key that is unknown, doubled or cannot
- * be sorted by
+ * Resolves the order of a request, in either form; empty if it has none. A view answers both forms, so both may be sent if they agree.
+ * @throws AppError 400 naming forms that contradict each other, too many keys, and each key that is unknown, repeated or not sortable
  */
 export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: TableDef): readonly Sort[] {
   if (!isGiven(order)) {
@@ -44,11 +43,14 @@ export function resolveOrder({ order, order_by, order_dir }: WireOrder, table: T
   return sorts
 }
 
-/** What order_by and order_dir say against the first key of the order beside them. */
+/** The issues of an order_by or order_dir that differs from the first key of `order`. */
 function contradictions(orderBy: unknown, orderDir: unknown, first: Sort | undefined): Issue[] {
   const issues: Issue[] = []
-  const refuse = (key: string, stands: string | undefined) =>
-    issues.push({ path: [key], message: `contradicts order, ${stands ? `which begins with '${stands}'` : 'which is empty'}: leave it out` })
+  const refuse = (key: string, expected: string | undefined) =>
+    issues.push({
+      path: [key],
+      message: `contradicts order, ${expected ? `which begins with '${expected}'` : 'which is empty'}: leave it out`,
+    })
   if (isGiven(orderBy) && orderBy !== first?.field.id) refuse('order_by', first?.field.id)
   const direction = directionOf(orderDir)
   if (direction === undefined) issues.push({ path: ['order_dir'], message: NO_DIRECTION })
@@ -73,15 +75,15 @@ function readOrder(order: unknown, table: TableDef, issues: Issue[]): Sort[] {
     if (direction === undefined) refuse([index, 'dir'], NO_DIRECTION)
     const field = sortable(name, table)
     if (typeof field === 'string') return refuse([index, 'field'], field)
-    if (seen.has(name)) return refuse([index, 'field'], 'is a key already')
+    if (seen.has(name)) return refuse([index, 'field'], 'is already a key of this order')
     seen.add(name)
     return { field, isDescending: direction === 'D' }
   })
 }
 
 /**
- * Checks a sort by one field; null for none.
- * @throws AppError 400 for an unknown field, one that cannot be sorted by, or another direction than A and D
+ * Resolves order_by and order_dir; null without order_by.
+ * @throws AppError 400 for an unknown field, a field that is not sortable, or a direction other than A and D
  */
 export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef): Sort | null {
   const issues: Issue[] = []
@@ -94,23 +96,23 @@ export function resolveSort(orderBy: unknown, orderDir: unknown, table: TableDef
 }
 
 /**
- * The keys with the one that makes an order total, so that pages never overlap: ties go by id, in the direction of the last key. So
- * one index serves an order and its exact reverse, an empty value being the smallest.
+ * The keys with the id appended, in the direction of the last key: ties are broken, so that pages never overlap, and one index serves
+ * an order and its exact reverse.
  */
 export function wholeOrder(order: readonly Sort[]): Sort[] {
-  // No two records share an id: what comes after it decides nothing.
+  // Ids are unique, so keys after the id have no effect.
   const byId = order.findIndex(({ field }) => field.key)
   if (byId >= 0) return order.slice(0, byId + 1)
   return [...order, { field: KEY_FIELD, isDescending: order.at(-1)?.isDescending ?? false }]
 }
 
-/** An order by several keys as a view keeps it; an older client reads its first key. */
+/** The stored form of an order by several keys. order_by and order_dir repeat the first, for clients that know no other. */
 export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by: string | null; order_dir: 'A' | 'D' | null } {
   const [first] = keys
   return { order: first ? keys : null, order_by: first?.field ?? null, order_dir: first?.dir ?? null }
 }
 
-/** The field that is named, or what is wrong with the name. */
+/** The field of that id, or a message that says why it cannot be a key. */
 function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
   const field = fieldsOf(table).get(name)
@@ -118,7 +120,7 @@ function sortable(name: unknown, table: TableDef): FieldDef | string {
   return RULES[field.type].sortsBy ? field : `${aField(field.type)} cannot be sorted by`
 }
 
-/** 'A' or 'D' of either case; null for none, undefined for what is neither. */
+/** Reads 'A' or 'D', ignoring case; null if absent, undefined if invalid. */
 export function directionOf(orderDir: unknown): 'A' | 'D' | null | undefined {
   if (!isGiven(orderDir)) return null
   const direction = typeof orderDir === 'string' ? orderDir.toUpperCase() : undefined
