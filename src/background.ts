@@ -1,4 +1,4 @@
-/** All background work on one page, as router.ts is for requests: each feature's jobs.ts adds its own here. */
+/** All background jobs on one page, as router.ts lists all requests. Each feature defines its jobs in its jobs.ts. */
 import { authWorks } from './auth/jobs.ts'
 import { conversionWorks } from './conversions/jobs.ts'
 import { csvWorks } from './csv/jobs.ts'
@@ -29,5 +29,5 @@ export const works: readonly Work[] = [
   ...emailWorks,
 ]
 
-/** What `deploy` makes and a worker works on. */
+/** The queues that `deploy` creates and a worker reads. */
 export const queues: readonly Queue[] = works.map(({ queue }) => queue)

@@ -7,30 +7,30 @@ export type { AppRouter }
 export type Client = TRPCClient<AppRouter>
 
 export interface ClientOptions {
-  /** Where the service is, such as https://gridpost.example.com. */
+  /** The address of the service, such as https://gridpost.example.com. */
   baseUrl: string
-  /** An API key. Without one, a browser sends the cookie of its session. */
+  /** An API key. Without one, a browser sends its session cookie. */
   apiKey?: string
   /** Sent with every request. */
   headers?: Record<string, string>
   fetch?: typeof globalThis.fetch
 }
 
-/** What a call may carry: `client.tasks.create.mutate(input, { context: { idempotencyKey } })`. */
+/** Headers of a single call: `client.tasks.create.mutate(input, { context: { idempotencyKey } })`. */
 export interface CallContext {
   idempotencyKey?: string
-  /** The ETag of the row that is meant to be changed. */
+  /** The ETag of the version that the call may change; for another version it fails with 409. */
   ifMatch?: string
 }
 
 /**
- * Makes a client. Calls of the same moment travel as one request, those with a context each by itself; queries go by POST, because a
- * long filter fits no URL. Subscriptions travel by themselves, and go on by themselves after the last event when the connection drops.
+ * Creates a client. Calls made at the same time are sent as one request, except those with a context. Queries are sent by POST,
+ * because a long filter does not fit into a URL. A subscription reconnects after a lost connection and resumes after its last event.
  * Errors are TRPCClientError, with the body of the REST error in `error.data`.
  */
 export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOptions): Client {
   const url = `${baseUrl.replace(/\/+$/, '')}/trpc`
-  const own: Record<string, string> = { ...headers, ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
+  const clientHeaders: Record<string, string> = { ...headers, ...(apiKey && { authorization: `Bearer ${apiKey}` }) }
   const send = (to: unknown, init: unknown) =>
     (fetch ?? globalThis.fetch)(to as string, { ...(init as RequestInit), credentials: 'include' })
   return createTRPCClient<AppRouter>({
@@ -41,19 +41,19 @@ export function createClient({ baseUrl, apiKey, headers = {}, fetch }: ClientOpt
           url,
           EventSource: FetchEventSource,
           eventSourceOptions: {
-            fetch: (to, init) => send(to, { ...init, headers: { ...own, ...(init.headers as Record<string, string>) } }),
+            fetch: (to, init) => send(to, { ...init, headers: { ...clientHeaders, ...(init.headers as Record<string, string>) } }),
           },
         }),
         false: splitLink({
-          // A header is about the whole request: what it says of one call must not reach the others.
+          // A header applies to the whole request, so a call with headers of its own is not batched.
           condition: ({ context }) => Object.keys(headersOf(context)).length > 0,
           true: httpLink({
             url,
             methodOverride: 'POST',
             fetch: send,
-            headers: ({ op }) => ({ ...own, ...headersOf(op.context) }),
+            headers: ({ op }) => ({ ...clientHeaders, ...headersOf(op.context) }),
           }),
-          false: httpBatchLink({ url, methodOverride: 'POST', maxItems: 50, fetch: send, headers: own }),
+          false: httpBatchLink({ url, methodOverride: 'POST', maxItems: 50, fetch: send, headers: clientHeaders }),
         }),
       }),
     ],

@@ -1,4 +1,4 @@
-/** Opens what a process is made of, in order, and closes it in reverse: the service and the scripts alike. */
+/** Opens the parts of a process in order, and closes them in reverse. The service and the scripts both start here. */
 import type pg from 'pg'
 import { queues } from './background.ts'
 import { openFeed } from './events/feed.ts'
@@ -16,21 +16,21 @@ import type { Settings } from './settings.ts'
 export interface OpenOptions {
   log: Deps['log']
   publicUrl: () => string
-  /** Whether this process keeps the job queue in order, too. */
+  /** True if this process also maintains the job queue. */
   isWorker: boolean
-  /** Where mail goes without SMTP_URL: the catcher of the embedded default. */
+  /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
 }
 
 export interface Opened {
   deps: Deps
-  /** Lets running jobs finish, then closes all. The embedded Postgres stops when nobody else uses it. */
+  /** Waits for running jobs, then closes everything. The embedded PostgreSQL stops if no other process uses it. */
   close(): Promise<void>
 }
 
 /**
- * Starts or adopts the embedded Postgres unless DATABASE_URL is set, and migrates.
- * @throws EmbeddedPostgresError or MigrationError, each with one line that says what is wrong
+ * Connects to DATABASE_URL, or starts or adopts the embedded PostgreSQL, and applies migrations.
+ * @throws EmbeddedPostgresError or MigrationError, each with a message of one line
  */
 export async function openDeps(settings: Settings, { log, publicUrl, isWorker, fallbackSmtpUrl }: OpenOptions): Promise<Opened> {
   const closers: (() => Promise<void> | void)[] = []

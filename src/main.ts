@@ -1,4 +1,4 @@
-/** The service: settings → database → app and/or worker → listen → close gracefully. The only file that exits. */
+/** Starts and stops the service: settings, database, web application and worker. The only file that exits the process. */
 import { type AddressInfo, createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
@@ -15,11 +15,12 @@ import { startWork } from './platform/jobs/worker.ts'
 import { noteRunning, readRunning, urlOf } from './platform/service-file.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
+/** A graceful stop that takes longer is cut short. */
 const STOP_WITHIN_MS = 60_000
-/** npm passes on the signal that the terminal has sent to all: only a later one means "now!". */
+/** npm repeats the terminal's signal, so a second signal within this time does not mean that the user wants to stop at once. */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
-/** Why the service cannot start, in one line. */
+/** Says in one line why the service cannot start. */
 class StartError extends Error {}
 
 interface Service {
@@ -31,13 +32,11 @@ async function start(): Promise<Service> {
   const log = pino({ level: settings.logLevel }) as unknown as Deps['log']
   const isWeb = settings.role !== 'worker'
   const isWorker = settings.role !== 'web'
-  if (isWeb) await listenBriefly(settings)
+  if (isWeb) await probePort(settings)
 
   let url = urlOf(settings, settings.port)
   const publicUrl = () => settings.publicUrl ?? url
   const catcher = settings.databaseUrl || !isWeb ? undefined : await openCatcher(settings.dataDir)
-  // A worker beside a service shares its catcher.
-  const mailHost = catcher ?? (settings.databaseUrl ? undefined : readRunning(settings.dataDir)?.catcher)
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
   const stop = async () => {
@@ -46,24 +45,19 @@ async function start(): Promise<Service> {
     await catcher?.close()
   }
   try {
-    opened = await openDeps(settings, {
-      log,
-      publicUrl,
-      isWorker,
-      ...(mailHost && { fallbackSmtpUrl: `smtp://${mailHost.host}:${mailHost.port}` }),
-    })
+    opened = await openDeps(settings, { log, publicUrl, isWorker, ...fallbackSmtp(settings, catcher) })
     const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
     if (isWeb) {
       app = await buildApp(opened.deps)
       if (catcher) mountCatcher(app, catcher)
       await listen(app, settings)
       url = urlOf(settings, (app.server.address() as AddressInfo).port)
-      if (catcher && isFirst(settings.dataDir, catcher))
-        noteRunning(settings.dataDir, { pid: process.pid, url: publicUrl(), catchDomain: settings.catchDomain, catcher })
+      if (catcher) writeServiceFile(settings, catcher, publicUrl())
     }
     if (isWorker) await startWork(opened.deps, works)
-    say(`Gridpost ${isWeb ? `listens on ${url}` : 'works on background jobs'}${catcher ? `; mail is caught at ${url}/dev/mail` : ''}`)
-    if (demo) say(demo)
+    const address = catcher ? `listens on ${url}; mail is caught at ${url}/dev/mail` : `listens on ${url}`
+    print(`Gridpost ${isWeb ? address : 'works on background jobs'}`)
+    if (demo) print(demo)
     return { stop }
   } catch (error) {
     await stop()
@@ -71,27 +65,36 @@ async function start(): Promise<Service> {
   }
 }
 
-/** Makes the demo account on the first start of the embedded default, and says how to use it. Without it the service is whole, too. */
+/** Without SMTP_URL, mail goes to the catcher of this process, or a worker's to that of the service with the same DATA_DIR. */
+function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher | undefined): { fallbackSmtpUrl?: string } {
+  const target = catcher ?? (databaseUrl ? undefined : readRunning(dataDir)?.catcher)
+  return target ? { fallbackSmtpUrl: `smtp://${target.host}:${target.port}` } : {}
+}
+
+/**
+ * Creates the demo account on the first start with the embedded PostgreSQL, and returns a text that says how to use it. The service
+ * also runs without the account, so a failure is only logged.
+ */
 async function describeDemo(deps: Deps, catcher: Catcher): Promise<string> {
   const { dataDir } = deps.settings
   try {
-    const made = await createDemo(deps, catcher)
-    if (!made) return readLogin(dataDir) ? `The demo account's passwords and keys are in ${loginFile(dataDir)}` : ''
-    const { owner, member, viewer, keys } = made
+    const created = await createDemo(deps, catcher)
+    if (!created) return readLogin(dataDir) ? `The demo account's passwords and keys are in ${loginFile(dataDir)}` : ''
+    const { owner, member, viewer, keys } = created
     return `
-A demo account was made. Sign in by POST /api/auth/login, or send a key as a bearer token:
+A demo account was created. Sign in with POST /api/auth/login, or send a key as a bearer token:
 ${[owner, member, viewer].map(({ name, email, password }) => `  ${name.padEnd(14)} ${email.padEnd(20)} password ${password}`).join('\n')}
   account key    ${keys.account}
   personal key   ${keys.personal} (${member.name})
-All of this is kept in ${loginFile(dataDir)}. In another terminal, npm run demo walks through it.`
+The passwords and keys are kept in ${loginFile(dataDir)}. In another terminal, npm run demo walks through it.`
   } catch (error) {
-    deps.log.error({ err: error }, 'the demo account was not made')
+    deps.log.error({ err: error }, 'the demo account was not created')
     return ''
   }
 }
 
-/** Says that the port is taken before anything else is started. */
-async function listenBriefly({ host, port }: Settings): Promise<void> {
+/** Fails if the port is in use, before anything else is started. */
+async function probePort({ host, port }: Settings): Promise<void> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -110,36 +113,37 @@ async function listen(app: FastifyInstance, { host, port }: Settings): Promise<v
 
 function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings, 'host' | 'port'>): Error {
   if (error.code === 'EADDRINUSE')
-    return new StartError(`PORT: ${port} is in use on ${host}; stop what listens there, or set PORT (0 takes any free one)`)
+    return new StartError(`PORT: ${port} is in use on ${host}; stop the program that listens there, or set PORT (0 takes any free port)`)
   if (error.code === 'EACCES') return new StartError(`PORT: ${port} is not allowed for this account`)
   if (error.syscall === 'listen' || error.syscall === 'getaddrinfo')
     return new StartError(`HOST: cannot listen on ${host}: ${error.message}`)
   return error
 }
 
-/** On the port of the last time, which mail integrations in the data name; on another one when that is taken. */
+/** Listens on the port of the last start, which stored mail integrations name, or on another if that port is in use. */
 async function openCatcher(dataDir: string): Promise<Catcher> {
   const port = readRunning(dataDir)?.catcher.port ?? 0
   return startCatcher({ port }).catch(() => startCatcher())
 }
 
-/** Of several services of one DATA_DIR the first is the one to tell of: mail integrations in the data name its catcher. */
-function isFirst(dataDir: string, { port }: Catcher): boolean {
-  const noted = readRunning(dataDir)
-  // Who has the port of the note is not beside the one who noted it: an id of a process is given again.
-  return !noted?.isAlive || noted.catcher.port === port
+/** Records the running service in DATA_DIR. Of several services the first is recorded, because mail integrations name its catcher. */
+function writeServiceFile({ dataDir, catchDomain }: Settings, catcher: Catcher, url: string): void {
+  const recorded = readRunning(dataDir)
+  // A recorded pid may belong to another process by now, so the catcher's port decides.
+  const isOtherRunning = recorded?.isAlive && recorded.catcher.port !== catcher.port
+  if (!isOtherRunning) noteRunning(dataDir, { pid: process.pid, url, catchDomain, catcher })
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
-function complain(error: unknown): void {
+function printError(error: unknown): void {
   const isExpected = [StartError, SettingsError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
   process.stderr.write(isExpected ? `Gridpost cannot start. ${(error as Error).message}\n` : `${(error as Error).stack ?? error}\n`)
 }
 
-/** Ends requests, jobs, the database, in this order; once. A start under way is finished first, so that all it has begun ends, too. */
+/** Stops requests, jobs and the database, in this order. A start in progress is completed first, so that everything that it opens is closed. */
 function stop(exitCode: number): void {
   if (isStopping) return
   isStopping = true
@@ -149,7 +153,7 @@ function stop(exitCode: number): void {
     .then(
       () => process.exit(exitCode),
       (error) => {
-        complain(error)
+        printError(error)
         process.exit(1)
       },
     )
@@ -165,13 +169,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 process.on('uncaughtException', (error) => {
-  complain(error)
+  printError(error)
   stop(1)
 })
 
 const starting = start()
 starting.catch((error) => {
   if (isStopping) return
-  complain(error)
+  printError(error)
   process.exit(1)
 })

@@ -15,7 +15,7 @@ const List = z.string().transform((text) =>
     .filter(Boolean),
 )
 
-/** What Fastify takes; it throws for anything else. */
+/** The values that Fastify accepts for trustProxy. It throws for any other. */
 const isProxies = (text: string) => text === 'true' || text === 'false' || text.split(',').every((part) => isProxy(part.trim()))
 
 function isProxy(text: string): boolean {
@@ -25,16 +25,16 @@ function isProxy(text: string): boolean {
   return family !== 0 && (bits === undefined || (Number(bits) >= 1 && Number(bits) <= (family === 6 ? 128 : 32)))
 }
 
-/** As a browser sends it: without a path, not even a slash. */
+/** True for an origin as browsers send it: without a path or a trailing slash. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
 
-/** The environment, as docs/operations.md lists it. An empty variable counts as absent. */
+/** The environment variables, as docs/operations.md lists them. An empty variable counts as absent. */
 export const Environment = z.object({
   PORT: Port.default(3000),
   HOST: z.string().default('127.0.0.1'),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
-  SECRET_KEY: z.string().min(32, 'must have 32 characters or more').optional(),
+  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
   CATCH_DOMAIN: z.hostname('must be a host name').default('reply.localhost'),
   ROLE: z.enum(['web', 'worker', 'all']).default('all'),
@@ -44,10 +44,10 @@ export const Environment = z.object({
   EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
-  TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges with commas between').optional(),
+  TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges, comma-separated').optional(),
   CORS_ORIGINS: List.refine(
     (origins) => origins.every(isOrigin),
-    'must be origins, such as https://app.example.com, with commas between',
+    'must be origins such as https://app.example.com, comma-separated',
   ).default([]),
   SMTP_ALLOW_PRIVATE: YesNo.optional(),
   STORAGE: z.string().optional(),
@@ -59,53 +59,53 @@ export const Environment = z.object({
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
 
-/** What the service was started with. Every setting has one place: the environment. */
+/** The settings of the service, which come from the environment only. */
 export interface Settings {
   port: number
   host: string
   dataDir: string
-  /** Absent: the embedded default. */
+  /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined
   secretKey: Buffer
-  /** Without a trailing slash. Absent: the address that is listened on. */
+  /** Without a trailing slash. If undefined, the address that the service listens on is used. */
   publicUrl: string | undefined
   catchDomain: string
   role: 'web' | 'worker' | 'all'
   logLevel: string
-  /** 0 is no limit. */
+  /** 0 means no limit. */
   rateLimitPerMinute: number
   rateLimitPerHour: number
-  /** Open at once by one key or user, in each process. */
+  /** The most event streams that one key or user may have open in one process. */
   streamsPerCaller: number
   smtpUrl: string | undefined
   mailFrom: string
   trustProxy: boolean | string
   corsOrigins: string[]
   smtpAllowPrivate: boolean
-  /** A folder, or s3://bucket?endpoint=…&region=…. */
+  /** The path of a folder, or s3://bucket?endpoint=…&region=…. */
   storage: string
   personalKeysOnStandaloneTasks: boolean
-  /** A session ends so long after its last use. */
+  /** The time from a session's last use to its expiry. */
   keepSessionsDays: number
-  /** How far back a stream of events can be resumed. */
+  /** The time for which events are kept, and a stream can be resumed. */
   keepEventsHours: number
   keepOpensDays: number
-  /** Of inbound messages as they came. Absent: for ever. */
+  /** How long the raw bytes of inbound messages are kept; undefined keeps them for ever. */
   keepRawMailDays: number | undefined
-  /** Of a file that is imported over HTTP. */
+  /** The largest CSV file that can be imported over HTTP. */
   importMaxMb: number
 }
 
-/** A setting that is wrong, in one line that names it. */
+/** Names an invalid setting, in a message of one line. */
 export class SettingsError extends Error {}
 
 /**
- * Reads and checks the settings. On the embedded default a secret key is made once and kept in DATA_DIR.
- * @throws SettingsError naming each variable that is wrong
+ * Reads and validates the settings. Without DATABASE_URL, the secret key may be absent: one is then created and kept in DATA_DIR.
+ * @throws SettingsError naming each invalid variable
  */
 export function readSettings(environment: Record<string, string | undefined> = process.env): Settings {
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
-  const parsed = Environment.safeParse(given)
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = Environment.safeParse(present)
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '))
   const env = parsed.data
   const dataDir = resolve(env.DATA_DIR)
@@ -138,11 +138,11 @@ export function readSettings(environment: Record<string, string | undefined> = p
   }
 }
 
-/** Two processes that start at once agree: the file is only ever created, by one of them. */
+/** Reads or creates the key file. Of two processes that start together one creates it, and the other reads it. */
 function keptSecretKey(dataDir: string): string {
   const path = join(dataDir, 'secret-key')
   try {
-    // Others may pass through, but list nothing: started by root, the embedded Postgres is another account.
+    // Other accounts may enter but not list it: if root starts the service, the embedded PostgreSQL runs as another account.
     mkdirSync(dataDir, { recursive: true, mode: 0o711 })
     writeFileSync(path, randomBytes(32).toString('base64url'), { flag: 'wx', mode: 0o600 })
   } catch (error) {
