@@ -1,6 +1,7 @@
 /** Which changes are told of. Who hears of them, and how, is in events.test.ts. */
 import { describe, expect, it } from 'vitest'
-import { insertSent, patchEmail } from '../src/comments/emails.ts'
+import { insertSent, updateEmail } from '../src/comments/emails.ts'
+import { transitionTo } from '../src/email/states.ts'
 import { forgetEvents } from '../src/events/log.ts'
 import { userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -133,10 +134,10 @@ describe('of a record', () => {
     const { actor, now } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
     const metadata = { status: 'queued' }
     const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata }, actor, now)) ?? 0
-    const patch = (from: string[], change: object) => patchEmail(app.db, id, { from, metadata: change }, now)
-    expect(await patch(['queued'], { status: 'sent' })).toBe(true)
-    expect(await patch(['queued'], { status: 'dropped' })).toBe(false)
-    expect(await patch(['sent'], { error: null })).toBe(true)
+    const change = (from: string[], metadata: object) => updateEmail(app.db, id, { from, metadata }, now)
+    expect(await updateEmail(app.db, id, transitionTo('sent', now), now)).toBe(true)
+    expect(await updateEmail(app.db, id, transitionTo('dropped', now), now)).toBe(false)
+    expect(await change(['sent'], { error: null })).toBe(true)
     expect((await written(account)).map(({ type, comment_id, task_id, table_id }) => [type, comment_id, task_id, table_id])).toEqual([
       ['comment.created', id, null, table],
       ['email.status', id, null, table],

@@ -6,7 +6,7 @@ import { type Actor, systemActor } from '../platform/access/authorize.ts'
 import { type Database, empty, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
-import { commentEvents, emailEvents } from './events.ts'
+import { commentEvents, type EmailEventType, emailEvents } from './events.ts'
 import { followersToNotify } from './followers.ts'
 import { replied } from './notices.ts'
 import { followableRecord, recordNotices } from './record-subject.ts'
@@ -70,22 +70,23 @@ function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, ta
 }
 
 /**
- * Merges keys into the metadata of an email comment, if its status is one of those given. A status among them is told of.
- * @returns whether it was: of two callers at once that both leave the status, one wins
+ * Changes an email_out comment.
+ * @param change `metadata` has the keys to replace. With `from`, the email must be in one of these states.
+ * @returns false when it was in none of them: of two concurrent requests that leave a state, one changes the email
  */
-export async function patchEmail(
+export async function updateEmail(
   db: Database,
   commentId: number,
-  { from, metadata, content }: { from: readonly string[]; metadata: object; content?: string },
+  { from, metadata, content, event }: { from?: readonly string[]; metadata: object; content?: string; event?: EmailEventType },
   now: Date,
 ): Promise<boolean> {
   const changed = await db.query(sql`
     with changed as (
       update record_comments
       set metadata = metadata || ${JSON.stringify(metadata)}::jsonb, content = coalesce(${content ?? null}::text, content)
-      where id = ${commentId} and type = 'email_out' and metadata->>'status' = any(${from as string[]})
+      where id = ${commentId} and type = 'email_out' ${from ? sql`and metadata->>'status' = any(${from})` : empty}
       returning *
-    )${'status' in metadata ? sql`, emitted as (${emitting([emailEvents('email.status', sql`changed`)], now)})` : empty}
+    )${event ? sql`, emitted as (${emitting([emailEvents(event, sql`changed`)], now)})` : empty}
     select id from changed`)
   return changed.length > 0
 }

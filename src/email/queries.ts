@@ -8,6 +8,7 @@ import { selectList } from '../records/query/print.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingRequest } from './outbound/message.ts'
 import type { OutgoingMetadata } from './schema.ts'
+import { THREAD_STATUSES } from './states.ts'
 
 /** Every field of one record, as callers read it; undefined when it is gone. */
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
@@ -76,7 +77,7 @@ export async function threadOf(db: Database, tableId: number, recordId: number, 
   const rows = await db.query<{ id: string }>(sql`
     select c.metadata->>'messageId' as id from record_comments c
     where c.table_id = ${tableId} and c.record_id = ${recordId} and c.id < ${before} and c.metadata->>'messageId' is not null
-      and (c.type = 'email_in' or c.type = 'email_out' and c.metadata->>'status' in ('sent', 'read'))
+      and (c.type = 'email_in' or c.type = 'email_out' and c.metadata->>'status' = any(${THREAD_STATUSES}))
     order by c.id desc limit 20`)
   return rows.map(({ id }) => id).reverse()
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { EmailAddress, Id } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { normalDomain, parseMailbox } from './address.ts'
+import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
 // ── SMTP integrations ───────────────────────────────────────────────────────
 
@@ -155,19 +156,22 @@ const Failure = z.object({ code: z.string(), enhanced: z.string().nullable(), me
 export const RecipientState = z.object({
   email: z.string(),
   kind: z.enum(['to', 'cc', 'bcc']),
-  status: z
-    .enum(['queued', 'sent', 'bounced', 'dropped', 'unknown'])
-    .meta({ description: 'unknown: handed over, but the server never answered.' }),
+  status: z.enum(RECIPIENT_STATUSES).meta({ description: 'unknown: handed over, but the server never answered.' }),
   error: Failure.nullable(),
 })
 export type RecipientState = z.infer<typeof RecipientState>
 
-export const EmailStatus = z.enum(['queued', 'sent', 'read', 'bounced', 'dropped'])
+const Stamp = z.string().nullable()
+/** The instant of each transition; a new email has only that of its queueing. */
+const stamps = {
+  ...(Object.fromEntries(EMAIL_STATUSES.map((status) => [EMAIL_STATES[status].stamp, Stamp])) as Record<EmailStamp, typeof Stamp>),
+  queuedAt: z.string(),
+}
 
 /** `metadata` of an email_out comment (contract.md §6). */
 export const OutgoingMetadata = z
   .object({
-    status: EmailStatus,
+    status: z.enum(EMAIL_STATUSES),
     from: z.object({ name: z.string(), email: z.string() }),
     to: z.array(z.string()),
     cc: z.array(z.string()),
@@ -176,11 +180,7 @@ export const OutgoingMetadata = z
     messageId: z.string(),
     smtpIntegrationId: Id,
     signatureId: Id.nullable(),
-    queuedAt: z.string(),
-    sentAt: z.string().nullable(),
-    readAt: z.string().nullable(),
-    bouncedAt: z.string().nullable(),
-    droppedAt: z.string().nullable(),
+    ...stamps,
     error: Failure.nullable(),
     recipients: z.array(RecipientState),
     unresolved: z.array(z.string()).meta({ description: 'Tokens that name no field; they became empty.' }),

@@ -29,6 +29,7 @@ import {
   type RecipientState,
   type RecordContext,
 } from './schema.ts'
+import { newEmailState } from './states.ts'
 
 /** Files of a mail, together. Servers seldom take more than 25 MB, and base64 adds a third. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
@@ -136,7 +137,7 @@ async function attachmentsOf({ db }: Context, table: TableRef, given: NonNullabl
 function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {
   const addressesOf = (kind: RecipientState['kind']) => recipients.filter((recipient) => recipient.kind === kind).map(({ email }) => email)
   return {
-    status: 'queued',
+    ...newEmailState(now),
     from,
     to: addressesOf('to'),
     cc: addressesOf('cc'),
@@ -145,11 +146,6 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
     messageId: `<${newHexToken(16)}@${domainOf(from.email)}>`,
     smtpIntegrationId: input.smtpIntegrationId,
     signatureId: input.signatureId ?? null,
-    queuedAt: formatInstant(now),
-    sentAt: null,
-    readAt: null,
-    bouncedAt: null,
-    droppedAt: null,
     error: null,
     recipients: recipients.map(({ email, kind }) => ({ email, kind, status: 'queued', error: null })),
     unresolved: [],

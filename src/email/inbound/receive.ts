@@ -1,7 +1,7 @@
 /** The way in: raw mail is stored at once and read later; a reply becomes a comment, a delivery report changes a status. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { insertReply, patchEmail } from '../../comments/emails.ts'
+import { insertReply, updateEmail } from '../../comments/emails.ts'
 import { stage } from '../../files/service.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
@@ -11,7 +11,8 @@ import { type FileEntry, type FilePlace, holdFiles } from '../../platform/stored
 import { formatInstant } from '../../platform/time.ts'
 import { readHeaders, replyTokens, tokenOf } from '../headers.ts'
 import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
-import type { IncomingMetadata, OutgoingMetadata, RecipientState } from '../schema.ts'
+import type { IncomingMetadata, RecipientState } from '../schema.ts'
+import { RECIPIENT_STATES, recipientCanBecome, transitionTo } from '../states.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import type { ParsedMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
@@ -163,14 +164,14 @@ async function report(context: Context, thread: Thread, { recipients: reported }
   const recipients = mail.metadata.recipients.map((recipient) => bounced(recipient, failed, mail.metadata.recipients.length))
   const error = recipients.find(({ status }) => status === 'bounced')?.error
   if (!error) return
-  const metadata: Partial<OutgoingMetadata> = { recipients, error }
-  const isReachable = recipients.some(({ status }) => status === 'sent' || status === 'queued' || status === 'unknown')
-  if (!isReachable) Object.assign(metadata, { status: 'bounced', bouncedAt: formatInstant(now) })
-  await patchEmail(db, thread.comment_id, { from: ['sent', 'read'], metadata }, now)
+  const bounce = transitionTo('bounced', now)
+  const isReachable = recipients.some(({ status }) => RECIPIENT_STATES[status].isReachable)
+  const change = isReachable ? { from: bounce.from, metadata: {} } : bounce
+  await updateEmail(db, thread.comment_id, { ...change, metadata: { ...change.metadata, recipients, error } }, now)
 }
 
 function bounced(recipient: RecipientState, failed: DeliveryReport['recipients'], count: number): RecipientState {
-  if (recipient.status !== 'sent') return recipient
+  if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
   // With a single recipient the report is about it, under whatever address it was forwarded to.
   const about = failed.find(({ address }) => address === recipient.email.toLowerCase()) ?? (count === 1 ? failed[0] : undefined)
   if (!about) return recipient

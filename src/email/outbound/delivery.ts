@@ -1,7 +1,7 @@
 /** The way out: at most one delivery for each recipient, whatever fails in between (contract.md §6). */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { patchEmail } from '../../comments/emails.ts'
+import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { textOfHtml } from '../../platform/html.ts'
@@ -12,9 +12,11 @@ import { tableDefinition } from '../../tables/definitions.ts'
 import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
-import { EmailStatus, type OutgoingMetadata, type RecipientState } from '../schema.ts'
+import type { RecipientState } from '../schema.ts'
+import { transitionTo } from '../states.ts'
 import { fieldTexts } from './field-values.ts'
 import { type MailTokens, resolved, tokensContext } from './message.ts'
+import { emailAfter, type Outcome, recipientAfter, type SentContent } from './outcome.ts'
 import { DeliveryError, deliver, type Failure, type Message } from './transport.ts'
 
 const Email = z.object({ comment_id: z.int() })
@@ -59,7 +61,7 @@ async function attempt(
   mail: OutboundMail,
   server: ServerRow,
   waiting: RecipientState[],
-  content: Content,
+  content: SentContent,
 ): Promise<Outcome | undefined> {
   try {
     const { message, envelopeFrom } = await compose(context, mail, content)
@@ -91,16 +93,10 @@ async function claim({ db, now }: Context, commentId: number): Promise<void> {
   if (!claimed) throw new Claimed()
 }
 
-interface Content {
-  subject: string
-  html: string
-  unresolved: string[]
-}
-
 async function compose(
   { db, settings, storage, now, publicUrl }: Context,
   mail: OutboundMail,
-  { subject, html }: Content,
+  { subject, html }: SentContent,
 ): Promise<{ message: Message; envelopeFrom: string }> {
   const { messageId } = mail.metadata
   const { from, recipients } = mail.request
@@ -135,8 +131,6 @@ async function compose(
   }
 }
 
-type Outcome = { everyone: Failure } | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: Content }
-
 /** Writes down what became of an attempt, and queues the next one for those who may still be reached. */
 async function settle(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
   const { db, now, jobs } = context
@@ -144,11 +138,18 @@ async function settle(context: Context, { comment_id }: OutboundMail, outcome: O
     const mail = await outboundMail(db, comment_id, true)
     if (!mail) return
     const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
-    const recipients = mail.metadata.recipients.map((recipient) => after(recipient, outcome, isLastAttempt))
+    const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, outcome, isLastAttempt))
+    const error = recipients.find((recipient) => recipient.error)?.error ?? null
+    const status = emailAfter(mail.metadata.status, recipients)
+    const transition = status && transitionTo(status, now)
+    const { html, ...sent } = 'content' in outcome ? outcome.content : { html: undefined }
+    await updateEmail(
+      db,
+      comment_id,
+      { ...transition, metadata: { ...transition?.metadata, recipients, error, ...sent }, ...(html !== undefined && { content: html }) },
+      now,
+    )
     const waits = recipients.some(({ status }) => status === 'queued')
-    const metadata = { ...changed(mail.metadata, recipients, now), ...('content' in outcome && told(outcome.content)) }
-    const content = 'content' in outcome && metadata.status !== 'queued' ? outcome.content.html : undefined
-    await patchEmail(db, comment_id, { from: EmailStatus.options, metadata, ...(content !== undefined && { content }) }, now)
     // Only an attempt with a known end gives the mail free for another.
     await db.execute(sql`
       update outbound_emails set attempts = attempts + 1, attempted_at = case when ${waits} then null else attempted_at end
@@ -158,30 +159,6 @@ async function settle(context: Context, { comment_id }: OutboundMail, outcome: O
   })
 }
 
-const told = ({ subject, unresolved }: Content) => ({ subject, unresolved })
-
-function after(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
-  const address = recipient.email.toLowerCase()
-  const isAccepted = 'accepted' in outcome && outcome.accepted.has(address)
-  // An answer also ends what another worker, who thought us dead, has put down as unknown.
-  if (isAccepted && (recipient.status === 'queued' || recipient.status === 'unknown')) return { ...recipient, status: 'sent', error: null }
-  if (recipient.status !== 'queued') return recipient
-  const failure = 'everyone' in outcome ? outcome.everyone : (outcome.refused.get(address) ?? NO_ANSWER)
-  const { kind, ...error } = failure
-  if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
-  return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
-}
-
-/** The mail as a whole: sent as soon as one recipient has it, dropped when nobody can get it any more. */
-function changed(before: OutgoingMetadata, recipients: RecipientState[], now: Date): Partial<OutgoingMetadata> {
-  const error = recipients.find((recipient) => recipient.error)?.error ?? null
-  if (before.status !== 'queued' && before.status !== 'dropped') return { recipients, error }
-  if (recipients.some(({ status }) => status === 'sent'))
-    return { recipients, error, status: 'sent', sentAt: formatInstant(now), droppedAt: null }
-  if (recipients.some(({ status }) => status === 'queued')) return { recipients, error }
-  return { recipients, error, status: 'dropped', droppedAt: formatInstant(now) }
-}
-
 const gone = (code: string, message: string): Failure => ({ kind: 'permanent', code, enhanced: null, message })
 
 const INTERRUPTED: Failure = {
@@ -189,13 +166,6 @@ const INTERRUPTED: Failure = {
   code: 'OUTCOME_UNKNOWN',
   enhanced: null,
   message: 'Sending was interrupted after the mail had begun to be handed over; it may have been delivered, and is not sent again',
-}
-
-const NO_ANSWER: Failure = {
-  kind: 'temporary',
-  code: 'NO_ANSWER',
-  enhanced: null,
-  message: 'The server did not say what became of this recipient',
 }
 
 /** A fault of ours: its text stays in the log, under a number that the metadata names. */

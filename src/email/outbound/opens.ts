@@ -1,9 +1,10 @@
 /** Open tracking: the one-pixel image in a mail (api.md, Email rule 4). */
-import { patchEmail } from '../../comments/emails.ts'
+import { updateEmail } from '../../comments/emails.ts'
 import type { Deps } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { transitionTo } from '../states.ts'
 
 /** The whole answer of the pixel: a transparent PNG of 1x1. */
 export const PIXEL = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR42mNgAAIAAAUAAen63NgAAAAASUVORK5CYII=', 'base64')
@@ -43,8 +44,7 @@ export async function noteHit({ db, clock }: Pick<Deps, 'db' | 'clock'>, hit: Hi
     select comment_id, is_off from mail`,
     'email:hit',
   )
-  if (mail && !mail.is_off && !hit.isHead)
-    await patchEmail(db, mail.comment_id, { from: ['sent'], metadata: { status: 'read', readAt: at } }, now)
+  if (mail && !mail.is_off && !hit.isHead) await updateEmail(db, mail.comment_id, transitionTo('read', now), now)
 }
 
 // Mail services that fetch images for their users, when the mail is opened or, in part, when it arrives.

@@ -1,0 +1,41 @@
+/** What an attempt to send an email means for its recipients, and for the email as a whole. */
+import type { RecipientState } from '../schema.ts'
+import { canBecome, type EmailStatus, recipientCanBecome } from '../states.ts'
+import type { Failure } from './transport.ts'
+
+/** The subject and the HTML body as they were sent. */
+export interface SentContent {
+  subject: string
+  html: string
+  /** Slugs in tokens that name no field. */
+  unresolved: string[]
+}
+
+/** One failure for all recipients, or the answers of the server for each. Addresses are in lower case. */
+export type Outcome = { everyone: Failure } | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: SentContent }
+
+/** The state of a recipient after the attempt. A temporary failure leaves the recipient queued, unless it was the last attempt. */
+export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
+  const address = recipient.email.toLowerCase()
+  const isAccepted = 'accepted' in outcome && outcome.accepted.has(address)
+  if (isAccepted && recipientCanBecome(recipient.status, 'sent')) return { ...recipient, status: 'sent', error: null }
+  if (recipient.status !== 'queued') return recipient
+  const { kind, ...error } = 'everyone' in outcome ? outcome.everyone : (outcome.refused.get(address) ?? NO_ANSWER)
+  if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
+  return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
+}
+
+/** The state that the email comes into: sent as soon as one recipient has it, dropped once no recipient is queued; else undefined. */
+export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {
+  const has = (wanted: RecipientState['status']) => recipients.some(({ status }) => status === wanted)
+  if (!has('sent') && has('queued')) return undefined
+  const status = has('sent') ? 'sent' : 'dropped'
+  return canBecome(before, status) ? status : undefined
+}
+
+const NO_ANSWER: Failure = {
+  kind: 'temporary',
+  code: 'NO_ANSWER',
+  enhanced: null,
+  message: 'The server did not say what became of this recipient',
+}

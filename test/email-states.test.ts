@@ -1,0 +1,102 @@
+/** Every transition of an email's state (contract.md §6, States), as code decides it and as the database makes it. */
+import { expect, it } from 'vitest'
+import { insertSent, updateEmail } from '../src/comments/emails.ts'
+import { emailAfter, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
+import { OutgoingMetadata, type RecipientState } from '../src/email/schema.ts'
+import {
+  canBecome,
+  EMAIL_STATUSES,
+  type EmailStatus,
+  newEmailState,
+  RECIPIENT_STATUSES,
+  type RecipientStatus,
+  recipientCanBecome,
+  THREAD_STATUSES,
+  transitionTo,
+} from '../src/email/states.ts'
+import { userContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord } = taskSupport(app)
+const { account, table, record, space, member } = await onRecord()
+
+const now = new Date('2026-03-31T09:30:00Z')
+const AT = '2026-03-31 09:30:00'
+
+/** The metadata that each possible transition changes. */
+const TRANSITIONS: Record<string, object> = {
+  'queued → sent': { status: 'sent', sentAt: AT, droppedAt: null },
+  'queued → dropped': { status: 'dropped', droppedAt: AT },
+  'sent → read': { status: 'read', readAt: AT },
+  'sent → bounced': { status: 'bounced', bouncedAt: AT },
+  'read → bounced': { status: 'bounced', bouncedAt: AT },
+  // The answer of the server to an attempt that another worker has recorded as unknown.
+  'dropped → sent': { status: 'sent', sentAt: AT, droppedAt: null },
+}
+
+const RECIPIENT_TRANSITIONS = ['queued → sent', 'queued → dropped', 'queued → unknown', 'unknown → sent', 'sent → bounced']
+
+const pairsOf = <Status extends string>(statuses: readonly Status[]) =>
+  statuses.flatMap((from) => statuses.map((to) => [from, to] as const))
+
+it.each(pairsOf(EMAIL_STATUSES))('an email goes from %s to %s only if the table says so', async (from, to) => {
+  const expected = TRANSITIONS[`${from} → ${to}`]
+  expect(canBecome(from, to)).toBe(expected !== undefined)
+
+  const before = { ...newEmailState(now), ...(from !== 'queued' && transitionTo(from, now).metadata), subject: 'Offer' }
+  const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
+  const { actor } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+  const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata: before }, actor, now)) ?? 0
+  expect(await updateEmail(app.db, id, transitionTo(to, now), now)).toBe(expected !== undefined)
+
+  const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+  expect(row?.metadata).toEqual({ ...before, ...expected })
+  const events = await app.db.query<{ type: string }>(sql`select type from events where comment_id = ${id} order by id`)
+  expect(events.map(({ type }) => type)).toEqual(['comment.created', ...(expected ? ['email.status'] : [])])
+})
+
+it.each(pairsOf(RECIPIENT_STATUSES))('a recipient goes from %s to %s only if the table says so', (from, to) => {
+  expect(recipientCanBecome(from, to)).toBe(RECIPIENT_TRANSITIONS.includes(`${from} → ${to}`))
+})
+
+it('the schema of the metadata has every status and its stamp', () => {
+  expect(OutgoingMetadata.shape.status.options).toEqual(['queued', 'sent', 'read', 'bounced', 'dropped'])
+  for (const status of EMAIL_STATUSES) expect(OutgoingMetadata.shape).toHaveProperty(`${status}At`)
+  expect(THREAD_STATUSES).toEqual(['sent', 'read'])
+})
+
+const recipient = (status: RecipientStatus): RecipientState => ({ email: 'Ann@example.org', kind: 'to', status, error: null })
+const failure = (kind: 'permanent' | 'temporary' | 'unknown') => ({ kind, code: '450', enhanced: null, message: 'Later' })
+const content = { subject: '', html: '', unresolved: [] }
+const accepted: Outcome = { accepted: new Set(['ann@example.org']), refused: new Map(), content }
+const silent: Outcome = { accepted: new Set(), refused: new Map(), content }
+
+it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
+  ['is sent when the server accepts it', 'queued', accepted, false, 'sent'],
+  ['is sent when the server accepts it after all', 'unknown', accepted, false, 'sent'],
+  ['stays bounced', 'bounced', accepted, false, 'bounced'],
+  ['stays queued after a temporary failure', 'queued', { everyone: failure('temporary') }, false, 'queued'],
+  ['is dropped when that was the last attempt', 'queued', { everyone: failure('temporary') }, true, 'dropped'],
+  ['is dropped after a permanent failure', 'queued', { everyone: failure('permanent') }, false, 'dropped'],
+  ['is unknown after a failure whose outcome is', 'queued', { everyone: failure('unknown') }, true, 'unknown'],
+  ['stays queued when the server does not mention it', 'queued', silent, false, 'queued'],
+  ['stays sent when another recipient fails', 'sent', { everyone: failure('permanent') }, true, 'sent'],
+])('a recipient %s', (_, before, outcome, isLastAttempt, after) => {
+  expect(recipientAfter(recipient(before), outcome, isLastAttempt).status).toBe(after)
+})
+
+it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
+  ['queued', ['queued', 'dropped'], undefined],
+  ['queued', ['sent', 'queued'], 'sent'],
+  ['queued', ['dropped', 'unknown'], 'dropped'],
+  ['dropped', ['sent', 'dropped'], 'sent'],
+  ['dropped', ['dropped'], undefined],
+  ['sent', ['sent', 'dropped'], undefined],
+  ['read', ['sent', 'sent'], undefined],
+  ['bounced', ['bounced', 'dropped'], undefined],
+])('after an attempt, an email that is %s with recipients %j comes into the state %s', (before, recipients, after) => {
+  expect(emailAfter(before, recipients.map(recipient))).toBe(after)
+})
