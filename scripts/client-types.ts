@@ -1,11 +1,12 @@
 /**
- * One declaration file for the API's type, flattened from what the compiler emits for the server: the shapes of inputs and
- * outputs, and nothing of what is behind them. TypeScript 7 has no API that bundles declarations, and API Extractor and its like
- * need the JavaScript compiler; the compiler prints procedures fully expanded, so only the types with names have to be collected.
+ * Bundles the type of the API into one declaration file: the shapes of inputs and outputs, without the server's own types.
+ * TypeScript 7 has no API that bundles declarations, and tools such as API Extractor need the JavaScript compiler. The compiler
+ * prints procedures fully expanded, so this module only has to collect the named types.
  */
 import { dirname, posix } from 'node:path'
 import {
   type Identifier,
+  type ImportTypeNode,
   isExportDeclaration,
   isExpressionWithTypeArguments,
   isIdentifier,
@@ -24,12 +25,12 @@ import {
   type SourceFile,
 } from 'typescript/unstable/ast'
 
-/** What clients need not know: it becomes `object`. */
+/** Types that clients do not need: they become `object`. */
 const ERASED = new Set(['src/platform/http/trpc.ts RequestContext', 'src/platform/http/trpc.ts Meta'])
-/** What a client installs anyway. */
+/** Packages that every client installs. */
 const isAllowed = (module: string) => module === '@trpc/server' || module.startsWith('@trpc/server/')
 
-/** A name within a declaration, to be written otherwise. */
+/** A replacement within the text of a declaration. */
 interface Edit {
   start: number
   end: number
@@ -37,9 +38,9 @@ interface Edit {
 }
 
 /**
- * Writes the declarations of a variable's type, as `AppRouter`.
+ * Returns the declarations of a variable's type, which is named `AppRouter`.
  * @param parse the emitted declaration file of a source, such as src/router.ts
- * @throws Error naming the type that needs something of the server
+ * @throws Error naming a type that depends on the server's code
  */
 export function flatTypes(parse: (path: string) => SourceFile, entry: { path: string; variable: string }): string {
   const names = new Map<string, string>()
@@ -60,46 +61,59 @@ export function flatTypes(parse: (path: string) => SourceFile, entry: { path: st
     `/** The whole API: each procedure with its input and its output. */\nexport type AppRouter = ${appRouter}\n`,
   ].join('\n')
 
-  /** The text of a node, with every name in it replaced by what it is called in the flat file. */
+  /** The text of a node, with every name in it replaced by its name in the flat file. */
   function rewritten(path: string, node: Node): string {
     const file = parse(path)
-    const edits: Edit[] = []
-    const own = typeParametersIn(node)
-    const replace = (part: Node, text: string) => edits.push({ start: part.getStart(file), end: part.end, text })
-
-    function visit(part: Node): void {
-      if (isTypeQueryNode(part)) throw new Error(`${path}: ${part.getText(file)} is a value of the server; give its type a name of its own`)
-      if (isImportTypeNode(part) && isLiteralTypeNode(part.argument) && isStringLiteral(part.argument.literal)) {
-        const name = part.qualifier?.getText(file) ?? ''
-        const end = part.qualifier?.end ?? part.end
-        edits.push({ start: part.getStart(file), end, text: named(path, part.argument.literal.text, name) })
-        for (const argument of part.typeArguments ?? []) visit(argument)
-        return
-      }
-      // The compiler repeats it for each procedure.
-      if (isPropertySignatureDeclaration(part) && part.name.getText(file) === 'errorShape' && part.type) {
-        errorShape ??= dedented(rewritten(path, part.type))
-        replace(part.type, 'ErrorShape')
-        return
-      }
-      const name = referenced(part)
-      if (name && !own.has(name.text)) {
-        const source = sourceOf(file, name.text)
-        if (source !== undefined) replace(name, source === '' ? declared(path, name.text) : named(path, source, name.text))
-      }
-      part.forEachChild(visit)
-    }
-    visit(node)
-
     const start = node.getStart(file)
     let text = file.text.slice(start, node.end)
-    for (const edit of edits.toSorted((a, b) => b.start - a.start)) {
+    for (const edit of editsOf(path, file, node).toSorted((a, b) => b.start - a.start)) {
       text = text.slice(0, edit.start - start) + edit.text + text.slice(edit.end - start)
     }
     return text
   }
 
-  /** What a name of another module is called here. */
+  function editsOf(path: string, file: SourceFile, node: Node): Edit[] {
+    const edits: Edit[] = []
+    const ownParameters = typeParametersIn(node)
+
+    function visit(part: Node): void {
+      if (isTypeQueryNode(part)) throw new Error(`${path}: ${part.getText(file)} is a value of the server; give its type a name of its own`)
+      if (isImportTypeNode(part) && isLiteralTypeNode(part.argument) && isStringLiteral(part.argument.literal)) {
+        visitImportType(part, part.argument.literal.text)
+      } else if (isPropertySignatureDeclaration(part) && part.name.getText(file) === 'errorShape' && part.type) {
+        visitErrorShape(part.type)
+      } else {
+        visitName(referenced(part))
+        part.forEachChild(visit)
+      }
+    }
+
+    /** `import('./schema.ts').Task` becomes the name of that type in the flat file. */
+    function visitImportType(part: ImportTypeNode, module: string): void {
+      const text = named(path, module, part.qualifier?.getText(file) ?? '')
+      edits.push({ start: part.getStart(file), end: part.qualifier?.end ?? part.end, text })
+      for (const typeArgument of part.typeArguments ?? []) visit(typeArgument)
+    }
+
+    /** The compiler repeats the shape for each procedure; the flat file declares it once. */
+    function visitErrorShape(shape: Node): void {
+      errorShape ??= dedented(rewritten(path, shape))
+      edits.push({ start: shape.getStart(file), end: shape.end, text: 'ErrorShape' })
+    }
+
+    function visitName(name: Identifier | undefined): void {
+      if (!name || ownParameters.has(name.text)) return
+      const source = sourceOf(file, name.text)
+      if (source === undefined) return
+      const text = source === '' ? declared(path, name.text) : named(path, source, name.text)
+      edits.push({ start: name.getStart(file), end: name.end, text })
+    }
+
+    visit(node)
+    return edits
+  }
+
+  /** Returns the name that a name of another module has in the flat file. */
   function named(from: string, module: string, name: string): string {
     if (module.startsWith('.')) return declared(posix.join(dirname(from), module), name)
     if (!isAllowed(module)) throw new Error(`${from}: ${name} comes from ${module}, which clients do not have; write it as a plain type`)
@@ -107,7 +121,7 @@ export function flatTypes(parse: (path: string) => SourceFile, entry: { path: st
     return name
   }
 
-  /** Writes the declaration of a named type, once. */
+  /** Returns the name of a declared type in the flat file, and adds its declaration there the first time. */
   function declared(path: string, name: string): string {
     const id = `${path} ${name}`
     if (ERASED.has(id)) return 'object'
@@ -117,11 +131,11 @@ export function flatTypes(parse: (path: string) => SourceFile, entry: { path: st
     const node = file.statements.find(
       (statement) => (isInterfaceDeclaration(statement) || isTypeAliasDeclaration(statement)) && statement.name.text === name,
     )
-    if (!node) throw new Error(`${path}: ${name} is no interface and no type; clients need one`)
+    if (!node) throw new Error(`${path}: ${name} is neither an interface nor a type; clients need one`)
     const taken = new Set([...names.values(), 'AppRouter', 'ErrorShape'])
     let unique = name
     for (let count = 2; taken.has(unique); count++) unique = `${name}${count}`
-    // Noted before it is written: a type may name itself.
+    // The name is recorded before the declaration is written, because a type may refer to itself.
     names.set(id, unique)
     const text = rewritten(path, node).replace(/^(export )?(declare )?(interface|type) \w+/, `export $3 ${unique}`)
     written.push(`${text}\n`)
@@ -129,7 +143,7 @@ export function flatTypes(parse: (path: string) => SourceFile, entry: { path: st
   }
 }
 
-/** Moves a block to the left edge, where its last line tells how far. */
+/** Removes the indentation of the block's last line from all of its lines. */
 function dedented(text: string): string {
   const indent = /\n( *)[^\n]*$/.exec(text)?.[1] ?? ''
   return text.replaceAll(`\n${indent}`, '\n')
@@ -159,7 +173,7 @@ function referenced(node: Node): Identifier | undefined {
   return name && isIdentifier(name) ? name : undefined
 }
 
-/** The module that a name is imported from, '' for one declared in the file, undefined for one of the language. */
+/** Returns the module that a name is imported from, '' if the file declares it, undefined if the language does. */
 function sourceOf(file: SourceFile, name: string): string | undefined {
   for (const statement of file.statements) {
     if ((isInterfaceDeclaration(statement) || isTypeAliasDeclaration(statement)) && statement.name.text === name) return ''

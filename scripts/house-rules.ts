@@ -1,4 +1,8 @@
-/** The law of the tree (README.md) as rules. Each names what is wrong, why that hurts, and what to do instead. */
+/**
+ * The law of the tree (README.md) as rules, each with its reason and a way out. Here are only the rules that no tool has: names in
+ * kebab case, barrels, console output and who may import date-fns are Biome's (biome.json), unused exports are knip's (knip.jsonc).
+ */
+import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'
 import type { SourceFacts } from './source-facts.ts'
 
 export interface Finding {
@@ -59,13 +63,8 @@ const OWNERS: Record<string, string[]> = {
 
 const WARN_LINES = 300
 const MOST_LINES = 350
-const MOST_JOB_LINES = 12
 
 const VAGUE = /^(index|utils?|helpers?|common|types?|lib|misc|shared|constants?|interfaces?|manager|handlers?|controllers?|models?|data)$/
-const WRITES = /\.(\w+)\.(?:create|createMany|createManyAndReturn|update|updateMany|updateManyAndReturn|upsert|delete|deleteMany)$/
-const SQL_WRITES =
-  /\b(?:insert\s+into|delete\s+from|merge\s+into|truncate(?:\s+table)?|update(?:\s+only)?(?=\s+"?\w+"?\s+(?:(?:as\s+)?\w+\s+)?set\b))\s+"?(\w+)"?/gi
-
 /** Where a file lies: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
 interface Place {
   /** Undefined for a file at the root of src/. */
@@ -84,8 +83,6 @@ function placeOf(path: string): Place {
 
 const isOurs = (to: string) => to.startsWith('src/')
 const isRootFile = ({ feature, file }: Place) => !feature && file !== 'settings.ts'
-const reachesTheDatabase = (to: string) =>
-  to === 'src/platform/database/database.ts' || to.includes('generated/prisma') || to.startsWith('@prisma/') || to === 'pg'
 
 /** All findings in the tree. @param schema the text of prisma/schema.prisma */
 export function findings(sources: SourceFacts[], schema: string): Finding[] {
@@ -98,7 +95,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...pages(source),
       ...direction(source),
       ...writes(source, tables),
-      ...reserved(source),
+      ...exits(source),
     ]),
     ...crowded(sources),
     ...cycles(sources),
@@ -131,20 +128,12 @@ function ownerless(tables: Map<string, string>): Finding[] {
 function names({ path }: SourceFacts): Finding[] {
   const { feature, room, file } = placeOf(path)
   const name = file.replace(/\.ts$/, '')
-  if (name === 'index') {
-    const instead = 'Import from the file that has it, and delete the barrel.'
-    return [{ path, what: 'a barrel', why: 'A barrel hides which file needs which, and makes cycles.', instead }]
-  }
   if (!feature) return ROOT_FILES.includes(file) ? [] : [misplaced(path)]
   const wrongFolder = folderFinding(path, feature, room)
   if (wrongFolder) return [wrongFolder]
   if (VAGUE.test(name)) {
     const instead = 'Name it after the one thing it holds (reminder.ts, date-tokens.ts); if it holds several, those are several files.'
     return [{ path, what: `${file} says nothing`, why: 'Readers guess the file from its name before they look.', instead }]
-  }
-  if (!/^[a-z]+(-[a-z0-9]+)*$/.test(name)) {
-    const instead = 'Use one noun of the field in lower case, words joined by a hyphen: saved-view.ts.'
-    return [{ path, what: `the name ${file}`, why: 'Names are guessed, so they have one form.', instead }]
   }
   return []
 }
@@ -200,55 +189,13 @@ function size({ path, lines }: SourceFacts): Finding[] {
   return [{ path, what: `${lines} lines`, why, instead, isWarning: lines <= MOST_LINES }]
 }
 
-/** What each page of a feature never holds. */
-function pages({ path, imports, tags, ifs, calls, texts, functions }: SourceFacts): Finding[] {
-  const { feature, file } = placeOf(path)
-  const found: Finding[] = []
-  const never = (line: number, what: string, why: string, instead: string) => found.push({ path, line, what, why, instead })
-  const database = imports.filter(({ to }) => reachesTheDatabase(to))
-  const queries = [...database, ...tags.filter(({ tag }) => tag === 'sql')]
-
-  if (file === 'router.ts' || file.endsWith('-router.ts')) {
-    const why = 'A router is a table of contents: what exists, who may call it, which function answers.'
-    for (const { line } of ifs)
-      never(line, 'an `if` in a router', why, 'Let the service decide; who may call is an argument of the procedure.')
-    for (const { line } of queries)
-      never(line, 'a query in a router', why, 'Put it into service.ts (or queries.ts, if it is hot) and call that.')
-  }
-  if (!feature || feature === PLATFORM) return found
-  if (file === 'schema.ts') {
-    const why = 'A schema is the shape on the wire, which stays when rows change.'
-    for (const { line } of database) never(line, 'rows in a schema', why, 'Say it in zod; service.ts and queries.ts turn rows into it.')
-  }
-  if (file === 'docs.ts') {
-    const why = 'docs.ts holds the texts and examples of the API document and nothing that runs.'
-    for (const { line } of ifs)
-      never(line, 'an `if` in docs.ts', why, 'Write the text out; behaviour belongs to the router or the service.')
-    for (const { line } of queries) never(line, 'a query in docs.ts', why, 'Write the example out as a literal.')
-  }
-  if (file === 'policy.ts') {
-    const why = 'A policy is read aloud: it looks at what it is given, so that it can be tested with a table of cases.'
-    for (const { line } of queries) never(line, 'a query in a policy', why, 'Let the procedure load what the rule needs, and pass it in.')
-  }
-  if (file === 'service.ts') {
-    const why = 'Services serve requests, jobs and scripts alike.'
-    for (const { line, to } of imports.filter(({ to }) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/platform/http/rest.ts'))
-      never(line, `${to} in a service`, why, 'Take what you need from the context, answer plain values, throw an AppError.')
-  }
-  if (file === 'queries.ts') {
-    const why = 'queries.ts may read any table because it writes none.'
-    const instead = 'Move the statement to service.ts of the feature that owns the table.'
-    for (const { line } of calls.filter(({ callee }) => WRITES.test(callee) && callee.includes('prisma')))
-      never(line, 'a write among the reads', why, instead)
-    for (const { line, text } of texts) if ([...text.matchAll(SQL_WRITES)].length) never(line, 'a write among the reads', why, instead)
-  }
-  if (file === 'jobs.ts') {
-    const why = `A job re-reads, decides and delegates, in at most ${MOST_JOB_LINES} lines: the rest could not be called from elsewhere.`
-    for (const { line, lines, name } of functions)
-      if (lines > MOST_JOB_LINES)
-        never(line, `${name} has ${lines} lines`, why, 'Move what it does to service.ts or to the file of its concept.')
-  }
-  return found
+/** Breaches of the rules for pages. A router is one anywhere, the other pages are those of features. */
+function pages(source: SourceFacts): Finding[] {
+  const { feature, file } = placeOf(source.path)
+  const isPage = feature !== undefined && feature !== PLATFORM
+  return PAGE_RULES.filter(({ isFor }) => isFor(file) && (isPage || isFor === isRouter)).flatMap(({ why, breaches }) =>
+    breaches(source).map((breach) => ({ path: source.path, why, ...breach })),
+  )
 }
 
 /** The platform knows no feature, a feature knows those before it, and none of them knows the files at the root. */
@@ -293,36 +240,20 @@ function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>
   })
 }
 
-/** Things that one file does for all. */
-function reserved({ path, imports, calls }: SourceFacts): Finding[] {
-  const dates = imports
-    .filter(({ to }) => path !== 'src/platform/time.ts' && /^date-fns/.test(to))
-    .map(({ line, to }) => ({
-      line,
-      what: `imports ${to}`,
-      why: 'The library is wrong about days without a midnight; src/platform/time.ts knows where.',
-      instead: 'Use src/platform/time.ts, and add there what it lacks.',
-    }))
-  const exits = calls
+/** Only main.ts ends the process. */
+function exits({ path, calls }: SourceFacts): Finding[] {
+  return calls
     .filter(({ callee }) => path !== 'src/main.ts' && callee === 'process.exit')
     .map(({ line }) => ({
+      path,
       line,
       what: 'ends the process',
       why: 'Only src/main.ts knows what has to be closed first.',
       instead: 'Throw, and let main.ts end in order.',
     }))
-  const consoles = calls
-    .filter(({ callee }) => /^console\.\w+$/.test(callee))
-    .map(({ line }) => ({
-      line,
-      what: 'writes to the console',
-      why: 'Such lines have no level, no request id and no redaction.',
-      instead: 'Use context.log (or deps.log), with ids and without contents.',
-    }))
-  return [...dates, ...exits, ...consoles].map((finding) => ({ path, ...finding }))
 }
 
-/** Each group of files that need each other, once. */
+/** Reports each cycle of imports once. Types count, too; Biome 2.3 has such a rule only among its experimental ones. */
 function cycles(sources: SourceFacts[]): Finding[] {
   const needs = new Map(sources.map(({ path, imports }) => [path, [...new Set(imports.map(({ to }) => to).filter((to) => isOurs(to)))]]))
   const found = new Map<string, string[]>()

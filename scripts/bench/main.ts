@@ -76,35 +76,40 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
     const all = await suite.cases(prepared, { url: service.found, account, records })
     refuseUnknown(options.only, [...all.map(({ name }) => name), ...Object.keys(suite.steps ?? {})])
     const cases = all.filter(({ name }) => isWanted(options.only, name))
-    const bare =
-      suite.bare && cases.length
-        ? await startProcess([join(import.meta.dirname, suite.bare)], /(http\S+)/, {
-            BENCH_BARE: JSON.stringify({ connection: postgres.connection, ...suite.tellBare?.(prepared, records) }),
-          })
-        : undefined
-    if (bare) started.push(bare)
     const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-    const pids = { ours: service.child.pid ?? 0, bare: bare?.child.pid ?? 0, postmaster }
-    const secret = suite.secretOf?.(prepared) ?? account.secret
-    const tableId = suite.tableOf?.(prepared)
-    const others =
-      options.others && tableId && cases.length
-        ? await startOthers(options.others, { connection: postgres.connection, db, tableId, isCopied: options.ownCopy }, started)
-        : []
-    const servers = { ours: service.found, bare: bare?.found ?? '', secret, pids, others, db }
-    const rounds = { ...options, seconds: options.seconds ?? suite.defaults.seconds }
-    const failed = cases.length ? await measure(cases, servers, rounds) : []
-    // What is measured of the service alone is measured alone.
-    for (const peer of others) await peer.stop()
-    for (const [name, step] of Object.entries(suite.steps ?? {})) {
-      if (!isWanted(options.only, name)) continue
-      await step.run({ ...(await groundOn(db, service.found, account)), pids, url: service.found, records }, prepared)
+    const pids = { ours: service.child.pid ?? 0, bare: 0, postmaster }
+
+    /** Measures the cases beside the bare server and, if asked for, the other products. @returns the cases without figures */
+    async function measureCases(): Promise<string[]> {
+      const bare = await startBare(suite, { connection: postgres.connection, ...suite.tellBare?.(prepared, records) })
+      if (bare) started.push(bare)
+      pids.bare = bare?.child.pid ?? 0
+      const tableId = suite.tableOf?.(prepared)
+      const compared = { connection: postgres.connection, db, isCopied: options.ownCopy }
+      const others = options.others && tableId ? await startOthers(options.others, { ...compared, tableId }, started) : []
+      const secret = suite.secretOf?.(prepared) ?? account.secret
+      const servers = { ours: service.found, bare: bare?.found ?? '', secret, pids, others, db }
+      const failed = await measure(cases, servers, { ...options, seconds: options.seconds ?? suite.defaults.seconds })
+      // The steps that follow measure the service alone.
+      for (const peer of others) await peer.stop()
+      return failed
     }
+
+    const failed = cases.length ? await measureCases() : []
+    const steps = Object.entries(suite.steps ?? {}).filter(([name]) => isWanted(options.only, name))
+    for (const [, step] of steps)
+      await step.run({ ...(await groundOn(db, service.found, account)), pids, url: service.found, records }, prepared)
     if (failed.length) throw new ScriptError(`\nWithout figures:\n${failed.join('\n')}`)
   } finally {
     await db.close()
     await postgres.leave()
   }
+}
+
+/** Starts the suite's bare server, if it has one, and gives it its settings in the environment. */
+async function startBare(suite: Suite<unknown>, settings: object): Promise<Process | undefined> {
+  if (!suite.bare) return undefined
+  return startProcess([join(import.meta.dirname, suite.bare)], /(http\S+)/, { BENCH_BARE: JSON.stringify(settings) })
 }
 
 interface Made {

@@ -1,4 +1,4 @@
-/** What `npm run bench` is asked. */
+/** The command-line options of `npm run bench`. */
 import { existsSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { argumentProblem, ScriptError } from '../runtime.ts'
@@ -7,23 +7,23 @@ import type { Suite } from './case.ts'
 export const USAGE = `npm run bench -- [options]
   --suite <name>         foundation (as without it), records, tables, tasks or events
   --only <part>          cases and steps with this in their name; may be given several times
-  --connections 10,50    each case is driven with so many
-  --rounds 5             whose medians are shown
-  --seconds 3            of a round; slow cases get longer ones
-  --records 1000         how many are made
-  --data-dir <folder>    is kept, with the data, for the next run
-  --prepare              makes the data there, and ends
-  --others <folder>      where Directus and NocoDB were installed: they are measured beside (docs/benchmarks.md, Others)
-  --own-copy             they get a copy of the table with a primary key alone, as they make it, in place of the table with our indexes
-  --profile              prints where the service's CPU time went; its figures are slower by that`
+  --connections 10,50    numbers of concurrent connections; each case runs with each of them
+  --rounds 5             number of rounds; the medians are printed
+  --seconds 3            length of a round; slow cases get longer rounds
+  --records 1000         number of records to create
+  --data-dir <folder>    keeps the data in this folder for the next run
+  --prepare              only creates the data, in --data-dir
+  --others <folder>      where Directus and NocoDB are installed: measures them, too (docs/benchmarks.md, Others)
+  --own-copy             gives them a copy of the table with only a primary key, as they create tables, instead of the table with our indexes
+  --profile              prints where the service spent CPU time; profiling makes the measured service slower`
 
 export interface Options {
   suite: string
-  /** Parts of names; none chooses all. */
+  /** Parts of names; an empty list selects all cases. */
   only: string[]
   connections: number[]
   rounds: number
-  /** What the suite has by default where they are undefined. */
+  /** The suite's default applies if undefined. */
   seconds: number | undefined
   records: number | undefined
   dataDir: string | undefined
@@ -36,8 +36,8 @@ export interface Options {
 type Suites = Record<string, Pick<Suite<never>, 'defaults' | 'fewest' | 'tableOf'>>
 
 /**
- * @returns 'help' when only that is asked
- * @throws ScriptError, in one line, for whatever makes no sense
+ * @returns 'help' if --help was given
+ * @throws ScriptError with one line about the first invalid option
  */
 export function readOptions(args: string[], suites: Suites): Options | 'help' {
   const given = parsed(args)
@@ -47,7 +47,9 @@ export function readOptions(args: string[], suites: Suites): Options | 'help' {
   const options: Options = {
     suite: given.suite,
     only: given.only.map((part) => part || refuse('only', part, 'must be a part of a name')),
-    connections: given.connections.split(',').map((count) => whole('connections', count, given.connections, 'whole numbers, by commas')),
+    connections: given.connections
+      .split(',')
+      .map((count) => whole('connections', count, given.connections, 'whole numbers, separated by commas')),
     rounds: whole('rounds', given.rounds),
     seconds: given.seconds === undefined ? undefined : whole('seconds', given.seconds),
     records: given.records === undefined ? undefined : whole('records', given.records),
@@ -57,17 +59,34 @@ export function readOptions(args: string[], suites: Suites): Options | 'help' {
     ownCopy: given['own-copy'],
     profile: given.profile,
   }
-  const { records, dataDir, others } = options
-  if (records !== undefined && !suite.defaults.records) throw wrong('records', records, `the suite ${options.suite} makes none`)
-  if (records !== undefined && records < (suite.fewest ?? 1))
-    throw wrong('records', records, `the suite ${options.suite} needs ${suite.fewest} or more`)
-  if (dataDir !== undefined && (!dataDir || (existsSync(dataDir) && !isFolder(dataDir))))
-    throw wrong('data-dir', dataDir, 'must be a folder')
-  if (options.prepare && dataDir === undefined) throw new ScriptError('--prepare: needs --data-dir, or the data would be gone at once')
-  if (others !== undefined && !isFolder(others)) throw wrong('others', others, 'must be the folder where they were installed')
-  if (others !== undefined && !suite.tableOf) throw wrong('others', others, `the suite ${options.suite} has nothing to ask them`)
-  if (options.ownCopy && others === undefined) throw new ScriptError('--own-copy: needs --others, who get it')
+  checkRecords(options, suite)
+  checkDataDir(options)
+  checkOthers(options, suite)
   return options
+}
+
+function checkRecords({ suite: name, records }: Options, { defaults, fewest = 1 }: Suites[string]): void {
+  if (records === undefined) return
+  if (!defaults.records) throw wrong('records', records, `the suite ${name} creates no records`)
+  if (records < fewest) throw wrong('records', records, `the suite ${name} needs ${fewest} or more`)
+}
+
+function checkDataDir({ dataDir, prepare }: Options): void {
+  if (dataDir === undefined) {
+    if (prepare) throw new ScriptError('--prepare: needs --data-dir, because the data would be deleted at once')
+    return
+  }
+  const isUsable = dataDir && (isFolder(dataDir) || !existsSync(dataDir))
+  if (!isUsable) throw wrong('data-dir', dataDir, 'must be a folder')
+}
+
+function checkOthers({ suite: name, others, ownCopy }: Options, { tableOf }: Suites[string]): void {
+  if (others === undefined) {
+    if (ownCopy) throw new ScriptError('--own-copy: needs --others')
+    return
+  }
+  if (!isFolder(others)) throw wrong('others', others, 'must be the folder where they are installed')
+  if (!tableOf) throw wrong('others', others, `the suite ${name} has no table that they can be measured on`)
 }
 
 function parsed(args: string[]) {
@@ -106,12 +125,12 @@ const wrong = (option: string, given: string | number, why: string) => new Scrip
 
 const isFolder = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 
-/** Whether `--only` chooses the name; without one all are. */
+/** Whether `--only` selects the name; without `--only`, all names are selected. */
 export const isWanted = (only: readonly string[], name: string): boolean => !only.length || only.some((part) => name.includes(part))
 
-/** @throws ScriptError for a part that is in none of the names */
+/** @throws ScriptError for a part that no name contains */
 export function refuseUnknown(only: readonly string[], names: readonly string[]): void {
   for (const part of only)
     if (!names.some((name) => name.includes(part)))
-      throw wrong('only', part, `is in no name of ${names.map((name) => `"${name}"`).join(', ')}`)
+      throw wrong('only', part, `no name contains it: ${names.map((name) => `"${name}"`).join(', ')}`)
 }

@@ -1,4 +1,4 @@
-/** What the benchmark is asked, and how long it drives whom. */
+/** The options of the benchmark, and the length and load of a round. */
 import { describe, expect, it } from 'vitest'
 import { loadOf, loadOfOther } from '../../scripts/bench/drive.ts'
 import { isWanted, type Options, readOptions, refuseUnknown } from '../../scripts/bench/options.ts'
@@ -32,7 +32,7 @@ describe('options', () => {
     expect(readOptions(['-h'], SUITES)).toBe('help')
   })
 
-  it('are taken as they are given', () => {
+  it('override the defaults', () => {
     const given = ['--suite', 'records', '--only', 'a, b', '--only', 'c', '--connections', '1,2', '--rounds', '3', '--seconds', '4']
     expect(
       read(...given, '--records', '1000', '--data-dir', '/nowhere/yet', '--others', FOLDER, '--own-copy', '--prepare', '--profile'),
@@ -64,45 +64,45 @@ describe('options', () => {
     [['--rounds', '1e3'], '--rounds 1e3: must be a whole number, 1 or more'],
     [['--seconds', '0.5'], '--seconds 0.5: must be a whole number, 1 or more'],
     [['--seconds', ''], "--seconds '': must be a whole number, 1 or more"],
-    [['--connections', '10,,5'], '--connections 10,,5: must be whole numbers, by commas, 1 or more'],
-    [['--connections', '10 50'], '--connections 10 50: must be whole numbers, by commas, 1 or more'],
+    [['--connections', '10,,5'], '--connections 10,,5: must be whole numbers, separated by commas, 1 or more'],
+    [['--connections', '10 50'], '--connections 10 50: must be whole numbers, separated by commas, 1 or more'],
     [['--only', 'a', '--only', ''], "--only '': must be a part of a name"],
     [['--records', 'many'], '--records many: must be a whole number, 1 or more'],
     [['--suite', 'records', '--records', '999'], '--records 999: the suite records needs 1000 or more'],
-    [['--suite', 'events', '--records', '5'], '--records 5: the suite events makes none'],
+    [['--suite', 'events', '--records', '5'], '--records 5: the suite events creates no records'],
     [['--data-dir', ''], "--data-dir '': must be a folder"],
     [['--data-dir', FILE], `--data-dir ${FILE}: must be a folder`],
-    [['--prepare'], '--prepare: needs --data-dir, or the data would be gone at once'],
-    [['--suite', 'records', '--others', '/nowhere'], '--others /nowhere: must be the folder where they were installed'],
-    [['--suite', 'records', '--others', ''], "--others '': must be the folder where they were installed"],
-    [['--own-copy'], '--own-copy: needs --others, who get it'],
-    [['--others', FOLDER], `--others ${FOLDER}: the suite foundation has nothing to ask them`],
-  ])('%j is refused in one line', (args, message) => {
+    [['--prepare'], '--prepare: needs --data-dir, because the data would be deleted at once'],
+    [['--suite', 'records', '--others', '/nowhere'], '--others /nowhere: must be the folder where they are installed'],
+    [['--suite', 'records', '--others', ''], "--others '': must be the folder where they are installed"],
+    [['--own-copy'], '--own-copy: needs --others'],
+    [['--others', FOLDER], `--others ${FOLDER}: the suite foundation has no table that they can be measured on`],
+  ])('%j is refused with one line', (args, message) => {
     expect(() => read(...args)).toThrow(new ScriptError(message))
   })
 
-  it('choose cases by parts of their names, commas and all', () => {
+  it('select cases by parts of their names, which may contain commas', () => {
     const names = ['open and due, newest due first', 'open and due, search for a rare word', 'count of open and due']
     const chosen = (only: string[]) => names.filter((name) => isWanted(only, name))
     expect(chosen([])).toEqual(names)
     expect(chosen(['open and due, newest due first'])).toEqual(names.slice(0, 1))
     expect(chosen(['count', 'rare'])).toEqual(names.slice(1))
     expect(() => refuseUnknown(['count', 'due, rare'], names)).toThrow(
-      new ScriptError(`--only due, rare: is in no name of ${names.map((name) => `"${name}"`).join(', ')}`),
+      new ScriptError(`--only due, rare: no name contains it: ${names.map((name) => `"${name}"`).join(', ')}`),
     )
     expect(() => refuseUnknown(['count', 'rare'], names)).not.toThrow()
   })
 })
 
 describe('a round', () => {
-  it('is as long as told, or as every connection needs for two requests, and never endless', () => {
+  it('lasts as long as requested, or long enough for two requests per connection, up to a limit', () => {
     expect(loadOf(2, 50, 3)).toEqual({ connections: 50, seconds: 3, isSlow: false })
     expect(loadOf(60, 50, 1)).toEqual({ connections: 50, seconds: 6, isSlow: false })
     expect(loadOf(9_000, 50, 1)).toEqual({ connections: 50, seconds: 20, isSlow: false })
     expect(loadOf(9_000, 50, 30)).toEqual({ connections: 50, seconds: 30, isSlow: false })
   })
 
-  it('of a slow product has as many callers as get three answers in five seconds, and two at least', () => {
+  it('of a slow product has as many callers as get three answers each in five seconds, at least two', () => {
     expect(loadOfOther(10, 10, 1)).toEqual({ connections: 10, seconds: 1, isSlow: false })
     expect(loadOfOther(100, 10, 1)).toEqual({ connections: 10, seconds: 3, isSlow: true })
     expect(loadOfOther(100, 50, 1)).toEqual({ connections: 16, seconds: 4.8, isSlow: true })

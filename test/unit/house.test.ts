@@ -35,7 +35,7 @@ describe('the law of the tree', () => {
   })
 
   it.each([
-    ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts a barrel'],
+    ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts index.ts says nothing'],
     ['a folder that is not a feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is not a feature'],
     ['a room within a room', { 'src/tasks/sync/parts/a.ts': '' }, 'src/tasks/sync/parts/a.ts a room within a room'],
     ['an unknown room of the platform', { 'src/platform/misc/a.ts': '' }, 'src/platform/misc/a.ts platform/misc/ is not a room'],
@@ -47,7 +47,6 @@ describe('the law of the tree', () => {
       'src/tasks/comments/router.ts:2 an `if` in a router',
     ],
     ['a name that says nothing', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
-    ['a name in another form', { 'src/tasks/savedView.ts': '' }, 'src/tasks/savedView.ts the name savedView.ts'],
     ['an if in a router', { 'src/tasks/router.ts': '\nif (1) {}' }, 'src/tasks/router.ts:2 an `if` in a router'],
     ['a query in a router', { 'src/tasks/router.ts': 'const a = sql`select 1`' }, 'src/tasks/router.ts:1 a query in a router'],
     [
@@ -65,9 +64,7 @@ describe('the law of the tree', () => {
     ['HTTP in a service', { 'src/tasks/service.ts': "import 'fastify'" }, 'src/tasks/service.ts:1 fastify in a service'],
     ['a write among reads', { 'src/tasks/queries.ts': 'sql`delete from tasks`' }, 'src/tasks/queries.ts:1 a write among the reads'],
     ['a long job', { 'src/tasks/jobs.ts': `function sweep() {${'\n'.repeat(12)}}` }, 'src/tasks/jobs.ts:1 sweep has 13 lines'],
-    ['date-fns elsewhere', { 'src/tasks/due.ts': "import 'date-fns-tz'" }, 'src/tasks/due.ts:1 imports date-fns-tz'],
     ['another exit', { 'src/app.ts': 'process.exit(1)' }, 'src/app.ts:1 ends the process'],
-    ['the console', { 'src/tasks/due.ts': "console.warn('x')" }, 'src/tasks/due.ts:1 writes to the console'],
     ['a file of more than 300 lines', { 'src/platform/html.ts': '\n'.repeat(301) }, 'src/platform/html.ts 301 lines'],
   ])('finds %s', (_, tree, expected) => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
@@ -144,7 +141,7 @@ describe('the law of the tree', () => {
   })
 
   it('teaches: each finding has a reason and a way out', () => {
-    for (const { why, instead } of findings(readFacts({ 'src/lib/index.ts': 'console.log(1)', 'src/app.ts': 'process.exit(1)' }), SCHEMA)) {
+    for (const { why, instead } of findings(readFacts({ 'src/lib/index.ts': '', 'src/app.ts': 'process.exit(1)' }), SCHEMA)) {
       expect(why).toMatch(/\.$/)
       expect(instead).toMatch(/\.$/)
     }

@@ -1,43 +1,51 @@
-/** A process of its own that holds streams open and notes when events come, so that reading them costs the load generator nothing. */
+/** A separate process that holds streams open and records when events arrive, so that reading them costs the load generator nothing. */
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 
 export type Order = { open: { url: string; cookies: string[] } } | { close: true } | { report: true }
-/** Task → when the streams heard of it, in milliseconds. */
+/** Each task with the times, in milliseconds, at which the streams received its event. */
 export type Report = [taskId: number, heardAt: number[]][]
 
-const open: { response: IncomingMessage; heard: { at: number; bytes: Buffer }[] }[] = []
+/** Bytes of a stream, and when they arrived. */
+interface Chunk {
+  at: number
+  bytes: Buffer
+}
+
+const open: { response: IncomingMessage; heard: Chunk[] }[] = []
 
 async function follow(url: string, cookie: string): Promise<void> {
   const request = get(`${url}/api/events`, { agent: false, headers: { cookie } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   if (response.statusCode !== 200) throw new Error(`A stream was answered with ${response.statusCode}`)
-  const heard: { at: number; bytes: Buffer }[] = []
+  const heard: Chunk[] = []
   open.push({ response, heard })
-  // Read later: on one machine it would take its time from the service.
+  // The bytes are parsed later: on one machine, parsing now would take CPU time from the service.
   response.on('data', (bytes: Buffer) => heard.push({ at: Date.now(), bytes }))
-  // Cut by ourselves.
+  // We destroy the response ourselves, which is reported as an error.
   response.on('error', () => {})
 }
 
-/** When each task was heard of since the last report. An event that came in two parts counts when its end came. */
+/** Returns when each stream received each task's event, since the last report. */
 function report(): Report {
   const times = new Map<number, number[]>()
-  for (const { heard } of open) {
-    let rest = ''
-    for (const { at, bytes } of heard.splice(0)) {
-      const blocks = (rest + bytes.toString('latin1')).split('\n\n')
-      rest = blocks.pop() ?? ''
-      for (const block of blocks) {
-        if (!block.startsWith('event: task.created')) continue
-        const task = Number(/"task_id":(\d+)/.exec(block)?.[1])
-        const known = times.get(task)
-        if (known) known.push(at)
-        else times.set(task, [at])
-      }
-    }
+  const events = open.flatMap(({ heard }) => [...eventsIn(heard.splice(0))])
+  for (const { at, text } of events) {
+    if (!text.startsWith('event: task.created')) continue
+    const task = Number(/"task_id":(\d+)/.exec(text)?.[1])
+    times.set(task, [...(times.get(task) ?? []), at])
   }
   return [...times]
+}
+
+/** The events in the chunks. An event that is split over two chunks has arrived when its end has. */
+function* eventsIn(chunks: readonly Chunk[]): Generator<{ at: number; text: string }> {
+  let rest = ''
+  for (const { at, bytes } of chunks) {
+    const texts = (rest + bytes.toString('latin1')).split('\n\n')
+    rest = texts.pop() ?? ''
+    for (const text of texts) yield { at, text }
+  }
 }
 
 const AT_ONCE = 20

@@ -170,23 +170,24 @@ function print(what: string, ms: number[]): void {
   )
 }
 
-/** Tasks created as fast as can be, with all streams open and with none, in turn; and how soon the streams hear meanwhile. */
-async function compare(field: Field, prepared: Prepared, { open, close, report }: Listeners): Promise<void> {
-  const rates: Record<'with' | 'without', Rate[]> = { with: [], without: [] }
+/** Creates tasks at full speed, in turn with all streams open and with none, and measures the delivery to the open streams. */
+async function compare(field: Field, prepared: Prepared, listeners: Listeners): Promise<void> {
+  const [open, closed]: [Rate[], Rate[]] = [[], []]
   const late: number[] = []
+  const withStreams = async () => {
+    const { rate, latencies } = await loadWithStreams(field, prepared, listeners)
+    open.push(rate)
+    late.push(...latencies)
+  }
+  const withoutStreams = async () => {
+    closed.push(await load(field, prepared, SECONDS))
+    await sleep(1_000)
+  }
   await load(field, prepared, SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
-    for (const side of round % 2 ? (['with', 'without'] as const) : (['without', 'with'] as const)) {
-      if (side === 'with') await open()
-      const loading = load(field, prepared, SECONDS)
-      const made = side === 'with' ? await pace(field.key, prepared.teams.slice(0, (SECONDS - 1) * 10), 100) : undefined
-      rates[side].push(await loading)
-      await sleep(1_000)
-      if (made) late.push(...latencies(made, await report(), TEAM_SIZE))
-      if (side === 'with') await close()
-    }
+    for (const run of round % 2 ? [withStreams, withoutStreams] : [withoutStreams, withStreams]) await run()
   }
-  const [all, none] = [medians(rates.with), medians(rates.without)]
+  const [all, none] = [medians(open), medians(closed)]
   const ratio = all.perSecond / none.perSecond
   const text = ({ nodeMs, postgresMs }: Rate) => `${nodeMs.toFixed(2)} + ${postgresMs.toFixed(2)}`
   const cpuRatio = (none.nodeMs + none.postgresMs) / (all.nodeMs + all.postgresMs)
@@ -196,6 +197,18 @@ async function compare(field: Field, prepared: Prepared, { open, close, report }
       `${text(all)} ms and ${text(none)} ms, ratio ${cpuRatio.toFixed(2)}`,
   )
   print(`at full load, told to ${TEAM_SIZE} each`, late)
+}
+
+/** Loads the service while all streams are open and tasks whose delivery is timed are created at a steady pace. */
+async function loadWithStreams(field: Field, prepared: Prepared, { open, close, report }: Listeners) {
+  await open()
+  const loading = load(field, prepared, SECONDS)
+  const made = await pace(field.key, prepared.teams.slice(0, (SECONDS - 1) * 10), 100)
+  const rate = await loading
+  await sleep(1_000)
+  const measured = { rate, latencies: latencies(made, await report(), TEAM_SIZE) }
+  await close()
+  return measured
 }
 
 interface Rate {
