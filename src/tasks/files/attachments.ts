@@ -74,7 +74,7 @@ export async function replace(
   return entries
 }
 
-export const pathsOf = (entries: readonly FileEntry[]) => entries.map(({ path }) => path)
+const pathsOf = (entries: readonly FileEntry[]) => entries.map(({ path }) => path)
 
 /** What was stored counts; where the caller says something else of it, the two are not about the same file. */
 function matched<Entry extends AttachmentEntry | StagedEntry>(
