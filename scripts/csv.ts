@@ -70,17 +70,16 @@ export async function importTable(
   actor: ActingUser,
   tableId: number,
   file: string,
-): Promise<{ created: number; ignored: string[] }> {
+): Promise<{ created: number; ignored: readonly string[] }> {
   const source = await openFile(file)
-  const ignored: string[] = []
-  const context: Context = { ...userContext(deps, actor), ignored: (...names) => void ignored.push(...names) }
+  const context = userContext(deps, actor)
   const progress = new Progress((await source.stat()).size)
   try {
     const bytes = counted(source.createReadStream(), progress)
     const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress: (rows: number) => progress.rowsAre(rows) }
-    const { created } = await importRecords(context, await tableRef(context, tableId), bytes, options)
+    const { value, ignored = [] } = await importRecords(context, await tableRef(context, tableId), bytes, options)
     progress.end()
-    return { created, ignored }
+    return { ...value, ignored }
   } catch (error) {
     progress.breakOff()
     if (!(error instanceof AppError) || !error.cellIssues) throw error

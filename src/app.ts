@@ -11,7 +11,7 @@ import { authenticate, type Credentials } from './platform/access/authorize.ts'
 import type { Deps } from './platform/context.ts'
 import { refuseUnreadable } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
-import { answerOf, type ErrorBody } from './platform/http/errors.ts'
+import { answerOf, type ErrorBody, unavailable } from './platform/http/errors.ts'
 import { boundClosing } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
@@ -186,13 +186,7 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
     idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
     ifMatch: headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
-    onHangUp: (listener) => {
-      const closed = () => {
-        if (!reply.raw.writableFinished) listener()
-      }
-      reply.raw.once('close', closed)
-      return () => reply.raw.off('close', closed)
-    },
+    signal: () => hangUpSignal(reply),
     setCookie,
     onUse: (actor, lastSeenAt) => {
       if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, now)
@@ -200,6 +194,15 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
       if (token) setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })
     },
   }
+}
+
+/** Aborts when the caller hangs up before the answer is sent. Fastify's own `request.signal` does not abort once the body has been read. */
+function hangUpSignal({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController()
+  raw.once('close', () => {
+    if (!raw.writableFinished) controller.abort(unavailable('The caller has hung up'))
+  })
+  return controller.signal
 }
 
 /** One for each call of an RPC batch, where an empty one is none; a header that is empty as a whole is a key that is none. */

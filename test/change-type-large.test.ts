@@ -1,10 +1,12 @@
 /** A field of a table that is too large to be looked through while others wait gets another type. */
+import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
 import { convert } from '../src/conversions/convert.ts'
 import { changeType as change } from '../src/conversions/service.ts'
 import { follow } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
+import { unavailable } from '../src/platform/http/errors.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
@@ -130,20 +132,18 @@ test('nobody is left to wait for the report: it ends, and no job is started', as
   const table = await tableOf(45_000)
   const { version } = (await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`))[0] ?? { version: 0 }
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version, role: 'admin' as const }
-  const listeners = new Set<() => void>()
+  const caller = new AbortController()
   let looks = 0
   const context = watched(async ({ sql }) => {
     if (!sql.includes('as failing')) return
     looks++
-    for (const listener of listeners) listener()
+    caller.abort(unavailable('The caller has hung up'))
   })
-  const onHangUp = (listener: () => void) => {
-    listeners.add(listener)
-    return () => listeners.delete(listener)
-  }
-  await expect(change({ ...context, onHangUp }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  await expect(change({ ...context, signal: caller.signal }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({
+    code: 'SERVICE_UNAVAILABLE',
+  })
   expect(looks).toBe(1)
-  expect(listeners.size).toBe(0)
+  expect(getEventListeners(caller.signal, 'abort')).toEqual([])
   expect(await app.db.query(sql`select from field_conversions where table_id = ${table}`)).toEqual([])
 })
 

@@ -703,14 +703,14 @@ describe('while the job runs', () => {
       const { body } = await changeType(converted ?? table, { type: to })
       expect(body.job_id, JSON.stringify(body)).toBeGreaterThan(0)
       const { ref, context } = await readingAtTheSwap(table, converted ?? table, body.job_id)
-      const { rows } = await query(context, ref, { limit: 10, offset: 0 } as RecordsQuery)
-      expect(rows).toMatchObject([{ id: 1, cell: expected }])
+      const { value } = await query(context, ref, { limit: 10, offset: 0 } as RecordsQuery)
+      expect(value.rows).toMatchObject([{ id: 1, cell: expected }])
       expect((await job(body.job_id)).body.state).toBe('done')
     }
     const table = await tableOf(SELECT, ['Open'])
     const { body } = await changeType(table, { type: 'text' })
     const { ref, context } = await readingAtTheSwap(table, table, body.job_id)
-    expect((await get(context, ref, { id: 1, version: 1 })).data).toEqual({ cell: 'Open' })
+    expect((await get(context, ref, { id: 1, version: 1 })).value.data).toEqual({ cell: 'Open' })
     expect((await job(body.job_id)).body.state).toBe('done')
   })
 

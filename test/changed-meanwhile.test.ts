@@ -57,7 +57,7 @@ describe('a view whose options get other titles', () => {
       made(`/api/table/${table}/field/pick/update`, { options: [{ was: 'Open', title: 'Opened' }, 'Done'] }),
     )
     const input = { view_id: view.id, fields: ['pick'], limit: 10, offset: 0 } as unknown as RecordsQuery
-    expect((await query(context, ref, input)).rows).toEqual(rows)
+    expect((await query(context, ref, input)).value.rows).toEqual(rows)
   })
 })
 

@@ -110,7 +110,7 @@ async function optionsOf(
         select distinct btrim(v.word) as title from ${isOne ? sql`(select words as word from ${cells})` : sql`(select unnest(string_to_array(words, ',')) as word from ${cells})`} v
         where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= 500 limit ${MAX_OPTIONS + 1}`,
       undefined,
-      context,
+      context.signal,
     )
     for (const { title } of found) titles.add(title)
     if (titles.size > MAX_OPTIONS) throw badInput('options', `must be given: the records hold more than ${MAX_OPTIONS} different values`)
@@ -122,7 +122,7 @@ async function reportOf(context: Context, tableId: number, conversion: Conversio
   const report: Figures = { converts: 0, failing: 0, fails: [] }
   for await (const range of ranges(context, tableId)) {
     const statement = figuresOf(conversion, within(range), MAX_FAILS - report.fails.length)
-    const [figures] = await context.db.query<Figures>(statement, undefined, context)
+    const [figures] = await context.db.query<Figures>(statement, undefined, context.signal)
     report.converts += figures?.converts ?? 0
     report.failing += figures?.failing ?? 0
     report.fails.push(...(figures?.fails ?? []))

@@ -3,6 +3,7 @@
 import { ownFields, settled, type TableDef } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
+import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import type { UserRef } from '../records/cells/parse-cell.ts'
@@ -30,7 +31,7 @@ export function importRecords(
   table: TableRef,
   bytes: AsyncIterable<Uint8Array>,
   { maxBytes, onProgress = () => {} }: { maxBytes: number; onProgress?: (rows: number) => void },
-): Promise<{ created: number }> {
+): Promise<Answer<{ created: number }>> {
   return withStaging(context.db, table.id, async (open) => {
     const definition = await tableDefinition(context.db, table)
     let file: { columns: Column[]; staging: Staging; namedBy: ReturnType<typeof namedRecords> } | undefined
@@ -41,7 +42,7 @@ export function importRecords(
     for await (const rows of readRows(bytes, maxBytes)) {
       if (!file) {
         // No part is empty.
-        const columns = columnsOf(context, definition, table, rows.shift() as Row)
+        const columns = columnsOf(definition, table, rows.shift() as Row)
         const namedBy = namedRecords(
           context.db,
           columns.map(({ field }) => field),
@@ -64,21 +65,24 @@ export function importRecords(
     if (issues.length) throw badCells(issues)
     const created = judged ? await publish(context, table, definition, file.staging) : 0
     await indexesFollowGrowth(context, table.id)
-    return { created }
+    return { value: { created }, ignored: ignoredHeaders(file.columns) }
   }).catch((error) => {
     throw isOutdated(error) ? changed() : error
   })
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function columnsOf(context: Context, definition: TableDef, { role }: TableRef, header: Row): Column[] {
+function columnsOf(definition: TableDef, { role }: TableRef, header: Row): Column[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
   const { columns, issues } = readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
   if (columns.some(({ field }) => field && !mayWrite(field, role))) throw forbidden()
-  context.ignored(...columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?'))))
   return columns
 }
+
+/** The headers of columns that are not imported, in characters that an HTTP header can hold. */
+const ignoredHeaders = (columns: readonly Column[]): string[] =>
+  columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?')))
 
 /** The cells of the rows by field, and what is wrong with them by row and column. */
 async function judge(

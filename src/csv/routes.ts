@@ -4,11 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import { type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
-import type { Context, Deps } from '../platform/context.ts'
+import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { AppError, badInput } from '../platform/http/errors.ts'
 import { idsOf } from '../platform/http/rest.ts'
-import { askingOf, serviceContext } from '../platform/http/trpc.ts'
+import { askingOf, headersOf, serviceContext } from '../platform/http/trpc.ts'
 import { exportRecords } from './export.ts'
 import { importRecords } from './import.ts'
 import { tooLarge } from './reader.ts'
@@ -30,7 +30,7 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
     scope.post('/api/table/:table_id/import', {
       config: { needsCredentials: true },
       onRequest: (request) => admitted(request, IMPORT, true),
-      handler: (request) => takeImport(request, maxBytes),
+      handler: (request, reply) => takeImport(request, reply, maxBytes),
     })
   })
 }
@@ -43,7 +43,7 @@ async function admitted(request: FastifyRequest, access: Access, isWrite: boolea
 
 function admittedTo({ context }: FastifyRequest) {
   const { actor, row } = context.admission as { actor: Parameters<typeof tableOf>[1]; row: object }
-  return { scope: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
+  return { context: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
 }
 
 const ExportQuery = z.strictObject({
@@ -61,8 +61,8 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
     throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known parameter' : 'must be a whole number')
   }
-  const { scope, table } = admittedTo(request)
-  const { fileName, text } = await exportRecords(scope, table, query.data.view_id)
+  const { context, table } = admittedTo(request)
+  const { fileName, text } = await exportRecords(context, table, query.data.view_id)
   reply.type('text/csv; charset=utf-8; header=present')
   reply.headers({
     'content-disposition': disposition('attachment', fileName),
@@ -74,17 +74,18 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
   return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
 }
 
-async function takeImport(request: FastifyRequest, maxBytes: number): Promise<object> {
+async function takeImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
   const { raw, headers } = request
   if (!/^text\/csv\s*(;|$)/i.test(headers['content-type'] ?? '') || isEncoded(headers))
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be text/csv in UTF-8, not compressed')
-  const { scope: full, table } = admittedTo(request)
+  const { context, table } = admittedTo(request)
   const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
-  const scope: Context = { ...full, ignored: (...names) => full.ignored(...names, ...unused) }
   try {
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     // Not destroyed on return: the answer goes over the same connection.
-    return await importRecords(scope, table, raw.iterator({ destroyOnReturn: false }), { maxBytes })
+    const { value, ignored = [] } = await importRecords(context, table, raw.iterator({ destroyOnReturn: false }), { maxBytes })
+    reply.headers(headersOf({ value, ignored: [...ignored, ...unused] }))
+    return value
   } finally {
     // Many clients read the answer only once all is sent: what is left of a refused file is taken and forgotten.
     raw.resume()

@@ -136,8 +136,10 @@ async function addDocuments(context: Context, table: TableRef, records: DataReco
 /** Tasks in every state, on contacts and standalone, by both people; two of them with comments. */
 async function addTasks(asOwner: Context, asMember: Context, table: TableRef, records: DataRecord[]): Promise<void> {
   const today = localDate(asOwner.now, asOwner.actor.timeZone)
-  const onContact = (context: Context, index: number, task: NewTask): Promise<Task> =>
-    createTask(context, { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }, task)
+  const onContact = async (context: Context, index: number, task: NewTask): Promise<Task> => {
+    const place = { space_id: table.space_id, table_id: table.id, record_id: records[index]?.id ?? 0 }
+    return (await createTask(context, place, task)).value
+  }
   const { userId: memberId, name: memberName } = asMember.actor
 
   const offer = await onContact(asOwner, 0, {

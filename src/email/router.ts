@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { rest, router, spaceProcedure } from '../platform/http/trpc.ts'
+import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
 import * as integrations from './integrations.ts'
 import { emailProcedure, integrationProcedure, recordProcedure, signatureProcedure, tableProcedure, writerProcedure } from './procedure.ts'
@@ -70,13 +70,13 @@ export const signaturesRouter = router({
     .meta(rest('POST', '/api/email/signatures/create', signatureDocs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewSignature)
     .output(Signature)
-    .mutation(({ ctx, input }) => signatures.create(ctx.context, input)),
+    .mutation(answering(({ ctx, input }) => signatures.create(ctx.context, input))),
 
   update: signatureProcedure
     .meta(rest('POST', '/api/email/signature/{id}/update', signatureDocs.update, { etag: 'answered and heeded' }))
     .input(SignatureUpdate.extend(IdPath.shape))
     .output(Signature)
-    .mutation(({ ctx, input }) => signatures.update(ctx.context, ctx.row, input)),
+    .mutation(answering(({ ctx, input }) => signatures.update(ctx.context, ctx.row, input, ctx.ifMatch))),
 
   delete: signatureProcedure
     .meta(rest('POST', '/api/email/signature/{id}/delete', signatureDocs.delete))

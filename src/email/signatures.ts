@@ -1,10 +1,11 @@
 /** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
 import { isDeepStrictEqual } from 'node:util'
 import type { Resource } from '../platform/access/authorize.ts'
-import { type Context, isStale } from '../platform/context.ts'
+import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml } from '../platform/html.ts'
-import { conflict, forbidden, notFound } from '../platform/http/errors.ts'
+import { forbidden, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
@@ -41,11 +42,8 @@ const columns = sql`id, name, html, is_default, created_at, updated_at`
 
 type StoredSignature = Signature & { version: number }
 
-/** The row of the wire; its version goes into the ETag. */
-function answer(context: Context, { version, ...signature }: StoredSignature): Signature {
-  context.tagged(version)
-  return signature
-}
+/** The signature as the wire has it, with its version. */
+const answerOf = ({ version, ...signature }: StoredSignature): Answer<Signature> => ({ value: signature, version })
 
 /** By name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Signature[]; total: number }> {
@@ -56,7 +54,7 @@ export async function list({ db, actor }: Context): Promise<{ rows: Signature[];
 }
 
 /** A new default takes the place of the old one. */
-export async function create(context: Context, input: NewSignature): Promise<Signature> {
+export async function create(context: Context, input: NewSignature): Promise<Answer<Signature>> {
   const { db, actor } = context
   const at = formatInstant(context.now)
   return context.transaction(async () => {
@@ -66,12 +64,17 @@ export async function create(context: Context, input: NewSignature): Promise<Sig
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
       returning ${columns}, version`)
-    return answer(context, row as StoredSignature)
+    return answerOf(row as StoredSignature)
   })
 }
 
 /** A key that is absent keeps its value. @throws AppError 404; 409 with the present row for a stale If-Match */
-export async function update(context: Context, { signature_id }: SignatureRow, input: SignatureUpdate): Promise<Signature> {
+export async function update(
+  context: Context,
+  { signature_id }: SignatureRow,
+  input: SignatureUpdate,
+  ifMatch?: IfMatch,
+): Promise<Answer<Signature>> {
   const { db, now } = context
   const html = input.html === undefined ? null : sanitizeHtml(input.html)
   return context.transaction(async () => {
@@ -80,10 +83,10 @@ export async function update(context: Context, { signature_id }: SignatureRow, i
       sql`select ${columns}, version from email_signatures where id = ${signature_id} for update`,
     )
     if (!present) throw notFound('Signature')
-    if (isStale(context, present)) throw conflict('The signature has changed since', { current: answer(context, present) })
+    if (isStale(ifMatch, present)) throw stale('The signature has changed since', answerOf(present))
     // What changes nothing makes nobody's If-Match stale.
     const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
-    if (isDeepStrictEqual({ ...present, ...next }, present)) return answer(context, present)
+    if (isDeepStrictEqual({ ...present, ...next }, present)) return answerOf(present)
     if (input.is_default) await clearDefault(context)
     const [row] = await db.query<StoredSignature>(sql`
       update email_signatures set
@@ -91,7 +94,7 @@ export async function update(context: Context, { signature_id }: SignatureRow, i
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
       returning ${columns}, version`)
-    return answer(context, row as StoredSignature)
+    return answerOf(row as StoredSignature)
   })
 }
 

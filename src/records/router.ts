@@ -1,6 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, Ok } from '../platform/http/schemas.ts'
-import { BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
+import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
 import { count, groups, query } from './query/run.ts'
@@ -27,19 +27,19 @@ export const recordsRouter = router({
     .meta(rest('GET', '/api/table/{table_id}/record/{record_id}/get', docs.get, { etag: 'answered' }))
     .input(RecordPath)
     .output(DataRecord)
-    .query(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown)),
+    .query(answering(({ ctx }) => records.get(ctx.context, ctx.table, ctx.record, ctx.shown))),
 
   create: tableProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/create', docs.create, { etag: 'answered', isRepeatable: true }))
     .input(NewRecord.extend(TablePath.shape))
     .output(DataRecord)
-    .mutation(({ ctx, input }) => records.create(ctx.context, ctx.table, input)),
+    .mutation(answering(({ ctx, input }) => records.create(ctx.context, ctx.table, input))),
 
   update: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/update', docs.update, { etag: 'answered and heeded' }))
     .input(RecordUpdate.extend(RecordPath.shape))
     .output(DataRecord)
-    .mutation(({ ctx, input }) => records.update(ctx.context, ctx.table, ctx.record, input)),
+    .mutation(answering(({ ctx, input }) => records.update(ctx.context, ctx.table, ctx.record, input, ctx.ifMatch))),
 
   delete: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/delete', docs.delete))
@@ -72,17 +72,17 @@ export const recordsRouter = router({
     .meta(rest('POST', '/api/table/{table_id}/records/query', docs.query, { mayIgnore: true, isList: true }))
     .input(RecordsQuery)
     .output(QueryAnswer)
-    .query(({ ctx, input }) => query(ctx.context, ctx.table, input)),
+    .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input))),
 
   count: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true }))
     .input(RecordsCount)
     .output(Counted)
-    .query(({ ctx, input }) => count(ctx.context, ctx.table, input)),
+    .query(answering(({ ctx, input }) => count(ctx.context, ctx.table, input))),
 
   groups: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/groups', docs.groups, { mayIgnore: true, isList: true }))
     .input(RecordsGroups)
     .output(listOf(RecordGroup))
-    .query(({ ctx, input }) => groups(ctx.context, ctx.table, input)),
+    .query(answering(({ ctx, input }) => groups(ctx.context, ctx.table, input))),
 })

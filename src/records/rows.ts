@@ -1,6 +1,7 @@
 /** The statements that write and read records as they are stored. */
 
 import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../fields/definition.ts'
+import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
@@ -132,7 +133,7 @@ export async function updateRow(
   table: TableDef,
   recordId: number,
   cells: Cells,
-  { now, userId, expected }: Change & { expected: readonly number[] | undefined },
+  { now, userId, ifMatch }: Change & { ifMatch: IfMatch },
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const columns = own.map(({ id }) => ident(id))
@@ -147,7 +148,7 @@ export async function updateRow(
       sql`updated_by = case when ${differs} then ${userId}::int else r.updated_by end`,
     ])}
     from (select ${join(given)}) n
-    where r.id = ${recordId} and (${expected ?? null}::int[] is null or r.version = any(${expected ?? null}::int[])) and ${isCurrent(table)}
+    where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${isCurrent(table)}
     returning ${shown(table)}`)
   return row
 }

@@ -1,8 +1,9 @@
 import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
-import { type Context, isStale } from '../platform/context.ts'
+import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
+import type { Context } from '../platform/context.ts'
 import { recordsOf, sql } from '../platform/database/database.ts'
-import { conflict, notFound } from '../platform/http/errors.ts'
+import { notFound, stale } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
@@ -19,11 +20,11 @@ import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.
  * @param shown the row, where it was read with the right to read it
  * @throws AppError 404 when it has just been deleted
  */
-export async function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<DataRecord> {
+export async function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<Answer<DataRecord>> {
   return readWithDefinition(context, table, async (definition) => {
     const row = shown && definition.version === table.version ? shown : await readRow(context.db, definition, record.id)
     if (!row) throw notFound('Record')
-    return presentOne(context, definition, row)
+    return answerOf(definition, row)
   })
 }
 
@@ -31,10 +32,9 @@ export async function get(context: Context, table: TableRef, record: RecordRef, 
  * Makes a record; without files in it, one statement.
  * @throws AppError 400 naming each cell that is refused; 403 for a field that only admins write
  */
-export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<DataRecord> {
+export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<Answer<DataRecord>> {
   const [record] = await insert(context, table, [{ data, path: ['data'] }])
-  context.tagged(1)
-  return record as DataRecord
+  return { value: record as DataRecord, version: 1 }
 }
 
 /** Makes records, all or none, in one statement; the answer is in their order. */
@@ -73,18 +73,24 @@ function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Pr
  * Changes the cells that are given.
  * @throws AppError as `create`; 404 when it has just been deleted; 409 with the present record for a stale If-Match
  */
-export async function update(context: Context, table: TableRef, record: RecordRef, { data }: RecordUpdate): Promise<DataRecord> {
+export async function update(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { data }: RecordUpdate,
+  ifMatch?: IfMatch,
+): Promise<Answer<DataRecord>> {
   const { db } = context
   return withDefinition(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
     if (await keepWhatIsWritten(context, definition, [cells])) return STALE
-    const changed = cells.size ? await updateCells(context, definition, record.id, cells) : undefined
-    if (changed) return presentOne(context, definition, changed)
+    const changed = cells.size ? await updateCells(context, definition, record.id, cells, ifMatch) : undefined
+    if (changed) return answerOf(definition, changed)
 
     const present = await readRow(db, definition, record.id)
     if (!present) throw notFound('Record')
-    if (isStale(context, present)) throw conflict('The record has changed since', { current: presentOne(context, definition, present) })
-    return cells.size ? STALE : presentOne(context, definition, present)
+    if (isStale(ifMatch, present)) throw stale('The record has changed since', answerOf(definition, present))
+    return cells.size ? STALE : answerOf(definition, present)
   })
 }
 
@@ -116,10 +122,7 @@ export async function remove(context: Context, table: TableRef, record: RecordRe
   if (!(await removeAll(context, table, [record.id]))) throw notFound('Record')
 }
 
-function presentOne(context: Context, table: TableDef, row: StoredRow): DataRecord {
-  context.tagged(row.version)
-  return recordOf(table, row)
-}
+const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ value: recordOf(table, row), version: row.version })
 
 /** The record as the wire has it; users and other records have come with the row. */
 function recordOf(table: TableDef, row: StoredRow): DataRecord {

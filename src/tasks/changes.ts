@@ -3,9 +3,10 @@
 import { followersToNotify, subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import { type Context, isStale } from '../platform/context.ts'
+import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
+import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
-import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { badInput, badInputs, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { taskFollowers, taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
@@ -16,7 +17,7 @@ import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { changeDue, dueIssues, isPast, reminderAt } from './reminders/reminder.ts'
 import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
-import { answer } from './service.ts'
+import { answerOf } from './service.ts'
 import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
 
 /**
@@ -25,9 +26,14 @@ import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
  * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the
  * present row, and for an external_id that is taken
  */
-export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_id'>, input: TaskUpdate): Promise<Task> {
+export async function update(
+  context: Context,
+  { task_id }: Pick<TaskRow, 'task_id'>,
+  input: TaskUpdate,
+  ifMatch?: IfMatch,
+): Promise<Answer<Task>> {
   const { db, actor, now, transaction } = context
-  context.ignored(...losers(input))
+  const ignored = losers(input)
   const change = async () => {
     if (input.external_id != null) {
       await lockExternalIds(context, [input.external_id])
@@ -37,7 +43,7 @@ export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
     )
     if (!current) throw notFound('Task')
-    if (isStale(context, current)) throw conflict('The task has changed since', { current: answer(context, current) })
+    if (isStale(ifMatch, current)) throw stale('The task has changed since', answerOf(current))
 
     const due = changeDue(current, input)
     const issues = dueIssues(due)
@@ -48,7 +54,7 @@ export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_
     const files = await attachments.replace(context, current, input.attachments)
     const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files, external_id }
     // What changes nothing makes nobody's If-Match stale.
-    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answer(context, current)
+    if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answerOf(current, ignored)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
       (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
     const [row] = await db.query<StoredTask>(sql`
@@ -74,7 +80,7 @@ export async function update(context: Context, { task_id }: Pick<TaskRow, 'task_
       )}),
       emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
       select ${taskColumns(sql`k`)}, k.version from changed k`)
-    return answer(context, row as StoredTask)
+    return answerOf(row as StoredTask, ignored)
   }
   try {
     return await transaction(change)

@@ -12,7 +12,7 @@ import { taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
 import { assigned } from './notices.ts'
-import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
+import { findPerson, inputOf, named, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminders/reminder.ts'
 import type { NewTask } from './schema.ts'
@@ -45,7 +45,6 @@ export async function make(context: Context, place: Place | null, input: NewTask
 /** Inserts the task, with its subscribers and the notification to its assignee, in one statement. */
 async function insert(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
   const { db, actor, now } = context
-  context.ignored(...losers(input))
   const assignee = named(input.assignee_user_id, input.assignee_email)
   const assigner = named(input.assigner_user_id, input.assigner_email)
   const isAssigned = assignee.id !== null || assignee.email !== null

@@ -2,7 +2,7 @@ import * as subscriptions from '../comments/subscriptions.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
-import { BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../platform/http/trpc.ts'
+import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments/router.ts'
 import { onTask } from './comments/task-subject.ts'
@@ -49,7 +49,7 @@ export const tasksRouter = router({
     )
     .input(withRules(NewTask.extend(RecordPath.shape)))
     .output(Task)
-    .mutation(({ ctx, input }) => upsert.create(ctx.context, { ...input, space_id: ctx.table.space_id }, input)),
+    .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, { ...input, space_id: ctx.table.space_id }, input))),
 
   createManyOnRecord: recordProcedure('read', callers.any)
     .meta(
@@ -57,9 +57,7 @@ export const tasksRouter = router({
     )
     .input(NewTasks.extend(RecordPath.shape))
     .output(listOf(MadeTask))
-    .mutation(async ({ ctx, input }) => ({
-      rows: await bulk.createMany(ctx.context, { ...input, space_id: ctx.table.space_id }, input.tasks),
-    })),
+    .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, { ...input, space_id: ctx.table.space_id }, input.tasks))),
 
   listOnRecord: recordProcedure('read', callers.any)
     .meta(rest('GET', `${onRecord}/list`, docs.listOnRecord, { isList: true }))
@@ -77,13 +75,13 @@ export const tasksRouter = router({
     .meta(rest('GET', `${task}/get`, docs.get, { etag: 'answered' }))
     .input(TaskPath)
     .output(TaskDetail)
-    .query(({ ctx }) => tasks.get(ctx.context, ctx.task)),
+    .query(answering(({ ctx }) => tasks.get(ctx.context, ctx.task))),
 
   update: taskProcedure('edit')
     .meta(rest('POST', `${task}/update`, docs.update, { etag: 'answered and heeded', mayIgnore: true, sessionOnlyKey: 'attachments' }))
     .input(TaskUpdate.extend(TaskPath.shape))
     .output(Task)
-    .mutation(({ ctx, input }) => changes.update(ctx.context, ctx.task, input)),
+    .mutation(answering(({ ctx, input }) => changes.update(ctx.context, ctx.task, input, ctx.ifMatch))),
 
   delete: taskProcedure('delete')
     .meta(rest('POST', `${task}/delete`, docs.delete))
@@ -141,13 +139,13 @@ export const tasksRouter = router({
     )
     .input(withRules(NewTask))
     .output(Task)
-    .mutation(({ ctx, input }) => upsert.create(ctx.context, null, input)),
+    .mutation(answering(({ ctx, input }) => upsert.create(ctx.context, null, input))),
 
   createMany: standaloneProcedure()
     .meta(rest('POST', '/api/tasks/createMany', docs.createMany, { isList: true, isRepeatable: true, bodyLimit: BATCH_BODY_LIMIT }))
     .input(NewTasks)
     .output(listOf(MadeTask))
-    .mutation(async ({ ctx, input }) => ({ rows: await bulk.createMany(ctx.context, null, input.tasks) })),
+    .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, null, input.tasks))),
 
   badgeCount: standaloneProcedure({ alongside: dueOfPrincipal })
     .meta(rest('POST', '/api/tasks/badgeCount', docs.badgeCount))

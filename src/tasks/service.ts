@@ -1,6 +1,7 @@
 import { titleField } from '../fields/definition.ts'
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
+import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { instantOf, localInstant } from '../platform/time.ts'
@@ -11,14 +12,14 @@ import { reminderState } from './reminders/reminder.ts'
 import type { BadgeCount, RecordPath, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync/sync.ts'
 
-/** The row as the wire has it; its version goes into the ETag. */
-export function answer<Row extends { version: number; external_id: string | null }>(context: Context, { version, ...task }: Row) {
-  context.tagged(version)
-  return onWire(task)
-}
+/** The row as the wire has it, with its version. @param ignored names of the inputs that were ignored */
+export const answerOf = <Row extends { version: number; external_id: string | null }>(
+  { version, ...task }: Row,
+  ignored: readonly string[] = [],
+) => ({ value: onWire(task), version, ignored })
 
 /** @throws AppError 404 when it has just been deleted */
-export async function get(context: Context, task: TaskRow): Promise<TaskDetail> {
+export async function get(context: Context, task: TaskRow): Promise<Answer<TaskDetail>> {
   const { db, actor } = context
   const { table_id: id, table_version } = task
   const row =
@@ -26,7 +27,7 @@ export async function get(context: Context, task: TaskRow): Promise<TaskDetail> 
       ? await getTask(db, actor, task, undefined)
       : await withDefinition(context, { id, version: table_version }, (table) => getTask(db, actor, task, titleField(table)))
   if (!row) throw notFound('Task')
-  return answer(context, row)
+  return answerOf(row)
 }
 
 /** The tasks of a record: open before done, then by due date; with `updated_since` what changed. */

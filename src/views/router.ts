@@ -1,7 +1,7 @@
 import { callers } from '../platform/access/authorize.ts'
 import { tableOf } from '../platform/access/resources.ts'
 import { listOf, Ok } from '../platform/http/schemas.ts'
-import { resourceProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
+import { answering, resourceProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { TablePath } from '../tables/schema.ts'
 import { docs } from './docs.ts'
 import { NewView, View, ViewCheck, ViewPath, ViewUpdate } from './schema.ts'
@@ -18,13 +18,13 @@ export const viewsRouter = router({
     .meta(rest('GET', '/api/table/{table_id}/view/{view_id}/get', docs.get, { etag: 'answered' }))
     .input(ViewPath)
     .output(View)
-    .query(({ ctx, input }) => views.get(ctx.context, tableOf(ctx.row, ctx.context.actor), input.view_id)),
+    .query(answering(({ ctx, input }) => views.get(ctx.context, tableOf(ctx.row, ctx.context.actor), input.view_id))),
 
   create: tableProcedure('admin', callers.session)
     .meta(rest('POST', '/api/table/{table_id}/views/create', docs.create, { etag: 'answered', mayIgnore: true, isRepeatable: true }))
     .input(NewView.extend(TablePath.shape))
     .output(View)
-    .mutation(({ ctx, input }) => views.create(ctx.context, ctx.table, input)),
+    .mutation(answering(({ ctx, input }) => views.create(ctx.context, ctx.table, input))),
 
   check: tableProcedure('admin', callers.session)
     .meta(rest('POST', '/api/table/{table_id}/views/check', docs.check, { mayIgnore: true }))
@@ -36,7 +36,9 @@ export const viewsRouter = router({
     .meta(rest('POST', '/api/table/{table_id}/view/{view_id}/update', docs.update, { etag: 'answered and heeded', mayIgnore: true }))
     .input(ViewUpdate.extend(ViewPath.shape))
     .output(View)
-    .mutation(({ ctx, input }) => views.update(ctx.context, tableOf(ctx.row, ctx.context.actor), ctx.row.view_id, input)),
+    .mutation(
+      answering(({ ctx, input }) => views.update(ctx.context, tableOf(ctx.row, ctx.context.actor), ctx.row.view_id, input, ctx.ifMatch)),
+    ),
 
   delete: resourceProcedure(views.viewResource, 'admin', callers.session)
     .meta(rest('POST', '/api/table/{table_id}/view/{view_id}/delete', docs.delete))

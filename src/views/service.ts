@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
-import { type Context, isStale } from '../platform/context.ts'
+import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
+import type { Context } from '../platform/context.ts'
 import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
-import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { conflict, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { fitLayoutIndexes, indexedField, layoutIndex } from './calendar-indexes.ts'
@@ -29,11 +30,8 @@ export const anyViewResource: typeof viewResource = {
       : viewResource.select({ table_id, view_id }),
 }
 
-/** The view of the wire; its version goes into the ETag. */
-function answer({ tagged }: Context, view: ViewRow): View {
-  tagged(view.version)
-  return viewOf(view)
-}
+/** The view as the wire has it, with its version. */
+const answerOf = (view: ViewRow): Answer<View> => ({ value: viewOf(view), version: view.version })
 
 /** The Default view first, then the saved views by name ignoring case. */
 export async function list({ db }: Context, table: TableRef): Promise<{ rows: View[]; total: number }> {
@@ -42,22 +40,22 @@ export async function list({ db }: Context, table: TableRef): Promise<{ rows: Vi
 }
 
 /** @throws AppError 404 when it has just been deleted */
-export async function get(context: Context, table: TableRef, viewId: number): Promise<View> {
-  if (viewId === 0) return defaultView(table)
+export async function get(context: Context, table: TableRef, viewId: number): Promise<Answer<View>> {
+  if (viewId === 0) return { value: defaultView(table) }
   const view = await readView(context.db, table.id, viewId)
   if (!view) throw notFound('View')
-  return answer(context, view)
+  return answerOf(view)
 }
 
 /**
  * Saves a view, checked against the fields of its table.
  * @throws AppError 400 naming everything that is wrong; 409 for a name that is taken
  */
-export function create(context: Context, table: TableRef, input: NewView): Promise<View> {
+export function create(context: Context, table: TableRef, input: NewView): Promise<Answer<View>> {
   return saving(input.name, () =>
     changeTable(context, table, async (definition) => {
       const { db, actor, now } = context
-      const { draft } = storable(context, input.type, input, undefined, definition)
+      const { draft, dropped } = draftOf(input.type, input, undefined, definition)
       const isTableDefault = input.is_table_default ?? false
       if (isTableDefault) await clearTableDefault(context, table.id)
       const { id } = await db.prisma.view.create({
@@ -75,7 +73,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
       })
       const view = (await readView(db, table.id, id)) as ViewRow
       await fitLayoutIndexes(context, table.id, [], indexedField(view))
-      return answer(context, view)
+      return { ...answerOf(view), ignored: namedIfDropped(input.type, dropped) }
     }),
   )
 }
@@ -84,18 +82,19 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
  * Changes what is given; null clears. The type of a view stays.
  * @throws AppError 400 naming everything that is wrong; 404; 409 for a name that is taken, and for a stale If-Match
  */
-export function update(context: Context, table: TableRef, viewId: number, input: ViewUpdate): Promise<View> {
+export function update(context: Context, table: TableRef, viewId: number, input: ViewUpdate, ifMatch?: IfMatch): Promise<Answer<View>> {
   return saving(input.name, () =>
     changeTable(context, table, async (definition) => {
       const { db, now } = context
       const present = await readView(db, table.id, viewId)
       if (!present) throw notFound('View')
-      if (isStale(context, present)) throw conflict('The view has been changed since', { current: answer(context, present) })
-      const { draft } = storable(context, present.type, input, present, definition)
+      if (isStale(ifMatch, present)) throw stale('The view has been changed since', answerOf(present))
+      const { draft, dropped } = draftOf(present.type, input, present, definition)
+      const ignored = namedIfDropped(present.type, dropped)
       const isTableDefault = input.is_table_default === undefined ? present.is_table_default : (input.is_table_default ?? false)
       // What changes nothing makes nobody's If-Match stale.
       const next = { ...present, ...draft, name: input.name ?? present.name, is_table_default: isTableDefault }
-      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return answer(context, present)
+      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return { ...answerOf(present), ignored }
       if (isTableDefault && !present.is_table_default) await clearTableDefault(context, table.id)
       await db.prisma.view.update({
         where: { id: viewId },
@@ -109,7 +108,7 @@ export function update(context: Context, table: TableRef, viewId: number, input:
       })
       const view = (await readView(db, table.id, viewId)) as ViewRow
       if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(context, table.id, indexesOf([present]), indexedField(view))
-      return answer(context, view)
+      return { ...answerOf(view), ignored }
     }),
   )
 }
@@ -152,12 +151,8 @@ export async function check({ db }: Context, table: TableRef, input: NewView): P
   }
 }
 
-/** A grid drops in silence; what a rule takes out of another layout is named in X-Ignored. */
-function storable({ ignored }: Context, ...[type, ...given]: Parameters<typeof draftOf>) {
-  const read = draftOf(type, ...given)
-  if (type !== 'grid') ignored(...read.dropped)
-  return read
-}
+/** The keys to name as ignored: a grid drops keys of its config in silence, any other layout names them. */
+const namedIfDropped = (type: View['type'], dropped: readonly string[]) => (type === 'grid' ? [] : dropped)
 
 /** At most one view of a table has the mark. The lock on the table's row lets one change in at a time; a unique index stands behind. */
 async function clearTableDefault({ db, now }: Context, tableId: number): Promise<void> {

@@ -75,7 +75,7 @@ const VALUES = [
 const pageSql = (selection: Partial<Selection>, more: Partial<Page> = {}) =>
   printPage({
     selection: { table, where: { all: [] }, words: [], ...selection },
-    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false },
+    ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false, ignored: [] },
     ...more,
   }).statement
 const printed = ({ text, values }: { text: string; values: unknown[] }) => `${text.replaceAll(/\s+/g, ' ')} ← ${JSON.stringify(values)}`

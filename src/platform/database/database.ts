@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { tooBusy, unavailable } from '../http/errors.ts'
+import { tooBusy } from '../http/errors.ts'
 import { Semaphore } from '../semaphore.ts'
 import { cancel } from './cancel-query.ts'
 import { openLane } from './pipelined-reads.ts'
@@ -26,22 +26,16 @@ export function ident(name: string): Sql {
 /** `"t101".records`: where the records of a table are. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
-/** Waits for the result of a statement. */
-export interface Caller {
-  /** Calls back if the caller hangs up before it has the result. @returns stops listening */
-  onHangUp(listener: () => void): () => void
-}
-
 export interface Database {
   /**
    * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
    * the wire, int8 and numeric as numbers.
    * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
    *   of a user table, the label names the table's version
-   * @param caller waits for the result of a statement that may take long: the statement is cancelled when the caller hangs up, and
-   *   runs only when one of the permits for such statements is free
+   * @param signal for a statement that may take long: the statement is cancelled when the signal aborts, and runs only when one of
+   *   the permits for such statements is free
    */
-  query<Row>(statement: Statement, label?: string, caller?: Caller): Promise<Row[]>
+  query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
    * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
    * would hold up all the others (lane.ts).
@@ -74,7 +68,7 @@ interface Underway {
 
 interface Manner {
   isShortRead?: boolean
-  caller?: Caller | undefined
+  signal?: AbortSignal | undefined
 }
 
 const underway = new AsyncLocalStorage<Underway>()
@@ -125,24 +119,13 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     return result
   }
 
-  async function ask(text: string, values: unknown[], label: string | undefined, { isShortRead, caller }: Manner): Promise<pg.QueryResult> {
+  async function ask(text: string, values: unknown[], label: string | undefined, { isShortRead, signal }: Manner): Promise<pg.QueryResult> {
     const client = underway.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
     if (client) return askOf(client)
-    if (caller) return askFor(caller, askOf)
+    if (signal) return queries.run(() => askUntil(signal, askOf), { signal, timeoutMs: PERMIT_WAIT_MS })
     return (isShortRead && name && (await lane.ask({ name, text, values }))) || askOf(pool)
-  }
-
-  async function askFor(caller: Caller, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
-    const hangUp = new AbortController()
-    const stop = caller.onHangUp(() => hangUp.abort(unavailable('The caller has hung up')))
-    const { signal } = hangUp
-    try {
-      return await queries.run(() => askUntil(signal, askOf), { signal, timeoutMs: PERMIT_WAIT_MS })
-    } finally {
-      stop()
-    }
   }
 
   /** Cancels the statement when the signal aborts. The cancel request must not reach the next statement, so the connection waits for it. */
@@ -166,7 +149,8 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   }
 
   return {
-    query: async <Row>(statement: Statement, label?: string, caller?: Caller) => (await run(statement, label, { caller })).rows as Row[],
+    query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
+      (await run(statement, label, { signal })).rows as Row[],
     lookUp: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {

@@ -2,6 +2,7 @@ import { TRPCError } from '@trpc/server'
 import { getHTTPStatusCodeFromError } from '@trpc/server/http'
 import type { TRPC_ERROR_CODE_KEY } from '@trpc/server/rpc'
 import { ZodError } from 'zod'
+import type { Answer } from '../answer.ts'
 import './validation-messages.ts'
 
 /** One invalid input: where it stands, and what is wrong with it. */
@@ -23,6 +24,8 @@ interface Details {
   cellIssues?: CellIssue[]
   /** The present row, for a stale If-Match. */
   current?: unknown
+  /** The version of `current`, for the ETag. */
+  version?: number | undefined
   retryAfterSeconds?: number
   cause?: unknown
 }
@@ -32,13 +35,19 @@ export class AppError extends TRPCError {
   readonly issues: Issue[] | undefined
   readonly cellIssues: CellIssue[] | undefined
   readonly current: unknown
+  readonly version: number | undefined
   readonly retryAfterSeconds: number | undefined
 
-  constructor(code: TRPC_ERROR_CODE_KEY, message: string, { issues, cellIssues, current, retryAfterSeconds, cause }: Details = {}) {
+  constructor(
+    code: TRPC_ERROR_CODE_KEY,
+    message: string,
+    { issues, cellIssues, current, version, retryAfterSeconds, cause }: Details = {},
+  ) {
     super({ code, message, cause })
     this.issues = issues
     this.cellIssues = cellIssues
     this.current = current
+    this.version = version
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
@@ -51,6 +60,9 @@ export const forbidden = (message = 'Not authorized') => new AppError('FORBIDDEN
 
 /** 409. */
 export const conflict = (message: string, details: Details = {}) => new AppError('CONFLICT', message, details)
+
+/** 409 for a stale If-Match, with the present row in `current` and its version as the ETag. */
+export const stale = (message: string, { value, version }: Answer<unknown>) => conflict(message, { current: value, version })
 
 /** 401, always with `WWW-Authenticate: Bearer`. */
 export const unauthorized = (message: string) => new AppError('UNAUTHORIZED', message)
@@ -106,7 +118,7 @@ export interface ErrorBody {
   request_id: string
 }
 
-interface Answer {
+interface ErrorAnswer {
   status: number
   headers: Record<string, string>
   body: ErrorBody
@@ -115,11 +127,12 @@ interface Answer {
 }
 
 /** What a caller is told of any error that was thrown. The text of an unknown error never leaves the service. */
-export function answerOf(thrown: unknown, requestId: string): Answer {
+export function answerOf(thrown: unknown, requestId: string): ErrorAnswer {
   const error = known(thrown)
   const headers: Record<string, string> = {}
   const issues = error.cellIssues ?? error.issues
   if (error.code === 'UNAUTHORIZED') headers['www-authenticate'] = 'Bearer'
+  if (error.version !== undefined) headers.etag = `"${error.version}"`
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds)
   return {
     status: getHTTPStatusCodeFromError(error),

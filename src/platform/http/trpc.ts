@@ -20,7 +20,8 @@ import {
   type Right,
 } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
-import { type Context, contextParts, type Deps } from '../context.ts'
+import type { Answer, IfMatch } from '../answer.ts'
+import { type Context, contextOf, type Deps } from '../context.ts'
 import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
@@ -42,7 +43,8 @@ export interface RequestContext {
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   setHeader(name: string, value: string): void
-  onHangUp: Context['onHangUp']
+  /** Aborts when the caller hangs up before the answer is complete. */
+  signal: () => AbortSignal
   /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
   onUse(actor: Actor, lastSeenAt: string | null): void
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
@@ -133,27 +135,34 @@ export function askingOf(ctx: RequestContext): Asking {
   }
 }
 
-/** A context for a request whose caller is known: for procedures, and for plain routes. */
-export function serviceContext(ctx: RequestContext, actor: Actor): Context {
-  const ignored: string[] = []
+/** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
+export const serviceContext = ({ deps, now, log, signal }: RequestContext, actor: Actor): Context =>
+  contextOf(deps, { actor, now, log, signal: signal() })
+
+/** The headers that tell what an answer says beside its value. */
+export function headersOf({ version, ignored }: Answer<unknown>): Headers {
   return {
-    ...contextParts(ctx.deps),
-    actor,
-    now: ctx.now,
-    log: ctx.log,
-    ignored: (...names) => {
-      if (!names.length) return
-      ignored.push(...names.filter((name) => !ignored.includes(name)))
-      ctx.setHeader('x-ignored', ignored.join(', '))
-    },
-    expectedVersions: versionsOf(ctx.ifMatch),
-    tagged: (version) => ctx.setHeader('etag', `"${version}"`),
-    onHangUp: ctx.onHangUp,
+    ...(version !== undefined && { etag: `"${version}"` }),
+    ...(ignored?.length && { 'x-ignored': [...new Set(ignored)].join(', ') }),
   }
 }
 
-/** `"3"` and `W/"3"` are version 3, `"3", "4"` one of two; `*` is any; what is none of these can never match. */
-function versionsOf(ifMatch: string | undefined): number[] | undefined {
+type Headers = Record<string, string>
+
+/**
+ * Wraps a resolver whose service returns an `Answer`: the caller gets its value as the body and the rest as headers, over REST and RPC
+ * alike. `withAccess` sends the headers, and keeps them with the answer for an Idempotency-Key.
+ */
+export const answering =
+  <Options extends { ctx: { headers: Headers } }, T>(resolve: (options: Options) => Promise<Answer<T>>) =>
+  async (options: Options): Promise<T> => {
+    const answer = await resolve(options)
+    Object.assign(options.ctx.headers, headersOf(answer))
+    return answer.value
+  }
+
+/** `"3"` and `W/"3"` are version 3, `"3", "4"` one of two; `*` is any; anything else can never match. */
+function versionsOf(ifMatch: string | undefined): IfMatch {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
   const versions = ifMatch.split(',').flatMap((tag) => Number(/^\s*(?:W\/)?"(\d{1,10})"\s*$/.exec(tag)?.[1] ?? []))
   return versions.filter((version) => version <= MAX_ID)
@@ -169,27 +178,20 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     refuseBrokenText(raw)
 
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
-    const headers: Record<string, string> = {}
-    const context = serviceContext(key === undefined ? request : noting(request, headers), actor)
-    if (meta?.etag !== 'answered and heeded') context.expectedVersions = undefined
-    const proceed = () => next({ ctx: { context, row: row as Row, ...refs(row as Row, actor) } })
-    return key === undefined ? proceed() : repeatable(request, actor, { path, key, raw, headers }, proceed)
+    const headers: Headers = {}
+    const context = serviceContext(request, actor)
+    const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
+    const proceed = () => next({ ctx: { context, headers, ifMatch, row: row as Row, ...refs(row as Row, actor) } })
+    const result = key === undefined ? await proceed() : await repeatable(request, actor, { path, key, raw, headers }, proceed)
+    for (const name in headers) request.setHeader(name, headers[name] as string)
+    return result
   })
 
-/** The request, whose answer's headers are also noted. */
-const noting = (ctx: RequestContext, headers: Record<string, string>): RequestContext => ({
-  ...ctx,
-  setHeader: (name, value) => {
-    headers[name] = value
-    ctx.setHeader(name, value)
-  },
-})
-
-/** @param headers those that the answer has got once `proceed` is through */
+/** @param headers those that `proceed` fills in; on a replay, those that were kept are put there */
 async function repeatable<Result extends { ok: boolean }>(
   ctx: RequestContext,
   actor: Actor,
-  { path, key, raw, headers }: { path: string; key: string; raw: unknown; headers: Record<string, string> },
+  { path, key, raw, headers }: { path: string; key: string; raw: unknown; headers: Headers },
   proceed: () => Promise<Result>,
 ): Promise<Result> {
   const { db, settings } = ctx.deps
@@ -203,7 +205,7 @@ async function repeatable<Result extends { ok: boolean }>(
       return { value: (fresh as unknown as { data: unknown }).data, headers }
     },
   )
-  if (isReplay) for (const [name, value] of Object.entries({ ...answer.headers, 'idempotent-replayed': 'true' })) ctx.setHeader(name, value)
+  if (isReplay) Object.assign(headers, answer.headers, { 'idempotent-replayed': 'true' })
   return fresh ?? ({ ok: true, data: answer.value } as unknown as Result)
 }
 

@@ -2,6 +2,7 @@
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
+import type { IfMatch } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
@@ -11,10 +12,16 @@ import type { Cells } from '../drafts.ts'
 import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
 import { MAX_VALUES } from './parse-cell.ts'
 
-/** Updates a record, in one statement as long as none of the cells holds files. Answers as `updateRow`. */
-export async function updateCells(context: Context, table: TableDef, recordId: number, cells: Cells): Promise<StoredRow | undefined> {
-  const { db, transaction, expectedVersions: expected } = context
-  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), expected })
+/** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */
+export async function updateCells(
+  context: Context,
+  table: TableDef,
+  recordId: number,
+  cells: Cells,
+  ifMatch: IfMatch,
+): Promise<StoredRow | undefined> {
+  const { db, transaction } = context
+  const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch })
   const files = table.fields.filter(({ id, type }) => type === 'file' && cells.has(id))
   if (!files.length) return write()
   return transaction(async () => {
@@ -55,7 +62,7 @@ export async function changeFiles(
       await holdFiles(db, missingIn(before, after))
       await dropFiles(db, missingIn(after, before), context.now)
       const cells: Cells = new Map([[field.id, after.length ? after : null]])
-      return (await updateRow(db, definition, record.id, cells, { ...changeBy(context), expected: undefined })) ? after : STALE
+      return (await updateRow(db, definition, record.id, cells, { ...changeBy(context), ifMatch: undefined })) ? after : STALE
     })
   })
 }

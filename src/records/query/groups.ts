@@ -1,6 +1,7 @@
 /** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
+import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
@@ -24,12 +25,14 @@ const MAX_DAYS = 20_000
  * or without records; other values only if a record has them.
  * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
-export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<RecordGroup[]> {
+export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
   const field = groupedField(table, input)
   const resolved = await resolveQuery(context, table, input, () => notFound('View'), [field])
-  if (RULES[field.type].groups === 'days')
-    return folded(await countDays(context, resolved, field), input.unit ?? 'day', resolved.queryContext.moment)
-  return completed(field, await countValues(context, resolved, field))
+  const rows =
+    RULES[field.type].groups === 'days'
+      ? folded(await countDays(context, resolved, field), input.unit ?? 'day', resolved.queryContext.moment)
+      : completed(field, await countValues(context, resolved, field))
+  return { value: { rows }, ignored: resolved.ignored }
 }
 
 function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
@@ -44,7 +47,7 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
 // ── by value ────────────────────────────────────────────────────────────────
 
 async function countValues(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<RecordGroup[]> {
-  const { db } = context
+  const { db, signal } = context
   const order = sortKey(field, queryContext)
   // An empty checkbox counts as false.
   const value = field.type === 'checkbox' ? order : cellValue(field)
@@ -52,7 +55,7 @@ async function countValues(context: Context, { selection, queryContext }: Resolv
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, 1`,
     undefined,
-    context,
+    signal,
   )
   const shown = rows.map((row) => ({ ...row, [field.id]: row['~value'] }))
   await present(db, queryContext.accountId, [field], shown, queryContext.lookups)
@@ -75,13 +78,13 @@ interface DayCount {
 }
 
 async function countDays(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
-  const { db } = context
+  const { db, signal } = context
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   if (field.type === 'date') {
     const days = await db.query<DayCount>(
       sql`select ${column} as day, count(*) as count from ${records} r where ${selected} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
       undefined,
-      context,
+      signal,
     )
     return atMost(days)
   }
@@ -89,7 +92,7 @@ async function countDays(context: Context, { selection, queryContext }: Resolved
   const dates = await db.query<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
     undefined,
-    context,
+    signal,
   )
   const edges = edgesOf(
     atMost(dates).map(({ date }) => date),
@@ -99,7 +102,7 @@ async function countDays(context: Context, { selection, queryContext }: Resolved
     sql`select width_bucket(${column}, ${edges.map(({ at }) => stampOf(at))}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
     undefined,
-    context,
+    signal,
   )
   return spans.flatMap(({ span, count }) => {
     if (span === null) return { day: null, count }

@@ -11,10 +11,10 @@ import { printPage, printSelectedCount, SORT_KEY } from './print.ts'
 import type { Page, Selection, Walk } from './selection.ts'
 
 export async function readPage(context: Context, page: Page): Promise<RecordPage> {
-  const { db, actor, settings } = context
+  const { db, actor, settings, signal } = context
   const [found, counted] = await Promise.all([
     readRows(context, page),
-    page.isCounted ? db.query<{ count: number }>(printSelectedCount(page), undefined, context) : undefined,
+    page.isCounted ? db.query<{ count: number }>(printSelectedCount(page), undefined, signal) : undefined,
   ])
   const { rows, next_cursor } = page.walk ? cutToLimit(found, page.limit, page.walk, settings.secretKey) : { rows: found }
   await present(db, actor.accountId, page.fields, rows, page.queryContext.lookups)
@@ -26,7 +26,7 @@ async function readRows(context: Context, page: Page): Promise<Row[]> {
   const { selection, order, limit } = page
   const { statement, fallback } = printPage(page)
   const name = matchesText(selection) ? undefined : 'records-page'
-  const read = (sql: Sql) => context.db.query<Row>(sql, name, context)
+  const read = (sql: Sql) => context.db.query<Row>(sql, name, context.signal)
   const startedAt = performance.now()
   try {
     const rows = await read(statement)

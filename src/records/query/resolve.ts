@@ -47,13 +47,13 @@ export async function resolveQuery(
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const words = wordsOf(input.search ?? '')
   if (saved && !input.append_filters) {
-    context.ignored(...IGNORED_WITH_VIEW.filter((name) => input[name] !== undefined))
-    return inContext(context, { table, where: saved.where, words }, saved.order, saved, fields)
+    const ignored = IGNORED_WITH_VIEW.filter((name) => input[name] !== undefined)
+    return { ...inContext(context, { table, where: saved.where, words }, saved.order, saved, fields), ignored }
   }
   const requested = resolveTree(parseConditions(input), table)
   const order = resolveOrder(input, table)
   const where = saved ? { all: [saved.where, requested] } : requested
-  return inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields)
+  return { ...inContext(context, { table, where, words }, order.length ? order : (saved?.order ?? []), saved, fields), ignored: [] }
 }
 
 function inContext(
@@ -62,7 +62,7 @@ function inContext(
   order: readonly Sort[],
   saved: SavedQuery | undefined,
   fields: readonly FieldDef[],
-): ResolvedQuery {
+): Omit<ResolvedQuery, 'ignored'> {
   const queryContext: QueryContext = {
     moment: { now, timeZone: actor.timeZone, weekStart: saved?.weekStart ?? 'monday' },
     me: { id: actor.userId, email: actor.email },

@@ -4,6 +4,7 @@
  */
 
 import type { TableRef } from '../../platform/access/resources.ts'
+import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
@@ -20,12 +21,12 @@ import { isRestricted } from './selection.ts'
  * not depend on the number of rows.
  * @throws AppError 400 naming each wrong input; 500 `View not found` (api.md, Errors); 404 if the table has no record `record_id`
  */
-export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<QueryAnswer> {
-  return readWithDefinition(context, table, async (definition): Promise<QueryAnswer> => {
+export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<QueryAnswer>> {
+  return readWithDefinition(context, table, async (definition): Promise<Answer<QueryAnswer>> => {
     const page = await resolvePage(context, definition, input)
     // QueryAnswer is typed as a page; schema.ts says why an explanation may be returned as one.
-    if (input.explain) return explain(context, page, input.record_id ?? null) as Promise<QueryAnswer>
-    return readPage(context, page)
+    const value = input.explain ? ((await explain(context, page, input.record_id ?? null)) as QueryAnswer) : await readPage(context, page)
+    return { value, ignored: page.ignored }
   })
 }
 
@@ -33,11 +34,12 @@ export function query(context: Context, table: TableRef, input: RecordsQuery): P
  * Counts the records that match, and all records of the table.
  * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
-export function count(context: Context, table: TableRef, input: RecordsCount): Promise<Counted> {
+export function count(context: Context, table: TableRef, input: RecordsCount): Promise<Answer<Counted>> {
   return readWithDefinition(context, table, async (definition) => {
     const resolved = await resolveQuery(context, definition, input, () => notFound('View'))
-    const [counted] = await context.db.query<{ count: number; total: number }>(printCount(resolved), undefined, context)
-    return { ...(counted ?? { count: 0, total: 0 }), total_approx: false, restricted: isRestricted(resolved.selection) }
+    const [counted] = await context.db.query<{ count: number; total: number }>(printCount(resolved), undefined, context.signal)
+    const value = { ...(counted ?? { count: 0, total: 0 }), total_approx: false as const, restricted: isRestricted(resolved.selection) }
+    return { value, ignored: resolved.ignored }
   })
 }
 
@@ -45,6 +47,6 @@ export function count(context: Context, table: TableRef, input: RecordsCount): P
  * Counts the records of each value of a field.
  * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
-export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<{ rows: RecordGroup[] }> {
-  return readWithDefinition(context, table, async (definition) => ({ rows: await countGroups(context, definition, input) }))
+export function groups(context: Context, table: TableRef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
+  return readWithDefinition(context, table, (definition) => countGroups(context, definition, input))
 }

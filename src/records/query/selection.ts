@@ -19,6 +19,8 @@ export interface ResolvedQuery {
   /** The most significant key first; empty for the order by id, ascending. */
   order: readonly Sort[]
   queryContext: QueryContext
+  /** Names of the inputs that were not read, because the view decides without them. */
+  ignored: readonly string[]
 }
 
 export interface Page extends ResolvedQuery {

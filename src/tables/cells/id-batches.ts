@@ -2,7 +2,6 @@
 
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import { unavailable } from '../../platform/http/errors.ts'
 
 /** Records that are looked at in the first statement; then as many as take it about so long, well below what a statement may. */
 const FIRST_STEP = 20_000
@@ -23,24 +22,17 @@ export const within = ({ from, to }: Range): Sql => sql`r.id > ${from} and r.id 
  * @throws AppError 503 once the caller has hung up
  */
 export async function* ranges(context: Context, tableId: number): AsyncGenerator<Range> {
-  let hasHungUp = false
-  // A statement under way is given up by itself; this is for the time between two.
-  const stop = context.onHangUp(() => {
-    hasHungUp = true
-  })
-  try {
-    for (let from = 0, step = FIRST_STEP; ; ) {
-      const some = sql`select id from ${recordsOf(tableId)} where id > ${from} order by id limit ${step}`
-      const [last] = await context.db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, context)
-      if (!last?.id) return
-      if (hasHungUp) throw unavailable('The caller has hung up')
-      const startedAt = performance.now()
-      yield { from, to: last.id }
-      from = last.id
-      const fits = (step * GOAL_MS) / Math.max(1, performance.now() - startedAt)
-      step = Math.ceil(Math.min(fits, 4 * step, MAX_STEP))
-    }
-  } finally {
-    stop()
+  const { db, signal } = context
+  for (let from = 0, step = FIRST_STEP; ; ) {
+    const some = sql`select id from ${recordsOf(tableId)} where id > ${from} order by id limit ${step}`
+    const [last] = await db.query<{ id: number | null }>(sql`select max(id) as id from (${some}) s`, undefined, signal)
+    if (!last?.id) return
+    // A statement that is running is cancelled by the database; the caller may also hang up between two.
+    signal.throwIfAborted()
+    const startedAt = performance.now()
+    yield { from, to: last.id }
+    from = last.id
+    const fits = (step * GOAL_MS) / Math.max(1, performance.now() - startedAt)
+    step = Math.ceil(Math.min(fits, 4 * step, MAX_STEP))
   }
 }

@@ -61,7 +61,7 @@ async function hasRecord(context: Context, tableId: number, where: Sql): Promise
     const [found] = await context.db.query<{ n: number }>(
       sql`select count(*) as n from ${recordsOf(tableId)} where id > ${from} and id <= ${Math.min(to, last)} and ${where}`,
       undefined,
-      context,
+      context.signal,
     )
     if (found?.n) return true
   }

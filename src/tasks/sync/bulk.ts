@@ -1,5 +1,6 @@
 /** Making many tasks with one request (contract.md §7, Bulk tasks). */
 import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
+import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badShape, forbidden, within } from '../../platform/http/errors.ts'
 import { living, type Place } from '../creation.ts'
@@ -11,11 +12,9 @@ import { create } from './upsert.ts'
 /**
  * Makes the tasks in order, each as `create` would: one that is refused changes nothing, and stops none of the others.
  * @param items as they came; each is judged by itself
- * @returns what became of each, in order; all of it is committed together
+ * @returns the outcome of each, in order; all of it is committed together. `ignored` names the inputs of any of them
  */
-export async function createMany(context: Context, place: Place | null, items: readonly unknown[]): Promise<MadeTask[]> {
-  // Versions of rows have no place in the headers of many.
-  const each: Context = { ...context, tagged: () => {}, expectedVersions: undefined }
+export async function createMany(context: Context, place: Place | null, items: readonly unknown[]): Promise<Answer<{ rows: MadeTask[] }>> {
   const checked = items.map((item) => check(context, item))
   return context.transaction(async () => {
     // All that another call could hold, before the first task is locked: else two could wait for each other.
@@ -28,21 +27,27 @@ export async function createMany(context: Context, place: Place | null, items: r
       context,
       inputs.flatMap(({ attachments }) => attachments ?? []),
     )
-    const made: MadeTask[] = []
-    for (const [index, input] of checked.entries()) made.push(await outcome(each, place, input, ['tasks', index]))
-    return made
+    const outcomes: Answer<MadeTask>[] = []
+    for (const [index, input] of checked.entries()) outcomes.push(await outcome(context, place, input, ['tasks', index]))
+    return { value: { rows: outcomes.map(({ value }) => value) }, ignored: outcomes.flatMap(({ ignored = [] }) => ignored) }
   })
 }
 
-async function outcome(context: Context, place: Place | null, input: NewTask | AppError, at: (string | number)[]): Promise<MadeTask> {
+async function outcome(
+  context: Context,
+  place: Place | null,
+  input: NewTask | AppError,
+  at: (string | number)[],
+): Promise<Answer<MadeTask>> {
   try {
     if (input instanceof AppError) throw input
-    return { ok: true, task: await create(context, place, input) }
+    const { value: task, ignored = [] } = await create(context, place, input)
+    return { value: { ok: true, task }, ignored }
   } catch (error) {
     // What is no refusal breaks the transaction, and with that the whole.
     if (!(error instanceof AppError)) throw error
     const { message, code } = within(error, at)
-    return { ok: false, message, code }
+    return { value: { ok: false, message, code } }
   }
 }
 

@@ -1,15 +1,17 @@
 /** Creating a task, or changing the one that has its external_id already (contract.md §7). */
 
+import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
 import { make, type Place } from '../creation.ts'
+import { losers } from '../people.ts'
 import { canEdit } from '../policy.ts'
 import type { TaskRow } from '../procedure.ts'
 import type { StoredTask } from '../queries.ts'
 import type { NewTask, Task, TaskUpdate } from '../schema.ts'
-import { answer } from '../service.ts'
+import { answerOf } from '../service.ts'
 import { isGone, takeFromGone, taken } from './external-ids.ts'
 
 /** Between looking for a task and making it another may come and go; each round follows such a change. */
@@ -20,24 +22,24 @@ const MOST_ROUNDS = 5
  * @throws AppError as `make` and `update`; 409 for an external_id that is taken, with `upsert` by a task of another place or
  * somebody else's standalone one; 403 for one on the record that the caller may not edit
  */
-export async function create(context: Context, place: Place | null, input: NewTask): Promise<Task> {
+export async function create(context: Context, place: Place | null, input: NewTask): Promise<Answer<Task>> {
   if (input.upsert && input.external_id != null) return createOrChange(context, place, input, input.external_id)
   const made = (await make(context, place, input)) ?? (await makeInsteadOfGone(context, place, input))
   if (!made) throw taken()
-  return answer(context, made)
+  return answerOf(made, losers(input))
 }
 
 async function makeInsteadOfGone(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
   return input.external_id != null && (await takeFromGone(context, input.external_id)) ? make(context, place, input) : null
 }
 
-async function createOrChange(context: Context, place: Place | null, input: NewTask, externalId: string): Promise<Task> {
+async function createOrChange(context: Context, place: Place | null, input: NewTask, externalId: string): Promise<Answer<Task>> {
   return context.transaction(async () => {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const found = await lockByExternalId(context, externalId)
       if (found) return change(context, place, found, input)
       const made = await make(context, place, input)
-      if (made) return answer(context, made)
+      if (made) return answerOf(made, losers(input))
       await takeFromGone(context, externalId)
     }
     throw taken()
@@ -54,12 +56,12 @@ async function lockByExternalId({ db, actor }: Context, externalId: string): Pro
 }
 
 /** In the place that the request names the caller may read it: that has been checked. */
-async function change(context: Context, place: Place | null, found: FoundTask, input: NewTask): Promise<Task> {
+async function change(context: Context, place: Place | null, found: FoundTask, input: NewTask): Promise<Answer<Task>> {
   if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null)) throw taken()
   // A task that is nowhere is hidden from whom it does not concern.
   if (!canEdit({ ...found, member_role: null }, context.actor)) throw place ? forbidden() : taken()
-  context.ignored(...ONLY_FOR_NEW.filter((key) => input[key] != null))
-  return update(context, found, changeOf(input))
+  const { ignored = [], ...changed } = await update(context, found, changeOf(input))
+  return { ...changed, ignored: [...ONLY_FOR_NEW.filter((key) => input[key] != null), ...ignored] }
 }
 
 const ONLY_FOR_NEW = ['assigner_user_id', 'assigner_email', 'notify_assigner'] as const
