@@ -69,7 +69,7 @@ export function composeLetter(
     timezone: reader.timezone,
     unsubscribe: links.unsubscribe,
   }
-  return { subject: letter.subject, text: textOf(letter), html: htmlOf(letter) }
+  return { subject: letter.subject, text: plainText(letter), html: htmlOf(letter) }
 }
 
 interface Letter {
@@ -145,7 +145,7 @@ function timeOf(createdAt: string, timezone: string, now: Date): string {
 
 const FOOT = 'You get this mail because of the mail setting in your Gridpost profile.'
 
-function textOf({ greeting, topics, more, timezone, unsubscribe }: Letter): string {
+function plainText({ greeting, topics, more, timezone, unsubscribe }: Letter): string {
   const blocks = topics.map(({ title, facts, url, lines }) =>
     [
       [title, ...facts].join(' – '),

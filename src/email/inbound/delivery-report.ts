@@ -22,7 +22,7 @@ export function deliveryReport(email: Email): DeliveryReport | null {
   const part = email.attachments.find(
     ({ mimeType }) => mimeType === 'message/delivery-status' || mimeType === 'message/global-delivery-status',
   )
-  const recipients = part ? recipientsOf(textOf(part.content)) : []
+  const recipients = part ? recipientsOf(decodedText(part.content)) : []
   if (recipients.length) return { originalMessageId: originalMessageId(email), recipients }
 
   // Exim's older form: an ordinary mail with the failed addresses in a header.
@@ -59,15 +59,15 @@ function addressOf(value: string | undefined): string | undefined {
   return /([^\s;<>"]+@[^\s;<>"]+)/.exec(value ?? '')?.[1]?.toLowerCase()
 }
 
-/** From the mail, or its header, that is sent back with the report. */
+/** The Message-ID of the returned mail, or of its header, that is attached to the report. */
 function originalMessageId(email: Email): string | null {
   const returned = email.attachments.find(({ mimeType }) => RETURNED.has(mimeType))
-  const headers = returned ? readHeaders(Buffer.from(textOf(returned.content).trimStart())) : []
+  const headers = returned ? readHeaders(Buffer.from(decodedText(returned.content).trimStart())) : []
   return messageIdOf(valuesOf(headers, 'message-id')[0]) ?? messageIdOf(valuesOf(email.headers, 'in-reply-to')[0])
 }
 
 const RETURNED = new Set(['message/rfc822', 'message/global', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global-headers'])
 
-function textOf(content: ArrayBuffer | Uint8Array | string): string {
+function decodedText(content: ArrayBuffer | Uint8Array | string): string {
   return typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('utf8')
 }

@@ -17,10 +17,10 @@ const KINDS: Record<string, string> = {
 }
 const UNITS: Record<string, string> = { string: ' characters', array: ' entries', set: ' entries' }
 
-z.config({ customError: textOf })
+z.config({ customError: messageOf })
 
-/** The text for what a schema has none of its own for. */
-function textOf(issue: Refusal): string {
+/** The message of an issue for which the schema defines none. */
+function messageOf(issue: Refusal): string {
   if (isMissing(issue)) return 'is required'
   switch (issue.code) {
     case 'invalid_type':
