@@ -1,4 +1,4 @@
-import { addressParser, type Header } from 'postal-mime'
+import type { Header } from 'postal-mime'
 
 /** A header is read this far; what lies beyond belongs to no honest mail, and the webhook reads it on the main thread. */
 const MAX_HEADER_BYTES = 131_072
@@ -26,18 +26,20 @@ export const valuesOf = (headers: Header[], key: string): string[] =>
 // contract.md §6, Inbound; the two X- names are those of Exim and Postfix for the same thing.
 const RECIPIENT_HEADERS = ['delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to', 'to', 'cc', 'bcc']
 
-/** Every address that the message says it went to, in lower case, each once. */
-export function recipientAddresses(headers: Header[]): string[] {
+/** A display name in quotes; one that is never closed ends with the header, so that no other quote is tried as its beginning. */
+const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs
+const BETWEEN_ADDRESSES = /[\s<>()[\]:;,"]+/
+
+/**
+ * The tokens of the `reply-{token}@{catchDomain}` addresses that a message went to, each once. They are searched for in the text and not
+ * parsed as addresses: anyone may post a message, and the parser's time grows with the square of a header's length.
+ */
+export function replyTokens(headers: Header[], catchDomain: string): string[] {
   const named = RECIPIENT_HEADERS.flatMap((key) => valuesOf(headers, key)).flatMap((value) =>
-    addressParser(value, { flatten: true }).map(({ address }) => address ?? ''),
+    value.replaceAll(QUOTED, ' ').split(BETWEEN_ADDRESSES),
   )
   const received = valuesOf(headers, 'received').map((value) => /\sfor\s+<?([^\s<>;,()]+@[^\s<>;,()]+)>?/i.exec(value)?.[1] ?? '')
-  return [...new Set([...named, ...received].map((address) => address.toLowerCase()).filter(Boolean))]
-}
-
-/** The tokens of the `reply-{token}@{catchDomain}` addresses that a message went to. */
-export function replyTokens(headers: Header[], catchDomain: string): string[] {
-  const tokens = recipientAddresses(headers).flatMap((address) => tokenOf(address, catchDomain) ?? [])
+  const tokens = [...named, ...received].flatMap((address) => tokenOf(address, catchDomain) ?? [])
   return [...new Set(tokens)]
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { isAutomatic, messageIdOf, readHeaders, recipientAddresses, replyTokens } from '../../src/email/headers.ts'
+import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
 import { parseMail } from '../../src/email/inbound/mime.ts'
 import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
 import { visibleText } from '../../src/email/inbound/quote.ts'
@@ -185,9 +185,24 @@ describe('recipients', () => {
   })
 
   test('are each named once', () => {
-    const headers = readHeaders(raw(`To: ${address}, a@b.example`, `Cc: ${address}, A@b.example`, '', ''))
-    expect(recipientAddresses(headers)).toEqual([address, 'a@b.example'])
+    const headers = readHeaders(raw(`To: ${address}, a@b.example`, `Cc: ${address.toUpperCase()}, A@b.example`, '', ''))
+    expect(replyTokens(headers, 'reply.example.net')).toEqual([token])
   })
+})
+
+test.each([
+  ['groups in groups', `Cc: ${'a:'.repeat(65_000)}`],
+  ['quotes', `Cc: ${'"'.repeat(129_999)}`],
+  ['escapes in a quote', `Cc: "${'\\\\'.repeat(64_000)}`],
+  ['escaped quotes', `Cc: ${'"\\'.repeat(65_000)}`],
+  ['addresses without a domain', `Cc: ${'a'.repeat(130_000)}`],
+  ['half addresses', `Cc: ${'a@'.repeat(65_000)}`],
+  ['recipients of a relay', `Received: ${' for a'.repeat(21_000)}`],
+])('a hostile header is searched in no time: %s', (_, header) => {
+  const startedAt = performance.now()
+  for (let round = 0; round < 10; round++) expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([])
+  // A square of this length takes minutes; a straight search some milliseconds.
+  expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
 describe('a message that is no proper mail', () => {
