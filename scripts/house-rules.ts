@@ -1,5 +1,5 @@
 /**
- * The law of the tree (README.md) as rules, each with its reason and a way out. Here are only the rules that no tool has: names in
+ * The law of the tree (CONTRIBUTING.md) as rules, each with its reason and a way out. Here are only the rules that no tool has: names in
  * kebab case, barrels, console output and who may import date-fns are Biome's (biome.json), unused exports are knip's (knip.jsonc).
  */
 import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'

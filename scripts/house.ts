@@ -1,18 +1,24 @@
 /** Checks the law of the tree: `npm run check` runs it. Prints each finding with its reason and a way out. */
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { deadPaths } from './doc-paths.ts'
 import { type Finding, findings } from './house-rules.ts'
 import { readFacts } from './source-facts.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const read = (path: string) => readFileSync(`${root}${path}`, 'utf8')
+const textsOf = (paths: string[]) => Object.fromEntries(paths.map((path) => [path, read(path)]))
 
-const paths = globSync('src/**/*.ts', { cwd: root }).sort()
-const found = findings(readFacts(Object.fromEntries(paths.map((path) => [path, read(path)]))), read('prisma/schema.prisma'))
+const sources = textsOf(globSync('src/**/*.ts', { cwd: root }).sort())
+const others = textsOf(globSync(['*.md', '{docs,src,examples}/**/*.md', 'scripts/**/*.ts'], { cwd: root }).sort())
+const found = [
+  ...findings(readFacts(sources), read('prisma/schema.prisma')),
+  ...deadPaths({ ...others, ...sources }, (path) => existsSync(`${root}${path}`)),
+]
 const errors = found.filter(({ isWarning }) => !isWarning)
 
 for (const finding of found) console.log(printed(finding))
-console.log(`${paths.length} files, ${errors.length} against the law of the tree, ${found.length - errors.length} warnings`)
+console.log(`${Object.keys(sources).length} files, ${errors.length} against the law of the tree, ${found.length - errors.length} warnings`)
 process.exitCode = errors.length ? 1 : 0
 
 function printed({ path, line, what, why, instead, isWarning }: Finding): string {

@@ -1,5 +1,5 @@
 /**
- * How many records a large table has, exactly and without counting them (docs/decisions/0014-tallies.md). Triggers of the table note what
+ * How many records a large table has, exactly and without counting them (docs/decisions/0014-row-counts.md). Triggers of the table note what
  * each statement adds or takes away; the sum is the number, for every reader by the snapshot that they read with.
  */
 import type pg from 'pg'

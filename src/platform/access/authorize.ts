@@ -90,7 +90,7 @@ export interface Access {
   callers: Callers
   resource: Resource | null
   right: Right
-  /** Only for reads by key that are sure to be short: it runs before the caller is admitted, and on the lane. */
+  /** Only for reads by key that are sure to be short: it runs before the caller is admitted, on the connection for short reads. */
   alongside?: Alongside
   /** What a read-only key may call; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'

@@ -38,7 +38,7 @@ export interface Database {
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
    * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
-   * would hold up all the others (lane.ts).
+   * would delay all the others (pipelined-reads.ts).
    */
   lookUp<Row>(statement: Statement, label: string): Promise<Row[]>
   /** Like `query`, answering how many rows were changed. */

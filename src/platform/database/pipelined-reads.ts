@@ -1,7 +1,7 @@
 /**
  * One connection that the short reads of all requests share. What is asked in one turn of the event loop is sent in one write, and
  * Postgres answers it without going to sleep in between: the system calls and wake-ups of a trip are half of what a small request
- * costs (measured in docs/decisions/0008-lane.md).
+ * costs (measured in docs/decisions/0008-pipelined-reads.md).
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'

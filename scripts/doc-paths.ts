@@ -1,0 +1,35 @@
+/** Finds paths in the documents, and documents named in comments, that do not exist: names change, and nobody rereads every page. */
+import { dirname, normalize } from 'node:path'
+import type { Finding } from './house-rules.ts'
+
+/** `[text](path#part)`, except for addresses and for parts of the same page. */
+const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g
+/** A path from the root of the repository. Patterns such as `src/<feature>/router.ts` have characters that end it, and are skipped. */
+const PATH = /(?<![\w/.-])(?:src|scripts|test|docs|examples|prisma)\/[\w./-]*[\w/](?![\w/<{*…]|\.\w)/g
+const DOCUMENT = /(?<![\w/.-])docs\/[\w./-]+\.md/g
+
+/**
+ * @param files text by path: documents (`.md`), whose links and paths count, and sources, in which names of documents count
+ * @param exists whether there is a file or folder at a path from the root
+ */
+export function deadPaths(files: Record<string, string>, exists: (path: string) => boolean): Finding[] {
+  return Object.entries(files).flatMap(([path, text]) =>
+    text.split('\n').flatMap((line, index) => {
+      const named = path.endsWith('.md') ? [...linksOf(path, line), ...all(PATH, line)] : all(DOCUMENT, line)
+      return [...new Set(named)].filter((target) => !exists(target)).map((target) => finding(path, index + 1, target))
+    }),
+  )
+}
+
+const linksOf = (path: string, line: string) => [...line.matchAll(LINK)].map(([, target = '']) => normalize(`${dirname(path)}/${target}`))
+const all = (pattern: RegExp, line: string) => [...line.matchAll(pattern)].map(([target]) => target)
+
+function finding(path: string, line: number, target: string): Finding {
+  return {
+    path,
+    line,
+    what: `names ${target}, which does not exist`,
+    why: 'A reader who follows a dead path stops trusting the page.',
+    instead: 'Name the file as it is called now, or remove the sentence.',
+  }
+}
