@@ -22,8 +22,8 @@ it('answers a path that it does not have, or cannot decode, in the form of every
 
 it('answers what is no request of HTTP, or too long for one, in the form of every error', async () => {
   const cases: [string, string, string][] = [
-    ['FOO / HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'This is not a request of HTTP'],
-    ['GET /api/task/ 1/get HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'This is not a request of HTTP'],
+    ['FOO / HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
+    ['GET /api/task/ 1/get HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
     [`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, '431', 'The path and the headers are too large'],
     [`GET /api/task/${'x'.repeat(6_000)}/get HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`, '400', 'A part of the path is too long'],
   ]

@@ -239,7 +239,7 @@ describe('an import', () => {
       { row: 3, column: 'lookup', message: `there is no such record in table ${table.other}` },
       { row: 4, column: 'lookup', message: `there is no record 999999 in table ${table.other}` },
       { row: 5, column: 'lookup', message: `there is no such record in table ${table.other}` },
-      { row: 5, column: 'user', message: 'nobody@example.com is no member of this space' },
+      { row: 5, column: 'user', message: 'nobody@example.com is not a member of this space' },
     ])
     expect(await countOf(table.id)).toBe(1)
   })
@@ -312,7 +312,7 @@ describe('an import', () => {
     ])
     const many = 'x,1\n\n'.repeat(2_500)
     expect(await issuesOf(`name,amount\n${many}x,abc\n`)).toEqual([{ row: 5_002, column: 'amount', message }])
-    expect(await issuesOf('\n\nname,nope\n')).toEqual([{ row: 3, column: 'nope', message: 'is no field of this table' }])
+    expect(await issuesOf('\n\nname,nope\n')).toEqual([{ row: 3, column: 'nope', message: "'nope' is not a field of this table" }])
     expect(await issuesOf('name,amount\n\n"x')).toEqual([{ row: 3, column: null, message: 'a quote is opened and never closed' }])
   })
 
@@ -321,7 +321,7 @@ describe('an import', () => {
       'unknown columns',
       'Name,Nope,\nx,y,z',
       [
-        { row: 1, column: 'Nope', message: 'is no field of this table' },
+        { row: 1, column: 'Nope', message: "'Nope' is not a field of this table" },
         { row: 1, column: null, message: 'column 3 has no name' },
       ],
     ],
@@ -329,7 +329,7 @@ describe('an import', () => {
       'a column twice',
       'Name,name\nx,y',
       [
-        { row: 1, column: 'name', message: 'stands in the header twice' },
+        { row: 1, column: 'name', message: 'is listed twice' },
         { row: 1, column: 'stage', message: 'is required' },
       ],
     ],
@@ -341,7 +341,7 @@ describe('an import', () => {
       [{ row: 3, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' }],
     ],
     ['a required cell that is empty', 'Name,Stage\nx,\n', [{ row: 2, column: 'Stage', message: 'is required' }]],
-    ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'there is no option "lead"' }]],
+    ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'unknown option "lead"' }]],
   ])('is refused with %s', async (_, file, issues) => {
     const account = await app.account()
     const table = await makeTable(account, [TEXT, { name: 'Stage', type: 'select', options: ['Lead', 'Won'], required: true }])
@@ -373,7 +373,7 @@ describe('an import', () => {
     const long = `Name\n${'x'.repeat(501)}`
     expect(await refused(long)).toBe('400 row 2, Name: must have at most 500 characters')
     const wide = Array.from({ length: 301 }, (_, index) => `c${index}`).join(',')
-    expect(await refused(`${wide}\n`)).toBe('400 row 1, c0: is no field of this table')
+    expect(await refused(`${wide}\n`)).toBe("400 row 1, c0: 'c0' is not a field of this table")
     expect(await countOf(table)).toBe(0)
   })
 

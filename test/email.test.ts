@@ -406,7 +406,7 @@ describe('a mail that cannot be accepted', () => {
   test('because the file is not stored', async () => {
     const { send, space, table } = await desk()
     const answer = await send({ attachments: [{ name: 'a', path: `${space}-${table}-nothing` }] })
-    expect(answer).toMatchObject({ status: 400, body: { message: 'attachments[0].path: is no stored file of this table' } })
+    expect(answer).toMatchObject({ status: 400, body: { message: 'attachments[0].path: is not a stored file of this table' } })
   })
 
   test('by a viewer, a stranger, a read-only key, a key of another space, or nobody', async () => {
@@ -490,7 +490,7 @@ describe('what a composer asks', () => {
         html: '<p>Acme</p>',
         text: 'Acme',
         unresolved: ['x'],
-        problems: ['{{field:x}} names no field of this table', 'The subject is empty'],
+        problems: ["{{field:x}}: 'x' is not a field of this table", 'The subject is empty'],
       },
     })
     expect(await comments()).toEqual([])
@@ -647,7 +647,7 @@ describe('SMTP integrations', () => {
     const desk = { name: 'Desk', email: 'desk@Example.com' }
     const settings = { label: 'S', host: '127.0.0.1', port: 25, from_domains: ['example.com'], from_identities: [desk] }
     const stray = { ...settings, from_identities: [desk, { name: 'Else', email: 'x@elsewhere.example' }] }
-    const message = 'from_identities[1].email: has a domain that is none of from_domains: elsewhere.example'
+    const message = 'from_identities[1].email: has a domain outside from_domains: elsewhere.example'
     expect(await as.post(`/api/space/${space}/smtp/create`, stray)).toMatchObject({ status: 400, body: { message } })
     expect((await as.post(`/api/space/${space}/smtp/create`, { ...settings, from_domains: null })).status).toBe(400)
     const { body } = await as.post(`/api/space/${space}/smtp/create`, settings)
@@ -657,7 +657,7 @@ describe('SMTP integrations', () => {
     }
     expect(await update({ from_identities: stray.from_identities })).toBe(message)
     expect(await update({ from_domains: ['other.example'] })).toBe(
-      'from_identities[0].email: has a domain that is none of from_domains: example.com',
+      'from_identities[0].email: has a domain outside from_domains: example.com',
     )
     expect(await update({ from_domains: ['example.com', 'elsewhere.example'], from_identities: stray.from_identities })).toBe(200)
     expect(await update({ label: 'T' })).toBe(200)

@@ -129,7 +129,7 @@ test('cannot become others, nor the field another type, until the cells have bee
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   for (const body of [{ decimals: 0, force: true }, { decimals: 0 }, { decimals: 3 }, { decimals: null }]) {
     const refused = await update(table, body)
-    expect([refused.status, refused.body.message]).toEqual([409, 'The cells are still being rounded, please try again later'])
+    expect([refused.status, refused.body.message]).toEqual([409, 'The cells are still being rounded; retry later'])
   }
   expect((await as.post(`/api/table/${table}/field/amount/changeType`, { type: 'text', dry_run: true })).status).toBe(409)
   expect((await update(table, { decimals: 1, name: 'Sum', required: true })).body).toMatchObject({

@@ -397,7 +397,7 @@ describe('the link that stops mails', () => {
       for (const init of [{ method: 'GET' }, form('List-Unsubscribe=One-Click')]) {
         const { status, body } = await app.as(null).send(`/unsubscribe/${token}`, init)
         expect([token, status]).toEqual([token, 404])
-        expect(body).toContain('This link is not whole')
+        expect(body).toContain('This link is incomplete')
       }
     }
     expect(await preference()).toBe('at_once')

@@ -119,7 +119,7 @@ describe('a record', () => {
     const message = (id: string) => answer.body.issues.find(({ path }: { path: unknown[] }) => path[1] === id).message
     expect(message('created_by')).toBe('Unassignable - cannot set calculation field: created_by')
     expect(message('id')).toBe('Unassignable - cannot set calculation field: id')
-    expect(message('user')).toContain('no member of this space')
+    expect(message('user')).toContain('is not a member of this space')
     expect(message('multi_lookup')).toContain('-5')
     const update = await app.as(account.member).post(`/api/table/${table.other}/record/${table.target}/update`, { data: wrong })
     expect(update.status).toBe(400)
@@ -135,7 +135,7 @@ describe('a record', () => {
         headers: { 'content-type': 'application/json' },
       })
       expect(answer.status, data).toBe(400)
-      expect(answer.body.message).toContain('no field of this table')
+      expect(answer.body.message).toContain('is not a field of this table')
     }
   })
 
@@ -326,7 +326,7 @@ describe('batches', () => {
     const table = await everyType(app, account)
     const records = Array.from({ length: 300 }, (_, index) => ({ data: index % 2 ? { number: 'x' } : { user: 'nobody@example.com' } }))
     const refused = await app.as(account.member).post(`${table.path}/records/create_batch`, { records })
-    expect(refused.body.message).toBe('records[0].data.user: nobody@example.com is no member of this space')
+    expect(refused.body.message).toBe('records[0].data.user: nobody@example.com is not a member of this space')
     expect(refused.body.issues.map(({ path }: { path: unknown[] }) => path[1])).toEqual(Array.from({ length: 100 }, (_, index) => index))
   })
 

@@ -51,6 +51,6 @@ it('has no other methods, and no parameters of a connection', async () => {
     expect([answer.status, answer.body.message], method).toEqual([404, 'No such path'])
   }
   const answer = await app.as(keys.account).get('/trpc/spaces.list?connectionParams=1')
-  expect([answer.status, answer.body.error.data]).toMatchObject([400, { message: 'connectionParams: is not a known parameter' }])
+  expect([answer.status, answer.body.error.data]).toMatchObject([400, { message: 'connectionParams: is not a known key' }])
   expect(answer.body.error.data.request_id).toMatch(/^req-/)
 })

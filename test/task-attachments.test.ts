@@ -236,14 +236,14 @@ describe('the files of a task', () => {
   })
 
   it.each<[string, (files: { a: Entry; b: Entry; other: Entry; staged: Entry }) => unknown, string]>([
-    ['a file of another task', ({ other }) => [other], 'attachments[0].path: is no stored file of this task'],
-    ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is no stored file of this task'],
-    ['a path that leads elsewhere', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is no stored file of this task'],
+    ['a file of another task', ({ other }) => [other], 'attachments[0].path: is not a stored file of this task'],
+    ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is not a stored file of this task'],
+    ['a path that leads elsewhere', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is not a stored file of this task'],
     ['another name', ({ a, b }) => [b, { ...a, name: 'b.txt' }], 'attachments[1].name: is not what was uploaded'],
     ['another size', ({ a }) => [{ ...a, size: 2 }], 'attachments[0].size: is not what was uploaded'],
     ['another type', ({ a }) => [{ ...a, type: 'text/html' }], 'attachments[0].type: is not what was uploaded'],
     ['another host', ({ a }) => [{ ...a, host: 'evil' }], 'attachments[0].host: is not what was uploaded'],
-    ['a file twice', ({ a, b }) => [a, b, a], 'attachments[2].path: stands there twice'],
+    ['a file twice', ({ a, b }) => [a, b, a], 'attachments[2].path: is listed twice'],
     ['a staged file', ({ staged }) => [staged], 'attachments[0].staged_token: is not a known key'],
     ['no path', () => [{}], 'attachments[0].path: is required'],
     ['no list', () => ({ path: 'x' }), 'attachments: must be a list'],
@@ -273,7 +273,7 @@ describe('the files of a task', () => {
     ['another name', (file) => [{ ...file, name: 'b.txt' }], 'attachments[0].name: is not what was uploaded'],
     ['another path', (file) => [{ ...file, path: 'task-1-x' }], 'attachments[0].path: is not what was uploaded'],
     ['another size', (file) => [{ ...file, size: 6 }], 'attachments[0].size: is not what was uploaded'],
-    ['a token twice', (file) => [file, file], 'attachments[1].staged_token: stands there twice'],
+    ['a token twice', (file) => [file, file], 'attachments[1].staged_token: is listed twice'],
   ])('of a new task cannot be staged with %s', async (_, given, message) => {
     const { id, member, path, create } = await onRecord()
     const staged = await upload(member, `${path}/upload`)

@@ -35,7 +35,7 @@ button { padding: .5rem 1rem; font: inherit; color: #fff; background: #1d4ed8; b
 
 const SCRIPT = `const form = document.querySelector('form')
 const say = (text) => { document.querySelector('[role=status]').textContent = text }
-if (location.hash.length < 2) say('This link is not whole: please open it again from the mail.')
+if (location.hash.length < 2) say('This link is incomplete: open it again from the mail.')
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const { name, password } = Object.fromEntries(new FormData(form))

@@ -32,8 +32,8 @@ export async function changeType(context: Context, table: TableRef, fieldId: str
   const definition = await tableDefinition(context.db, table)
   const field = ownField(definition, fieldId)
   const place = { ...definition, timeZone: context.actor.timeZone }
-  if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed, please try again later')
-  if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
+  if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed; retry later')
+  if (field.is_rounding) throw conflict('The cells are still being rounded; retry later')
   const { target, report } = await looked(context, table, fieldId, async () => {
     const wanted = await targetOf(context, definition, field, input, place)
     return { target: wanted, report: await reportOf(context, table.id, conversionOf(field, wanted, table.id, place)) }

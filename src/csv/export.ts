@@ -1,5 +1,6 @@
 /** Records as a file, a page after the other; nothing is held open between two pages (design.md §3). */
 
+import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, settled, type TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -11,7 +12,6 @@ import { resolveQuery } from '../records/query/resolve.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
-import { fieldsOf } from '../views/filters/resolve.ts'
 import { readView } from '../views/saved.ts'
 import { printCell } from './cells.ts'
 import { csvLine } from './format.ts'
@@ -64,7 +64,7 @@ const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map(settled))
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
   const { columns = [] } = (config ?? {}) as { columns?: string[] }
   if (!config || !('columns' in config)) return table.fields
-  const fields = fieldsOf(table)
+  const fields = fieldsById(table)
   if (columns.length) return columns.flatMap((id) => fields.get(id) ?? [])
   return table.fields.filter(({ always_hidden }) => !always_hidden)
 }

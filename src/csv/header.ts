@@ -1,5 +1,6 @@
 /** The first row of a file: which field each column is. */
 
+import { notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
 import { shielded, unshielded } from './format.ts'
@@ -45,9 +46,9 @@ export function readHeader(
     }
     if (header === '') return refuse(`column ${index + 1} has no name`, null)
     const field = fieldNamed(table, header)
-    if (!field) return refuse('is no field of this table')
+    if (!field) return refuse(notAField(header))
     if (field === 'several') return refuse('is the name of several fields: use the id of one')
-    if (seen.has(field)) return refuse('stands in the header twice')
+    if (seen.has(field)) return refuse('is listed twice')
     seen.add(field)
     return { header, field: field.key || field.calc ? null : field }
   })

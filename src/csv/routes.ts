@@ -59,7 +59,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
   if (!query.success) {
     const [issue] = query.error.issues
     const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
-    throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known parameter' : 'must be a whole number')
+    throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known key' : 'must be a whole number')
   }
   const { context, table } = admittedTo(request)
   const { fileName, text } = await exportRecords(context, table, query.data.view_id)

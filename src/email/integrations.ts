@@ -122,7 +122,7 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
     const domain = domainOf(parseMailbox(email)?.email ?? email)
     return domains.includes(domain)
       ? []
-      : [{ path: ['from_identities', index, 'email'], message: `has a domain that is none of from_domains: ${domain}` }]
+      : [{ path: ['from_identities', index, 'email'], message: `has a domain outside from_domains: ${domain}` }]
   })
   if (issues.length) throw badInputs(issues)
 }

@@ -1,6 +1,7 @@
 /** Mail from a record: what is accepted, shown, and queued. delivery.ts sends it, inbound.ts takes the replies. */
 
 import { insertSent } from '../comments/emails.ts'
+import { notAField } from '../fields/by-id.ts'
 import { ownFields } from '../fields/definition.ts'
 import { tableAttachments } from '../files/attachments.ts'
 import type { Resource, Role } from '../platform/access/authorize.ts'
@@ -85,7 +86,7 @@ export async function preview(context: Context, table: TableRef, record: RecordR
   const row = await readRecord(context.db, definition, record.id)
   if (!row) throw notFound('Record')
   const { subject, html, unresolved } = resolved(request, fieldTexts(definition.fields, row))
-  const problems = unresolved.map((slug) => `{{field:${slug}}} names no field of this table`)
+  const problems = unresolved.map((slug) => `{{field:${slug}}}: ${notAField(slug)}`)
   if (!subject.trim()) problems.push('The subject is empty')
   if (!textOfHtml(html)) problems.push('The body is empty')
   return { subject, html, text: textOfHtml(html), unresolved, problems }
@@ -125,7 +126,7 @@ async function signatureOf({ db, actor }: Context, id: number): Promise<string> 
   return row.html
 }
 
-/** @throws AppError 400 for a path that is no stored file of the table, and for more than 25 MB in all */
+/** @throws AppError 400 for a path that is not a stored file of the table, and for more than 25 MB in all */
 async function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
   const prefix = `${table.space_id}-${table.id}-`
   const files = await tableAttachments(db, table, given, (path) => (path.startsWith(prefix) ? undefined : `must begin with ${prefix}`))

@@ -7,7 +7,7 @@ import { type FileEntry, findFiles } from '../platform/stored-files.ts'
 /**
  * The stored entries of the paths, each path once, in the order of the request. Names and sizes in the request are not compared with them.
  * @param problemOf what else may be wrong with a path
- * @throws AppError 400 for each path that is no stored file of the table
+ * @throws AppError 400 for each path that is not a stored file of the table
  */
 export async function tableAttachments(
   db: Database,
@@ -18,7 +18,7 @@ export async function tableAttachments(
   const paths = given.map(({ path }) => path)
   const files = await findFiles(db, { account_id: table.account_id, table_id: table.id }, paths)
   const issues = paths.flatMap((path, index): Issue[] => {
-    const message = problemOf(path) ?? (files.has(path) ? undefined : 'is no stored file of this table')
+    const message = problemOf(path) ?? (files.has(path) ? undefined : 'is not a stored file of this table')
     return message === undefined ? [] : [{ path: ['attachments', index, 'path'], message }]
   })
   if (issues.length) throw badInputs(issues)

@@ -3,9 +3,9 @@
  * would not know them again; test/indexes.test.ts asks EXPLAIN whether it does.
  */
 
+import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, isText, type TableDef } from '../fields/definition.ts'
 import { ident } from '../platform/database/database.ts'
-import { fieldsOf } from '../views/filters/resolve.ts'
 import { comparable, type FurtherKey, type Shape } from './shape.ts'
 
 export interface Btree {
@@ -27,7 +27,7 @@ interface Key extends FurtherKey {
  * @param isInSmallGroups whether no value of the field is shared by many records
  */
 export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field: string) => boolean): Btree[] {
-  const fields = fieldsOf(table)
+  const fields = fieldsById(table)
   const equal = shape.equal.flatMap((id) => fields.get(id) ?? [])
   const allowed = comparable(equal)
   const compared = equal.filter((field) => allowed.includes(field))

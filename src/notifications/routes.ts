@@ -31,7 +31,7 @@ const ASK = page(
   '<form method="post"><p>Gridpost goes on telling you in the app.</p><button>Stop the mails</button></form>',
 )
 const DONE = page('No more mails', '<p>You get no more mails about notifications. In your profile you can choose to get them again.</p>')
-const UNKNOWN = page('This link is not whole', '<p>Please open it again from the mail.</p>')
+const UNKNOWN = page('This link is incomplete', '<p>Open it again from the mail.</p>')
 
 const HEADERS = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,

@@ -1,5 +1,6 @@
 /** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
 
+import { fieldsById, notAField } from '../fields/by-id.ts'
 import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
 import type { Actor, Role } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
@@ -66,7 +67,7 @@ export async function judgeDrafts(
   { role, isNew, members }: Rules,
   drafts: Iterable<Draft>,
 ): Promise<{ cells: Cells[]; issues: Issue[] }> {
-  const fields = new Map(table.fields.map((field) => [field.id, field]))
+  const fields = fieldsById(table)
   const required = isNew ? ownFields(table).filter((field) => field.required && mayWrite(field, role)) : []
   const refused: { at: number; path: Draft['path']; id: string; message: string }[] = []
   const open: Open[] = []
@@ -77,7 +78,7 @@ export async function judgeDrafts(
     const refuse = (id: string, message: string) => refused.push({ at, path, id, message })
     for (const id of Object.keys(data)) {
       const field = fields.get(id)
-      if (!field) refuse(id, 'is no field of this table')
+      if (!field) refuse(id, notAField(id))
       else if (field.key || field.calc) refuse(id, `Unassignable - cannot set calculation field: ${id}`)
       else if (!mayWrite(field, role)) throw forbidden()
       else {
@@ -167,7 +168,7 @@ async function findRecords(db: Database, named: ReadonlyMap<number, ReadonlySet<
 function resolve(field: FieldDef, parsed: Open['parsed'], found: Found): { cell: Cell } | { reason: string } {
   if (parsed.kind === 'users') {
     const stranger = parsed.users.find((user) => !found.users.has(user))
-    if (stranger !== undefined) return { reason: `${shortened(stranger)} is no member of this space` }
+    if (stranger !== undefined) return { reason: `${shortened(stranger)} is not a member of this space` }
     return { cell: listOrOne(field, [...new Set(parsed.users.flatMap((user) => found.users.get(user) ?? []))]) }
   }
   if (parsed.kind === 'records') {
@@ -177,11 +178,11 @@ function resolve(field: FieldDef, parsed: Open['parsed'], found: Found): { cell:
     return { cell: listOrOne(field, parsed.ids) }
   }
   const missing = parsed.paths.find((path) => !found.files.has(path))
-  if (missing !== undefined) return { reason: `${shortened(missing)} is not stored for this table` }
+  if (missing !== undefined) return { reason: `${shortened(missing)} is not a stored file of this table` }
   return { cell: parsed.paths.flatMap((path) => found.files.get(path) ?? []) }
 }
 
 const listOrOne = (field: FieldDef, ids: number[]): Cell => (isMultiple(field.type) ? ids : (ids[0] ?? null))
 
-/** What the caller wrote, as far as a message can hold it. */
+/** The caller's text for a user or file, cut to what a message can hold. */
 const shortened = (ref: UserRef) => String(ref).slice(0, 200)

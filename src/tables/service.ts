@@ -1,4 +1,5 @@
-import { type FieldDef, isLookup, type TableDef } from '../fields/definition.ts'
+import { fieldsById, notAField } from '../fields/by-id.ts'
+import { type FieldDef, isLookup, ownFields, type TableDef } from '../fields/definition.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
@@ -145,9 +146,12 @@ export async function reorder(
   fieldIds: readonly string[],
 ): Promise<{ rows: TableWithFields['fields'] }> {
   return changeTable(context, table, async (definition) => {
-    const own = new Set(definition.fields.flatMap(({ id, key, calc }) => (key || calc ? [] : id)))
+    const fields = fieldsById(definition)
+    const own = new Set(ownFields(definition).map(({ id }) => id))
     for (const [index, id] of fieldIds.entries()) {
-      if (!own.delete(id)) throw badInput(['field_ids', index], 'is no field of the table that can be moved, or stands there twice')
+      const field = fields.get(id)
+      if (!field) throw badInput(['field_ids', index], notAField(id))
+      if (!own.delete(id)) throw badInput(['field_ids', index], field.key || field.calc ? 'cannot be moved' : 'is listed twice')
     }
     if (own.size) throw badInput('field_ids', `lacks ${[...own].join(', ')}`)
     await context.db.execute(sql`

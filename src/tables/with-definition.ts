@@ -34,7 +34,7 @@ export async function withDefinition<T>(
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')
   }
-  throw unavailable('The table is being changed, please try again')
+  throw unavailable('The table is being changed; retry')
 }
 
 /**

@@ -1,8 +1,8 @@
 /** The config of each view type: its keys, the fields that it may name, and the inputs that a grid ignores (api.md, View). */
 
+import { fieldsById, notAField } from '../fields/by-id.ts'
 import { aField, type FieldDef, type FieldType, type TableDef } from '../fields/definition.ts'
 import type { Issue } from '../platform/http/errors.ts'
-import { fieldsOf } from './filters/resolve.ts'
 
 export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
 export type ViewType = (typeof VIEW_TYPES)[number]
@@ -65,7 +65,7 @@ const STRUCTURE: Readonly<Record<Exclude<ViewType, 'grid'>, Readonly<Record<stri
 export function readConfig(type: ViewType, sent: unknown, table: TableDef): ReadConfig {
   if (type === 'grid') return readGrid(isObject(sent) ? sent : {}, table)
   const input = sent ?? {}
-  const read = { input: isObject(input) ? input : {}, fields: fieldsOf(table), config: {}, issues: [], dropped: [] }
+  const read = { input: isObject(input) ? input : {}, fields: fieldsById(table), config: {}, issues: [], dropped: [] }
   if (isObject(input)) readLayout(type, read)
   else refuse(read, [], 'must be an object')
   return { config: read.config as ViewConfig, issues: read.issues, dropped: read.dropped }
@@ -127,8 +127,7 @@ function fieldNamed(read: Reading, key: string): FieldDef | undefined {
   const id = read.input[key] ?? null
   if (id === null) return undefined
   const field = typeof id === 'string' ? read.fields.get(id) : undefined
-  if (!field)
-    refuse(read, [key], typeof id === 'string' ? `'${id.slice(0, 60)}' is not a field of this table` : 'must be the id of a field')
+  if (!field) refuse(read, [key], typeof id === 'string' ? notAField(id) : 'must be the id of a field')
   return field
 }
 
@@ -138,7 +137,7 @@ function refuse({ issues }: Pick<Reading, 'issues'>, path: string[], message: st
 
 /** Ignores every input that a grid does not know, and never refuses one. */
 function readGrid(input: Record<string, unknown>, table: TableDef): ReadConfig {
-  const fields = fieldsOf(table)
+  const fields = fieldsById(table)
   const showHidden = input.showHidden === true
   const isShown = (id: unknown): id is string => typeof id === 'string' && fields.has(id) && (showHidden || !fields.get(id)?.always_hidden)
   const unknownKeys = Object.keys(input).filter((key) => !['columns', 'widths', 'showHidden'].includes(key))

@@ -88,7 +88,7 @@ export function update(context: Context, table: TableRef, viewId: number, input:
       const { db, now } = context
       const present = await readView(db, table.id, viewId)
       if (!present) throw notFound('View')
-      if (isStale(ifMatch, present)) throw stale('The view has been changed since', answerOf(present))
+      if (isStale(ifMatch, present)) throw stale('The view has changed since', answerOf(present))
       const { draft, dropped } = draftOf(present.type, input, present, definition)
       const ignored = namedIfDropped(present.type, dropped)
       const isTableDefault = input.is_table_default === undefined ? present.is_table_default : (input.is_table_default ?? false)

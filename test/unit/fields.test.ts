@@ -97,16 +97,16 @@ describe('options that change', () => {
   })
 
   test.each([
-    [['Lead', 'Lead'], '"Lead" stands there twice'],
-    [[{ title: 'A', was: 'Gone' }], 'there is no option "Gone"'],
+    [['Lead', 'Lead'], '"Lead" is listed twice'],
+    [[{ title: 'A', was: 'Gone' }], 'unknown option "Gone"'],
     [
       [
         { title: 'A', was: 'Won' },
         { title: 'B', was: 'Won' },
       ],
-      '"Won" stands there twice',
+      '"Won" is listed twice',
     ],
-    [['Lost', { title: 'Lost', was: 'Won' }], '"Lost" stands there twice'],
+    [['Lost', { title: 'Lost', was: 'Won' }], '"Lost" is listed twice'],
   ])('are refused as %j', (wanted, problem) => {
     expect(changeOptions(present, wanted).problem).toBe(problem)
   })

@@ -13,7 +13,7 @@ const REFUSALS: Record<string, [status: number, code: ErrorBody['code'], message
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   // Whoever reset the connection hears nothing any more.
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const [status, code, message] = REFUSALS[error.code ?? ''] ?? [400, 'BAD_REQUEST', 'This is not a request of HTTP']
+  const [status, code, message] = REFUSALS[error.code ?? ''] ?? [400, 'BAD_REQUEST', 'Malformed HTTP request']
   const body = JSON.stringify({ message, code, request_id: requestId } satisfies ErrorBody)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

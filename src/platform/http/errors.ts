@@ -73,7 +73,7 @@ export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unkn
 
 /** 503 when no connection or permit became free in time. */
 export const tooBusy = ({ retryAfterSeconds = 2, cause }: { retryAfterSeconds?: number; cause?: unknown } = {}) =>
-  unavailable('Too busy, please try again', retryAfterSeconds, cause)
+  unavailable('Too busy; retry', retryAfterSeconds, cause)
 
 /** 400 for one input: `due_time: needs due_date`. */
 export function badInput(path: string | (string | number)[], reason: string): AppError {
@@ -190,7 +190,7 @@ function databaseTrouble(thrown: unknown): AppError | undefined {
   const code = sqlState(thrown)
   if (code === '57014') return unavailable('Query took too long', 5, thrown)
   if (code === '55P03' || code === '40P01' || code === '40001')
-    return unavailable('Others are changing the same, please try again', 1, thrown)
+    return unavailable('The row is being changed by another request; retry', 1, thrown)
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
   if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
     return unavailable('The database is not available', 5, thrown)

@@ -83,7 +83,9 @@ function mount(
       const given = openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input) : bodyOf(request.body)
       for (const id of pathIds)
         if (Object.hasOwn(given, id))
-          throw new AppError('BAD_REQUEST', `${id}: stands in the path`, { issues: [{ path: [id], message: 'stands in the path' }] })
+          throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
+            issues: [{ path: [id], message: 'is given in the path, not in the body' }],
+          })
       const whole = { ...given, ...ids }
       const answer = await call({
         ctx: { request: contextOf(request) },

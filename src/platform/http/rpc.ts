@@ -41,7 +41,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       bodyLimit: RPC_BODY_LIMIT,
       handler: async (req, res) => {
         // The library would read it before there is a context, and has no use for it over HTTP here.
-        if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known parameter')
+        if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known key')
         if (req.method === 'POST') {
           req.body ??= '{}'
           // It was judged above, and the library knows fewer spellings of it.

@@ -55,13 +55,18 @@ const readAs =
   }
 
 /** A list whose elements are read one by one, each kept once. */
-function list<Kept extends UserRef>(value: unknown, read: (element: unknown) => Kept | null, expected: string): Kept[] | string {
+function list<Kept extends UserRef>(
+  value: unknown,
+  read: (element: unknown) => Kept | null,
+  expected: string,
+  noun: string,
+): Kept[] | string {
   if (!Array.isArray(value)) return `must be a list of ${expected}`
   if (value.length > MAX_VALUES) return `must have at most ${MAX_VALUES} values`
   const kept = new Set<Kept>()
   for (const [index, element] of value.entries()) {
     const one = read(element)
-    if (one === null) return `[${index}] is none of ${expected}`
+    if (one === null) return `[${index}]: unknown ${noun}`
     kept.add(one)
   }
   return [...kept]
@@ -86,14 +91,12 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
   time: readAs((time) => (isTimeOfDay(time) ? timeOfDay(time) : null), 'a time of day, as HH:MM or HH:MM:SS'),
   select: (value, field) => {
     const id = optionId(field, value)
-    return id === null
-      ? wrong(typeof value === 'string' ? `there is no option ${quoted(value)}` : 'must be the title of an option')
-      : cell(id)
+    return id === null ? wrong(typeof value === 'string' ? `unknown option ${quoted(value)}` : 'must be the title of an option') : cell(id)
   },
   multi_select: (value, field) => {
     const unknown = Array.isArray(value) ? value.find((title) => optionId(field, title) === null) : undefined
-    if (typeof unknown === 'string') return wrong(`there is no option ${quoted(unknown)}`)
-    const ids = list(value, (title) => optionId(field, title), 'titles of options')
+    if (typeof unknown === 'string') return wrong(`unknown option ${quoted(unknown)}`)
+    const ids = list(value, (title) => optionId(field, title), 'titles of options', 'option')
     return typeof ids === 'string' ? wrong(ids) : cell(ids.length ? ids : null)
   },
   user: (value, _, me) => {
@@ -101,7 +104,7 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
     return user === null ? wrong('must be a member: an id, an email address, {id}, {email} or @me') : { kind: 'users', users: [user] }
   },
   multi_user: (value, _, me) => {
-    const users = list(value, (user) => userRef(user, me), 'members (ids, email addresses, {id}, {email} or @me)')
+    const users = list(value, (user) => userRef(user, me), 'members (ids, email addresses, {id}, {email} or @me)', 'member')
     if (typeof users === 'string') return wrong(users)
     return users.length ? { kind: 'users', users } : EMPTY
   },
@@ -110,12 +113,12 @@ const PARSERS: Readonly<Record<FieldType, Parser>> = {
     return id === null ? wrong('must be the id of a record, or {id}') : { kind: 'records', ids: [id] }
   },
   multi_lookup: (value) => {
-    const ids = list(value, recordId, 'records (ids or {id})')
+    const ids = list(value, recordId, 'records (ids or {id})', 'record')
     if (typeof ids === 'string') return wrong(ids)
     return ids.length ? { kind: 'records', ids } : EMPTY
   },
   file: (value) => {
-    const paths = list(value, (entry) => textOf(entry, 'path'), 'entries got from an upload')
+    const paths = list(value, (entry) => textOf(entry, 'path'), 'entries got from an upload', 'file')
     if (typeof paths === 'string') return wrong(paths)
     return paths.length ? { kind: 'files', paths } : EMPTY
   },

@@ -1,5 +1,6 @@
 /** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
+import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
@@ -8,7 +9,6 @@ import { badInput, notFound } from '../../platform/http/errors.ts'
 import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
 import { GROUPABLE, RULES } from '../../views/filters/compares.ts'
 import type { Moment } from '../../views/filters/date-tokens.ts'
-import { fieldsOf, shortened } from '../../views/filters/resolve.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
 import { cellValue, columnOf, stampOf } from './condition-sql.ts'
@@ -36,8 +36,8 @@ export async function countGroups(context: Context, table: TableDef, input: Reco
 }
 
 function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
-  const field = fieldsOf(table).get(by)
-  if (!field) throw badInput('by', `'${shortened(by)}' is not a field of this table`)
+  const field = fieldsById(table).get(by)
+  if (!field) throw badInput('by', notAField(by))
   const { groups } = RULES[field.type]
   if (!groups) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
   if (unit && groups !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)

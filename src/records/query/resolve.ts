@@ -1,11 +1,12 @@
 /** Checks a request against the fields of the table, its saved view and its caller. Every wrong input is refused here. */
 
+import { fieldsById, notAField } from '../../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { leavesOf, parseConditions } from '../../views/filters/parse.ts'
-import { fieldsOf, resolveTree, shortened } from '../../views/filters/resolve.ts'
+import { resolveTree } from '../../views/filters/resolve.ts'
 import { resolveOrder, type Sort } from '../../views/filters/sort.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
@@ -82,10 +83,10 @@ async function viewOf({ db }: Context, table: TableDef, viewId: unknown, viewNot
 
 function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
   if (!ids?.length) return table.fields
-  const fields = fieldsOf(table)
+  const fields = fieldsById(table)
   const chosen = ids.map((id, index) => {
     const field = fields.get(id)
-    if (!field) throw badInput(['fields', index], `'${shortened(id)}' is not a field of this table`)
+    if (!field) throw badInput(['fields', index], notAField(id))
     return field
   })
   return [...new Set(chosen)]

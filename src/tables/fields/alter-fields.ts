@@ -130,7 +130,7 @@ function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {
 
 function nextDecimals(field: FieldDef, decimals: number | null): Next {
   if (decimals === field.decimals) return { field: {} }
-  if (field.is_rounding) throw conflict('The cells are still being rounded, please try again later')
+  if (field.is_rounding) throw conflict('The cells are still being rounded; retry later')
   const isFewer = decimals !== null && (field.decimals === null || decimals < field.decimals)
   return { field: { decimals }, cells: isFewer ? rounded(field, decimals) : undefined }
 }

@@ -30,7 +30,7 @@ function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
   const refuse = (key: string, message: string) => issues.push({ path: [key], message })
   if (id && isReserved(id)) refuse('id', 'is a reserved word')
   if (options && !isSelect(type)) refuse('options', `${type} fields have no options`)
-  if (options && isSelect(type) && repeatedTitle(options)) refuse('options', `"${repeatedTitle(options)}" stands there twice`)
+  if (options && isSelect(type) && repeatedTitle(options)) refuse('options', `"${repeatedTitle(options)}" is listed twice`)
   if (decimals != null && type !== 'number') refuse('decimals', `${type} fields have no decimals`)
   if (table != null && !isLookup(type)) refuse('table', `${type} fields point to no table`)
   if (table == null && isLookup(type)) refuse('table', `is required for ${type} fields`)

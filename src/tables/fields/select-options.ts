@@ -31,11 +31,11 @@ export function changeOptions(present: readonly Option[], wanted: readonly Wante
   const twice =
     repeatedTitle(options.map(({ title }) => title)) ?? present.find(({ id }) => options.filter((o) => o.id === id).length > 1)?.title
   const removed = present.filter(({ id }) => !options.some((option) => option.id === id))
-  const problem = missing !== undefined ? `there is no option "${missing}"` : twice !== undefined ? `"${twice}" stands there twice` : null
+  const problem = missing !== undefined ? `unknown option "${missing}"` : twice !== undefined ? `"${twice}" is listed twice` : null
   return { options, removed, problem }
 }
 
-/** The first title that stands in the list twice. */
+/** The first title that is listed twice. */
 export function repeatedTitle(titles: readonly string[]): string | undefined {
   return titles.find((title, index) => titles.indexOf(title) < index)
 }

@@ -12,12 +12,12 @@ const STAGED_HOURS = 24
 
 /**
  * The entries of a task or of a comment on it, as they are stored.
- * @throws AppError 400 for one that was not uploaded for the task, that differs from what was, or that stands there twice
+ * @throws AppError 400 for one that was not uploaded for the task, that differs from what was, or that is listed twice
  */
 export async function taskEntries({ db, actor }: Context, taskId: number, given: readonly AttachmentEntry[]): Promise<FileEntry[]> {
   const paths = given.map(({ path }) => path)
   const files = await findFiles(db, { account_id: actor.accountId, task_id: taskId }, paths)
-  return matched(given, 'path', (entry) => files.get(entry.path), 'is no stored file of this task')
+  return matched(given, 'path', (entry) => files.get(entry.path), 'is not a stored file of this task')
 }
 
 /**
@@ -88,7 +88,7 @@ function matched<Entry extends AttachmentEntry | StagedEntry>(
     const file = find(entry)
     const refuse = (name: string, message: string) => issues.push({ path: ['attachments', index, name], message })
     if (!file) refuse(key, missing)
-    else if (given.findIndex((other) => other[key] === entry[key]) < index) refuse(key, 'stands there twice')
+    else if (given.findIndex((other) => other[key] === entry[key]) < index) refuse(key, 'is listed twice')
     else for (const name of DETAILS) if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'is not what was uploaded')
     return file ?? []
   })

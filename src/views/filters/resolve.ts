@@ -3,10 +3,10 @@
  * when it is saved, and what was checked can be kept with the version of the table.
  */
 
+import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
-import { memo } from '../../platform/memo.ts'
 import { isCalendarDate, isTimeOfDay, parseInstant, timeOfDay } from '../../platform/time.ts'
 import { type Compare, RULES, VALUE_KINDS, type ValueKind, valueKind } from './compares.ts'
 import { parseToken, type Token } from './date-tokens.ts'
@@ -45,7 +45,7 @@ export interface Checked {
  */
 export function resolveTree(tree: Tree<Condition>, table: TableDef): Tree<Checked> {
   const issues: Issue[] = []
-  const fields = fieldsOf(table)
+  const fields = fieldsById(table)
   const checked = mapLeaves<Condition, Checked>(tree, (condition) => {
     const found = check(condition, fields)
     if ('field' in found) return found
@@ -60,7 +60,7 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
   // In `where` the name stands in the path itself; a filter has it under a key.
   const at = (key: string): Path => (path[0] === 'where' ? path : [...path, key])
   const field = fields.get(column)
-  if (!field) return { path: at('column'), message: `'${shortened(column)}' is not a field of this table` }
+  if (!field) return { path: at('column'), message: notAField(column) }
   const kind = valueKind(field.type, compare)
   if (!kind) {
     const has = Object.keys(RULES[field.type].compares).join(', ')
@@ -69,9 +69,6 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
   const operand = READERS[kind](value, field, compare)
   return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${VALUE_KINDS[kind]}` }
 }
-
-/** The fields by their ids. */
-export const fieldsOf = memo((table: TableDef): ReadonlyMap<string, FieldDef> => new Map(table.fields.map((field) => [field.id, field])))
 
 /** How each kind of value is read; null when it is of the wrong type. */
 const READERS: Record<ValueKind, (value: unknown, field: FieldDef, compare: Compare) => Operand | null> = {
@@ -153,6 +150,3 @@ function hasPart(title: string, compare: Compare, part: string): boolean {
  * text is. JavaScript looks at what stands around a sigma, and makes two characters of an İ.
  */
 export const lowerCased = (text: string): string => text.replaceAll('Σ', 'σ').replaceAll('İ', 'i').toLowerCase()
-
-/** Names from a request, as messages quote them. */
-export const shortened = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text)

@@ -1,10 +1,10 @@
 /** The order of records: one field in `order_by` and `order_dir`, or up to three in `order` (contract.md §5, §7). */
 
+import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../../fields/definition.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { RULES } from './compares.ts'
 import { isGiven, type Path } from './parse.ts'
-import { fieldsOf, shortened } from './resolve.ts'
 
 export interface Sort {
   field: FieldDef
@@ -115,8 +115,8 @@ export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by:
 /** The field of that id, or a message that says why it cannot be a key. */
 function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
-  const field = fieldsOf(table).get(name)
-  if (!field) return `'${shortened(name)}' is not a field of this table`
+  const field = fieldsById(table).get(name)
+  if (!field) return notAField(name)
   return RULES[field.type].sortsBy ? field : `${aField(field.type)} cannot be sorted by`
 }
 
