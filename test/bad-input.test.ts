@@ -1,4 +1,4 @@
-/** The general bad inputs, over every operation: credentials, keys, ids, bodies, text. None is a 500, and none changes anything. */
+/** Bad input of every general kind (credentials, ids, bodies, texts) to every operation that it applies to. No answer is a 500, and nothing changes. */
 import { request } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -18,19 +18,21 @@ await app.as(account.owner).rpc.keys.delete.mutate({ key_id: revoked.id })
 const badKeys: Record<string, string> = {
   'a word': 'nonsense',
   'a mistyped key': `${account.keys.account.slice(0, -1)}-`,
-  'a key that was never made': newKeySecret('account'),
+  'a key that was never created': newKeySecret('account'),
   'a revoked key': revoked.secret,
   'an expired key': await account.keyOf(keyOfOwner, { kind: 'account', expires_at: '2020-01-01 00:00:00' }),
   'a key for other addresses': await account.keyOf(keyOfOwner, { kind: 'account', ip_allowlist: ['203.0.113.0/24', '2001:db8::/32'] }),
 }
 const before = await snapshot()
 
-describe.each(operations.map((operation) => [operation.name, operation] as const))('%s', (_, operation) => {
-  const ids = idsFor(operation, known)
-  const callers = operation.meta.access.callers as readonly string[]
-  const writes = (operation.meta.access.effect ?? (operation.type === 'mutation' ? 'write' : 'read')) === 'write'
+const secured = operations.filter(({ isPublic }) => !isPublic)
+const forKeys = operations.filter((operation) => admits(operation, 'account'))
+const withIds = operations.filter(({ pathIds }) => pathIds.length > 0)
+const withBody = operations.filter(({ method }) => method === 'POST')
 
-  it.skipIf(operation.isPublic)('refuses every bad key with 401, on REST and RPC', async () => {
+describe('a bad key is refused with 401, on REST and RPC', () => {
+  it.each(byName(secured))('by %s', async (_, operation) => {
+    const ids = idsFor(operation, known)
     for (const [name, key] of Object.entries(badKeys)) {
       for (const answer of [await callRest(app.as(key), operation, ids), await callRpc(app.as(key), operation, ids)]) {
         expect(answer.status, name).toBe(401)
@@ -42,69 +44,97 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     const ended = await app.as({ ...account.owner, session: 'A'.repeat(43) }).send(pathOf(operation, ids), { method: operation.method })
     expect(ended.status).toBe(401)
   })
+})
 
-  it.skipIf(operation.isPublic)('tells each kind of caller that it is not for them', async () => {
-    const callersOf = { session: account.owner, account: account.keys.account, personal: account.keys.personal }
-    for (const [kind, caller] of Object.entries(callersOf)) {
-      if (callers.includes(kind)) continue
-      const answer = await callRest(app.as(caller), operation, ids)
-      expect(answer.status, kind).toBe(403)
-      if (kind === 'personal' && callers.includes('account'))
-        expect(answer.body.message).toBe('Endpoint not available to personal API keys')
-      else if (kind !== 'session') expect(answer.body.message).toBe('API endpoint not available to API keys')
+describe('a caller of a kind that the operation does not admit gets 403', () => {
+  const callerOf = { session: account.owner, account: account.keys.account, personal: account.keys.personal }
+  const kinds = Object.keys(callerOf) as (keyof typeof callerOf)[]
+  const cases = secured.flatMap((operation) =>
+    kinds.filter((kind) => !admits(operation, kind)).map((kind) => [kind, operation.name, operation] as const),
+  )
+  it.each(cases)('%s: %s', async (kind, _, operation) => {
+    const answer = await callRest(app.as(callerOf[kind]), operation, idsFor(operation, known))
+    expect(answer.status).toBe(403)
+    if (kind === 'personal' && admits(operation, 'account')) {
+      expect(answer.body.message).toBe('Endpoint not available to personal API keys')
+    } else if (kind !== 'session') {
+      expect(answer.body.message).toBe('API endpoint not available to API keys')
     }
   })
+})
 
-  it.skipIf(!callers.includes('account') || !writes)('refuses a read-only key', async () => {
-    const answer = await callRest(app.as(account.keys.accountReadOnly), operation, ids)
+describe('a read-only key is refused', () => {
+  const writes = forKeys.filter(({ type, meta }) => (meta.access.effect ?? (type === 'mutation' ? 'write' : 'read')) === 'write')
+  it.each(byName(writes))('by %s', async (_, operation) => {
+    const answer = await callRest(app.as(account.keys.accountReadOnly), operation, idsFor(operation, known))
     expect([answer.status, answer.body.message]).toEqual([403, 'API key is read-only'])
   })
+})
 
-  it.skipIf(!callers.includes('account') || !operation.pathIds.some((id) => ['space_id', 'table_id'].includes(id)))(
-    'refuses a key whose whitelist holds only another space',
-    async () => {
-      const answer = await callRest(app.as(account.keys.accountOtherSpace), operation, ids)
-      if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
-      else expect([answer.status, answer.body.message]).toEqual([403, 'API key not authorized for this workspace'])
-    },
-  )
+describe('a key whose whitelist holds only another space is refused', () => {
+  const inSpace = forKeys.filter(({ pathIds }) => pathIds.includes('space_id') || pathIds.includes('table_id'))
+  it.each(byName(inSpace))('by %s', async (_, operation) => {
+    const answer = await callRest(app.as(account.keys.accountOtherSpace), operation, idsFor(operation, known))
+    if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
+    else expect([answer.status, answer.body.message]).toEqual([403, 'API key not authorized for this workspace'])
+  })
+})
 
-  it.skipIf(operation.pathIds.length === 0)("hides what is another account's", async () => {
-    const caller = callerFor(operation, stranger)
-    const answer = await callRest(app.as(caller), operation, ids)
+describe('the resources of another account are hidden', () => {
+  it.each(byName(withIds))('by %s', async (_, operation) => {
+    const answer = await callRest(app.as(callerFor(operation, stranger)), operation, idsFor(operation, known))
     const isTask = operation.meta.access.resource?.ids[0]?.name === 'task_id'
     if (operation.meta.access.isSilent) expect([answer.status, answer.body.message]).toEqual([500, 'Not Authorized'])
     else if (isTask) expect([answer.status, answer.body.message]).toEqual([403, 'Not authorized'])
     else expect([answer.status, answer.body.code]).toEqual([404, 'NOT_FOUND'])
   })
+})
 
-  it.skipIf(operation.pathIds.length === 0)('answers ids that are 0, negative or huge with 404, and text with 400', async () => {
+describe('an id that is not a positive 32-bit number', () => {
+  const cases = withIds.flatMap((operation) =>
+    operation.pathIds
+      .filter((id) => typeof idsFor(operation, known)[id] === 'number')
+      .map((id) => [id, operation.name, operation] as const),
+  )
+  /** Calls the operation with a text in place of one of its ids. */
+  const callWith = (operation: Operation, id: string, text: string) => {
+    const ids = idsFor(operation, known)
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === id ? text : encodeURIComponent(String(ids[name]))))
     const as = app.as(callerFor(operation, account))
-    const numeric = operation.pathIds.filter((id) => typeof ids[id] === 'number')
-    for (const id of numeric) {
-      for (const value of ['0', '-1', '2147483648', '99999999999999999999', 'abc', '1.5', '1e3', '%20']) {
-        // Of views, 0 is the Default one.
-        if (value === '0' && operation.name === 'views.get' && id === 'view_id') continue
-        const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-          name === id ? value : encodeURIComponent(String(ids[name])),
-        )
-        const answer = operation.method === 'GET' ? await as.get(path) : await as.post(path, {})
-        const expected = !/^-?\d+$/.test(value) ? 400 : operation.meta.access.isSilent ? 500 : 404
-        expect(answer.status, `${path}: ${JSON.stringify(answer.body)}`).toBe(expected)
-        if (expected === 400) expect(answer.body.issues).toContainEqual({ path: [id], message: 'must be a whole number' })
-      }
+    return operation.method === 'GET' ? as.get(path) : as.post(path, {})
+  }
+
+  it.each(cases)('answers 404 to a number as %s of %s', async (id, name, operation) => {
+    // The view 0 is the Default view.
+    const zero = name === 'views.get' && id === 'view_id' ? [] : ['0']
+    for (const number of [...zero, '-1', '2147483648', '99999999999999999999']) {
+      const answer = await callWith(operation, id, number)
+      expect(answer.status, `${number}: ${JSON.stringify(answer.body)}`).toBe(operation.meta.access.isSilent ? 500 : 404)
     }
   })
 
-  it.skipIf(operation.method !== 'GET')('refuses parameters that it does not have', async () => {
-    const path = pathOf(operation, ids)
+  it.each(cases)('answers 400 to a text as %s of %s', async (id, _, operation) => {
+    for (const text of ['abc', '1.5', '1e3', '%20']) {
+      const answer = await callWith(operation, id, text)
+      expect(answer.status, `${text}: ${JSON.stringify(answer.body)}`).toBe(400)
+      expect(answer.body.issues).toContainEqual({ path: [id], message: 'must be a whole number' })
+    }
+  })
+})
+
+describe('an unknown parameter is refused', () => {
+  it.each(byName(operations.filter(({ method }) => method === 'GET')))('by %s', async (_, operation) => {
+    const path = pathOf(operation, idsFor(operation, known))
     for (const name of ['no_such_key', 'constructor', '__proto__', 'toString', '']) {
       const answer = await app.as(callerFor(operation, account)).get(`${path}?${name}=1`)
       expect([answer.status, answer.body.issues], name).toEqual([400, [{ path: [name], message: 'is not a known key' }]])
     }
   })
+})
 
-  it.skipIf(operation.method === 'GET')('refuses bodies that are no JSON object, too large, or in another encoding', async () => {
+describe('a body that is not a JSON object, is too large or has another encoding is refused', () => {
+  it.each(byName(withBody))('by %s', async (_, operation) => {
+    const ids = idsFor(operation, known)
     const as = app.as(callerFor(operation, account))
     const path = pathOf(operation, ids)
     const send = (body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
@@ -129,47 +159,65 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     expect(unknown.status).toBe(400)
     expect(unknown.body.issues).toContainEqual({ path: ['no_such_key'], message: 'is not a known key' })
   })
+})
 
-  it.skipIf(operation.method === 'GET')('never fails on NUL, half surrogates, long text or wrong types', async () => {
+describe('a value of the wrong type, NUL, half a surrogate pair or a long text is refused', () => {
+  /** Sends a value that is wrong for most keys. Something else is missing or wrong, too, so that nothing valid is ever sent. */
+  async function sendWrong(operation: Operation, required: readonly unknown[], key: string, value: unknown): Promise<void> {
+    const sent = `${key}: ${JSON.stringify(value)}`
     const as = app.as(callerFor(operation, account))
-    const input =
-      operation.input &&
-      (z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any' }) as { properties?: object; required?: string[] })
-    const required = (input?.required ?? []).filter((key) => !operation.pathIds.includes(key))
-    for (const key of Object.keys(input?.properties ?? {})) {
-      if (operation.pathIds.includes(key) || operation.bodyIds.includes(key)) continue
-      // Refused from every key with a 403 of its own, before it is judged (test/task-attachments.test.ts).
-      if (key === operation.meta.sessionOnlyKey) continue
-      for (const value of ['a\0b', 'a\ud800b', 'yes', true, -1, 1.5, [], {}, [[]], { $gt: '' }, ['\0'], null]) {
-        // Something else is missing or wrong as well, so that nothing valid is ever sent.
-        const answer = await callRest(as, operation, ids, { [key]: value, no_such_key: 1 })
-        expect(answer.status, `${key}: ${JSON.stringify(value)} gave ${JSON.stringify(answer.body)}`).toBe(400)
-        // Neither the texts of the schema library, nor a need for what may be left out.
-        for (const { path, message } of answer.body.issues) {
-          expect(message, `${key}: ${JSON.stringify(value)}`).not.toMatch(/Invalid|expected|received|Too (big|small)|must be a valid/)
-          if (path.length === 1 && !required.includes(path[0])) expect(message, `${key}: ${JSON.stringify(value)}`).not.toBe('is required')
-        }
-        if (typeof value === 'string' && value !== 'yes') expect(answer.body.issues[0].path).toEqual([key])
-      }
-      const long = await callRest(as, operation, ids, { [key]: 'x'.repeat(10_000), no_such_key: 1 })
-      expect(long.status).toBe(400)
+    const answer = await callRest(as, operation, idsFor(operation, known), { [key]: value, no_such_key: 1 })
+    expect(answer.status, `${sent} gave ${JSON.stringify(answer.body)}`).toBe(400)
+    // The messages are neither those of the schema library, nor do they demand an optional key.
+    for (const { path, message } of answer.body.issues) {
+      expect(message, sent).not.toMatch(/Invalid|expected|received|Too (big|small)|must be a valid/)
+      if (path.length === 1 && !required.includes(path[0])) expect(message, sent).not.toBe('is required')
     }
-    for (const key of required) {
-      if (operation.bodyIds.includes(key)) continue
-      const answer = await callRest(as, operation, ids, {})
+    if (typeof value === 'string' && value !== 'yes') expect(answer.body.issues[0].path).toEqual([key])
+  }
+
+  it.each(byName(withBody))('by %s', async (_, operation) => {
+    const { keys, required } = keysOf(operation)
+    for (const key of keys) {
+      for (const value of ['a\0b', 'a\ud800b', 'yes', true, -1, 1.5, [], {}, [[]], { $gt: '' }, ['\0'], null])
+        await sendWrong(operation, required, key, value)
+      const long = { [key]: 'x'.repeat(10_000), no_such_key: 1 }
+      expect((await callRest(app.as(callerFor(operation, account)), operation, idsFor(operation, known), long)).status).toBe(400)
+    }
+    for (const key of required.filter((name) => !operation.bodyIds.includes(name))) {
+      const answer = await callRest(app.as(callerFor(operation, account)), operation, idsFor(operation, known), {})
       expect(answer.status).toBe(400)
       expect(answer.body.issues.map(({ path }: { path: unknown[] }) => path[0])).toContain(key)
     }
   })
 })
 
-it('has changed nothing', async () => {
+it('nothing has changed', async () => {
   expect(await snapshot()).toEqual(before)
 })
 
 afterAll(() => app.as(null).get('/healthz'))
 
-/** A request that says how long its body will be, and sends none of it. */
+function byName(of: readonly Operation[]): (readonly [string, Operation])[] {
+  return of.map((operation) => [operation.name, operation])
+}
+
+function admits({ meta }: Operation, kind: string): boolean {
+  return (meta.access.callers as readonly string[]).includes(kind)
+}
+
+/** The keys of the body, and the required ones among them. Ids and a key that only sessions may send are left out of `keys`. */
+function keysOf({ input, pathIds, bodyIds, meta }: Operation): { keys: string[]; required: string[] } {
+  const schema = input && (z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' }) as { properties?: object; required?: string[] })
+  // A key that only sessions may send is refused from every API key with 403, before it is validated (test/task-attachments.test.ts).
+  const others = [...pathIds, ...bodyIds, meta.sessionOnlyKey]
+  return {
+    keys: Object.keys(schema?.properties ?? {}).filter((key) => !others.includes(key)),
+    required: (schema?.required ?? []).filter((key) => !pathIds.includes(key)),
+  }
+}
+
+/** Sends a request that announces the length of its body, but only one byte of it. */
 function claiming(
   { method }: Operation,
   path: string,
@@ -198,7 +246,7 @@ function claiming(
   })
 }
 
-/** Every row of every system table, but what a mere request may touch. */
+/** Counts and hashes the rows of every table, without the columns and tables that any request may change. */
 async function snapshot(): Promise<Record<string, unknown>> {
   const tables = await app.db.query<{ name: string }>(sql`
     select table_schema || '.' || table_name as name from information_schema.tables
