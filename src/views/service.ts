@@ -1,3 +1,4 @@
+/** Saved views: listing, saving, checking and deleting them. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
@@ -12,7 +13,7 @@ import { type Draft, draftOf } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 
-/** A saved view named in the path. The Default view (0) is none: it cannot be changed. */
+/** The saved view named in the path. The Default view (0) is not one, because it cannot be changed. */
 export const viewResource: Resource<TableRow & { view_id: number }> = {
   ids: [...tableResource.ids, { name: 'view_id', thing: 'View', found: 'view_id' }],
   select: ({ table_id = 0, view_id }) => sql`
@@ -21,7 +22,7 @@ export const viewResource: Resource<TableRow & { view_id: number }> = {
   check: tableResource.check,
 }
 
-/** The same, or the Default view. */
+/** The saved view named in the path, or the Default view. */
 export const anyViewResource: typeof viewResource = {
   ...viewResource,
   select: ({ table_id = 0, view_id = 0 }) =>
@@ -30,16 +31,16 @@ export const anyViewResource: typeof viewResource = {
       : viewResource.select({ table_id, view_id }),
 }
 
-/** The view as the wire has it, with its version. */
+/** The view as the API answers it, with its version. */
 const answerOf = (view: ViewRow): Answer<View> => ({ value: viewOf(view), version: view.version })
 
-/** The Default view first, then the saved views by name ignoring case. */
+/** Returns the Default view, then the saved views ordered by name ignoring case. */
 export async function list({ db }: Context, table: TableRef): Promise<{ rows: View[]; total: number }> {
   const rows = [defaultView(table), ...(await readViews(db, table.id)).map(viewOf)]
   return { rows, total: rows.length }
 }
 
-/** @throws AppError 404 when it has just been deleted */
+/** @throws AppError 404 if the view has just been deleted */
 export async function get(context: Context, table: TableRef, viewId: number): Promise<Answer<View>> {
   if (viewId === 0) return { value: defaultView(table) }
   const view = await readView(context.db, table.id, viewId)
@@ -48,8 +49,8 @@ export async function get(context: Context, table: TableRef, viewId: number): Pr
 }
 
 /**
- * Saves a view, checked against the fields of its table.
- * @throws AppError 400 naming everything that is wrong; 409 for a name that is taken
+ * Saves a view after checking it against the fields of its table.
+ * @throws AppError 400 naming each wrong input; 409 for a name that is taken
  */
 export function create(context: Context, table: TableRef, input: NewView): Promise<Answer<View>> {
   return saving(input.name, () =>
@@ -64,7 +65,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
           tableId: table.id,
           name: input.name,
           type: input.type,
-          ...columnsOf(draft),
+          ...storedColumns(draft),
           isTableDefault,
           createdBy: actor.userId,
           createdAt: toTheSecond(now),
@@ -79,38 +80,43 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
 }
 
 /**
- * Changes what is given; null clears. The type of a view stays.
- * @throws AppError 400 naming everything that is wrong; 404; 409 for a name that is taken, and for a stale If-Match
+ * Changes the given keys of a view; null clears a key. The type cannot change.
+ * @throws AppError 400 naming each wrong input; 404; 409 for a name that is taken, and for a stale If-Match
  */
 export function update(context: Context, table: TableRef, viewId: number, input: ViewUpdate, ifMatch?: IfMatch): Promise<Answer<View>> {
   return saving(input.name, () =>
     changeTable(context, table, async (definition) => {
-      const { db, now } = context
-      const present = await readView(db, table.id, viewId)
-      if (!present) throw notFound('View')
-      if (isStale(ifMatch, present)) throw stale('The view has changed since', answerOf(present))
-      const { draft, dropped } = draftOf(present.type, input, present, definition)
-      const ignored = namedIfDropped(present.type, dropped)
-      const isTableDefault = input.is_table_default === undefined ? present.is_table_default : (input.is_table_default ?? false)
-      // What changes nothing makes nobody's If-Match stale.
-      const next = { ...present, ...draft, name: input.name ?? present.name, is_table_default: isTableDefault }
-      if (isDeepStrictEqual(viewOf(next), viewOf(present))) return { ...answerOf(present), ignored }
-      if (isTableDefault && !present.is_table_default) await clearTableDefault(context, table.id)
-      await db.prisma.view.update({
-        where: { id: viewId },
-        data: {
-          ...columnsOf(draft),
-          name: next.name,
-          isTableDefault,
-          updatedAt: toTheSecond(now),
-          version: { increment: 1 },
-        },
-      })
-      const view = (await readView(db, table.id, viewId)) as ViewRow
-      if (indexedField(present) !== indexedField(view)) await fitLayoutIndexes(context, table.id, indexesOf([present]), indexedField(view))
-      return { ...answerOf(view), ignored }
+      const current = await readView(context.db, table.id, viewId)
+      if (!current) throw notFound('View')
+      if (isStale(ifMatch, current)) throw stale('The view has changed since', answerOf(current))
+      const { draft, dropped } = draftOf(current.type, input, current, definition)
+      const ignored = namedIfDropped(current.type, dropped)
+      const isTableDefault = input.is_table_default === undefined ? current.is_table_default : (input.is_table_default ?? false)
+      const next = { ...current, ...draft, name: input.name ?? current.name, is_table_default: isTableDefault }
+      // An update without effect keeps the version, so that it makes no If-Match stale.
+      const isSame = isDeepStrictEqual(viewOf(next), viewOf(current))
+      return { ...answerOf(isSame ? current : await replace(context, current, next)), ignored }
     }),
   )
+}
+
+async function replace(context: Context, current: ViewRow, next: ViewRow): Promise<ViewRow> {
+  const { db, now } = context
+  const { table_id: tableId, id } = current
+  if (next.is_table_default && !current.is_table_default) await clearTableDefault(context, tableId)
+  await db.prisma.view.update({
+    where: { id },
+    data: {
+      ...storedColumns(next),
+      name: next.name,
+      isTableDefault: next.is_table_default,
+      updatedAt: toTheSecond(now),
+      version: { increment: 1 },
+    },
+  })
+  const view = (await readView(db, tableId, id)) as ViewRow
+  if (indexedField(current) !== indexedField(view)) await fitLayoutIndexes(context, tableId, indexesOf([current]), indexedField(view))
+  return view
 }
 
 /** @throws AppError 404 */
@@ -122,14 +128,14 @@ export async function remove(context: Context, table: TableRef, viewId: number):
   })
 }
 
-/** Deletes the views, and the indexes that only they needed, in the change of the table under way. */
+/** Deletes views and the indexes that only they needed, within the caller's `changeTable`. */
 export async function removeViews(context: Context, tableId: number, views: readonly ViewRow[]): Promise<void> {
   await context.db.prisma.view.deleteMany({ where: { tableId, id: { in: views.map(({ id }) => id) } } })
   await fitLayoutIndexes(context, tableId, indexesOf(views), undefined)
 }
 
 /**
- * What creating the view would store, without doing it.
+ * Returns what `create` would store, without storing it.
  * @throws AppError as `create`
  */
 export async function check({ db }: Context, table: TableRef, input: NewView): Promise<ViewCheck> {
@@ -151,10 +157,10 @@ export async function check({ db }: Context, table: TableRef, input: NewView): P
   }
 }
 
-/** The keys to name as ignored: a grid drops keys of its config in silence, any other layout names them. */
+/** The inputs to name in X-Ignored. A grid ignores unknown keys of its config without naming them (api.md, View). */
 const namedIfDropped = (type: View['type'], dropped: readonly string[]) => (type === 'grid' ? [] : dropped)
 
-/** At most one view of a table has the mark. The lock on the table's row lets one change in at a time; a unique index stands behind. */
+/** At most one view of a table is its default. `changeTable` locks the table's row, and a unique index guarantees it. */
 async function clearTableDefault({ db, now }: Context, tableId: number): Promise<void> {
   await db.prisma.view.updateMany({
     where: { tableId, isTableDefault: true },
@@ -162,9 +168,9 @@ async function clearTableDefault({ db, now }: Context, tableId: number): Promise
   })
 }
 
-const columnsOf = ({ config, filters, filter, order_by, order_dir, order }: Draft) => ({
+const storedColumns = ({ config, filters, filter, order_by, order_dir, order }: Draft) => ({
   config: { ...config },
-  // As parsed from JSON, so Prisma can write it back.
+  // The values come from parsed JSON, so Prisma can store them.
   filters: filters as object[],
   filter: filter ? { ...(filter as object) } : DbNull,
   orderBy: order_by,
