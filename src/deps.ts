@@ -1,8 +1,11 @@
 /** Opens the parts of a process in order, and closes them in reverse. The service and the scripts both start here. */
 import type pg from 'pg'
 import { queues } from './background.ts'
+import { commentCascade } from './comments/service.ts'
+import { mailCascade } from './email/service.ts'
 import { openFeed } from './events/feed.ts'
 import { announceEvents } from './events/log.ts'
+import { fileCascade } from './files/cascade.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
 import { openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
@@ -12,6 +15,12 @@ import { openJobs } from './platform/jobs/queue.ts'
 import { openMailer } from './platform/mailer.ts'
 import { openStorage } from './platform/storage.ts'
 import type { Settings } from './settings.ts'
+import type { Cascade } from './tables/cascade.ts'
+import { taskCascade } from './tasks/deletion.ts'
+import { viewCascade } from './views/field-use.ts'
+
+/** What must go, or change, with a record or a field. */
+export const cascades: readonly Cascade[] = [viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
 
 export interface OpenOptions {
   log: Deps['log']
@@ -20,6 +29,8 @@ export interface OpenOptions {
   isWorker: boolean
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
+  /** Parts to use instead of those that are opened here. The caller closes them. */
+  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>>
 }
 
 export interface Opened {
@@ -32,7 +43,10 @@ export interface Opened {
  * Connects to DATABASE_URL, or starts or adopts the embedded PostgreSQL, and applies migrations.
  * @throws EmbeddedPostgresError or MigrationError, each with a message of one line
  */
-export async function openDeps(settings: Settings, { log, publicUrl, isWorker, fallbackSmtpUrl }: OpenOptions): Promise<Opened> {
+export async function openDeps(
+  settings: Settings,
+  { log, publicUrl, isWorker, fallbackSmtpUrl, overrides = {} }: OpenOptions,
+): Promise<Opened> {
   const closers: (() => Promise<void> | void)[] = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await Promise.resolve(closer()).catch((error) => log.error({ err: error }, 'closing'))
@@ -44,12 +58,12 @@ export async function openDeps(settings: Settings, { log, publicUrl, isWorker, f
     closers.push(() => db.close())
     const announcer = announceEvents(db, log)
     closers.push(() => announcer.close())
-    const mailer = openMailer(settings, fallbackSmtpUrl)
-    closers.push(() => mailer.close())
+    const mailer = overrides.mailer ?? openMailer(settings, fallbackSmtpUrl)
+    if (!overrides.mailer) closers.push(() => mailer.close())
     const jobs = await openJobs(connection, db, isWorker, (error) => log.error({ err: error }, 'job queue'))
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
-    const clock = () => new Date()
+    const clock = overrides.clock ?? (() => new Date())
     const feed = openFeed(db, { log, clock, maxStreams: settings.streamsPerCaller })
     closers.push(() => feed.close())
     const deps: Deps = {
@@ -58,6 +72,7 @@ export async function openDeps(settings: Settings, { log, publicUrl, isWorker, f
       jobs,
       storage: openStorage(settings.storage),
       mailer,
+      cascades,
       limits,
       feed,
       log,

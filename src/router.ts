@@ -4,18 +4,15 @@ import { authOperations } from './auth/docs.ts'
 import { authRouter } from './auth/router.ts'
 import { mountInvitePage } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
-import { commentDependent } from './comments/service.ts'
 import { conversionsRouter, jobsRouter } from './conversions/router.ts'
 import { csvOperations } from './csv/docs.ts'
 import { mountCsv } from './csv/routes.ts'
 import { emailOperations } from './email/docs.ts'
 import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { mountEmail } from './email/routes.ts'
-import { mailDependent } from './email/service.ts'
 import { streamOperations } from './events/docs.ts'
 import { eventsProcedure } from './events/router.ts'
 import { mountStreams } from './events/routes.ts'
-import { fileDependent } from './files/dependent.ts'
 import { fileOperations } from './files/docs.ts'
 import { filesRouter } from './files/router.ts'
 import { mountFiles } from './files/routes.ts'
@@ -30,14 +27,9 @@ import { openApiDocument, type PlainOperation } from './platform/http/openapi.ts
 import { mergeRouters, router } from './platform/http/trpc.ts'
 import { recordsRouter } from './records/router.ts'
 import { spacesRouter } from './spaces/router.ts'
-import { dependents } from './tables/cascade.ts'
 import { fieldsRouter, tablesRouter } from './tables/router.ts'
-import { taskDependent } from './tasks/deletion.ts'
 import { tasksRouter } from './tasks/router.ts'
-import { viewDependent } from './views/field-use.ts'
 import { viewsRouter } from './views/router.ts'
-
-dependents.push(viewDependent, fileDependent, commentDependent, taskDependent, mailDependent)
 
 export const appRouter = router({
   auth: authRouter,

@@ -8,7 +8,7 @@ import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { dropFiles, type FileEntry, holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import type { Dependent } from '../tables/cascade.ts'
+import type { Cascade } from '../tables/cascade.ts'
 import { type Author, authorOf } from './authorship.ts'
 import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
@@ -174,7 +174,7 @@ export async function remove(
 const pathsOf = (files: readonly FileEntry[]) => files.map(({ path }) => path)
 
 /** Deletes the comments and subscriptions of deleted records; with a table also the subscriptions to the table itself. */
-export const commentDependent: Dependent = {
+export const commentCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
     await db.execute(sql`with unfollowed as (delete from subscriptions where ${ofRecords}) delete from record_comments where ${ofRecords}`)

@@ -12,7 +12,7 @@ import { AppError, conflict, sqlState, unavailable } from '../platform/http/erro
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { formatInstant } from '../platform/time.ts'
 import { changeTable, withShortLocks } from '../tables/alter-table.ts'
-import { dependents, neededByViews, viewsThat } from '../tables/cascade.ts'
+import { neededByViews, viewsThat } from '../tables/cascade.ts'
 import { FIRST_STEP, nextStep } from '../tables/cells/batch-size.ts'
 import { addColumnsBeside, columnBeside, dropColumnsBeside, holdWriters, isChanged, swapColumns, versionBeside } from '../tables/ddl.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
@@ -229,7 +229,7 @@ async function retype(context: Context, table: TableDef, to: FieldDef, isForced:
   const { needing, sorting } = await viewsThat('invalidWith', context, table, to)
   if ((needing.length || sorting.length) && !isForced) throw neededByViews([...needing, ...sorting])
   await storeType(context.db, table.id, to)
-  for (const { retypeField } of dependents) await retypeField?.(context, table, to)
+  for (const { retypeField } of context.cascades) await retypeField?.(context, table, to)
 }
 
 /** No such schema or table: it was purged meanwhile. */

@@ -13,7 +13,7 @@ import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { encrypt, newHexToken, newToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import type { Dependent } from '../tables/cascade.ts'
+import type { Cascade } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { sendEmail } from './outbound/delivery.ts'
@@ -177,7 +177,7 @@ export async function opens({ db }: Context, { comment_id }: { comment_id: numbe
 // ── deleting ────────────────────────────────────────────────────────────────
 
 /** What mail has left beside the comments goes with its records; replies to them lead nowhere from now on. */
-export const mailDependent: Dependent = {
+export const mailCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
     await db.execute(sql`

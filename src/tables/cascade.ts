@@ -1,6 +1,6 @@
 /**
- * What other features keep of tables, fields and records. Imports run towards tables, so what must go with a field or a record
- * cannot be called from here by name: each such feature puts a dependent into the list, where the features are put together.
+ * What must happen in other features when records are deleted or a field changes. Imports run towards tables, so this file cannot call
+ * those features by name: each has a cascade, and deps.ts puts the cascades into the list that every context carries.
  */
 
 import type { FieldDef, TableDef } from '../fields/definition.ts'
@@ -18,9 +18,10 @@ export interface FieldNeeds {
   sorting: NamedView[]
 }
 
-export interface Dependent {
+/** What one feature does in the transaction of the change. */
+export interface Cascade {
   /**
-   * Removes what hangs on records, in the transaction that deletes them.
+   * Removes what belongs to the records.
    * @param recordIds null is every record of the table
    */
   onRecordsDeleted?(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void>
@@ -36,22 +37,27 @@ export interface Dependent {
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
 }
 
-export const dependents: Dependent[] = []
+declare module '../platform/context.ts' {
+  interface Shared {
+    /** The cascades of all features, in the order in which they run. */
+    cascades: readonly Cascade[]
+  }
+}
 
-/** What all dependents together answer to `needsOf` or `invalidWith`. */
+/** What all cascades together answer to `needsOf` or `invalidWith`. */
 export async function viewsThat(ask: 'needsOf' | 'invalidWith', context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
   const needs: FieldNeeds = { needing: [], sorting: [] }
-  for (const dependent of dependents) {
-    const found = await dependent[ask]?.(context, table, field)
+  for (const cascade of context.cascades) {
+    const found = await cascade[ask]?.(context, table, field)
     needs.needing.push(...(found?.needing ?? []))
     needs.sorting.push(...(found?.sorting ?? []))
   }
   return needs
 }
 
-/** In the transaction that deletes the records; one after the other, since they share its connection. */
+/** Runs in the transaction that deletes the records. The cascades run one after another, because they share its connection. */
 export async function recordsDeleted(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void> {
-  for (const { onRecordsDeleted } of dependents) await onRecordsDeleted?.(context, tableId, recordIds)
+  for (const { onRecordsDeleted } of context.cascades) await onRecordsDeleted?.(context, tableId, recordIds)
 }
 
 /** 409, naming the views. */

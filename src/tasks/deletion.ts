@@ -6,7 +6,7 @@ import { type Sql, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { dropFilesOfTasks } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import type { Dependent } from '../tables/cascade.ts'
+import type { Cascade } from '../tables/cascade.ts'
 import { deletionEvents } from './events.ts'
 import type { TaskRow } from './procedure.ts'
 
@@ -26,7 +26,7 @@ export async function remove({ db, now, transaction }: Context, { task_id }: Tas
 }
 
 /** Tasks go with their records, in the transaction that deletes these. */
-export const taskDependent: Dependent = { onRecordsDeleted: removeOfRecords }
+export const taskCascade: Cascade = { onRecordsDeleted: removeOfRecords }
 
 /** @param recordIds null is every record of the table: it has been out of reach for days, so no stream tells of it */
 async function removeOfRecords({ db, now }: Context, tableId: number, recordIds: readonly number[] | null): Promise<void> {

@@ -4,7 +4,7 @@ import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/http/errors.ts'
-import type { Dependent, FieldNeeds } from '../tables/cascade.ts'
+import type { Cascade, FieldNeeds } from '../tables/cascade.ts'
 import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
 import { structuralFields, withoutField } from './config.ts'
 import { type Draft, draftOf } from './draft.ts'
@@ -14,7 +14,7 @@ import { keptOrder } from './filters/sort.ts'
 import { readViews, type ViewRow } from './saved.ts'
 import { removeViews } from './service.ts'
 
-export const viewDependent: Dependent = { needsOf, dropField, invalidWith, retypeField, renameOptions }
+export const viewCascade: Cascade = { needsOf, dropField, invalidWith, retypeField, renameOptions }
 
 /** True if the view would have to be deleted with the field. */
 const needs = (view: ViewRow, fieldId: string) =>

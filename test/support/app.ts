@@ -11,6 +11,7 @@ import { buildApp } from '../../src/app.ts'
 import { startSession } from '../../src/auth/sessions.ts'
 import { works } from '../../src/background.ts'
 import { type Client, createClient } from '../../src/client.ts'
+import { cascades } from '../../src/deps.ts'
 import { openFeed } from '../../src/events/feed.ts'
 import { announceEvents } from '../../src/events/log.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
@@ -82,6 +83,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     jobs,
     storage: openStorage(settings.storage),
     mailer,
+    cascades,
     limits: createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour }),
     feed: openFeed(db, { log: log as unknown as Deps['log'], clock, maxStreams: settings.streamsPerCaller }),
     log: log as unknown as Deps['log'],

@@ -6,7 +6,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
 import { badInput, badInputs, conflict, notFound } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
-import { dependents, neededByViews, viewsThat } from '../cascade.ts'
+import { neededByViews, viewsThat } from '../cascade.ts'
 import { leaveCells } from '../cells/cell-cleanup.ts'
 import { announce, requireUnused } from '../cells/lossy-change.ts'
 import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
@@ -80,7 +80,7 @@ export async function update(context: Context, table: TableRef, fieldId: string,
         },
       })
       const renamed = renamedOptions(field, next)
-      if (renamed.size) for (const { renameOptions } of dependents) await renameOptions?.(context, definition, field, renamed)
+      if (renamed.size) for (const { renameOptions } of context.cascades) await renameOptions?.(context, definition, field, renamed)
       return fieldOf(next)
     }),
   )
@@ -152,7 +152,7 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
     const needs = await viewsThat('needsOf', context, definition, field)
     const views = [...needs.needing, ...needs.sorting]
     if (views.length && !force) throw neededByViews(views)
-    for (const { dropField } of dependents) await dropField?.(context, definition, field, needs)
+    for (const { dropField } of context.cascades) await dropField?.(context, definition, field, needs)
     await context.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
     await dropColumn(context.db, table.id, field)
     return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }

@@ -1,7 +1,7 @@
 import { dropFilesOfRecords } from '../platform/stored-files.ts'
-import type { Dependent } from '../tables/cascade.ts'
+import type { Cascade } from '../tables/cascade.ts'
 
 /** With a record go the files of its cells and comments. */
-export const fileDependent: Dependent = {
+export const fileCascade: Cascade = {
   onRecordsDeleted: ({ db, now }, tableId, recordIds) => dropFilesOfRecords(db, tableId, recordIds, now),
 }
