@@ -1,12 +1,12 @@
-/** The builders of this feature's procedures: what each needs, found and checked before its body is judged. */
-import { callers } from '../platform/access/authorize.ts'
-import { recordResource, renamed, tableOf, tableResource } from '../platform/access/resources.ts'
+/** The builders of this feature's procedures: each finds and checks its resource before the body is validated. */
+import { callers, type Resource, type Role } from '../platform/access/authorize.ts'
+import { checkSpace, recordResource, renamed, tableOf, tableResource } from '../platform/access/resources.ts'
+import { sql } from '../platform/database/database.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { integrationResource } from './integrations.ts'
-import { emailResource } from './service.ts'
 import { signatureResource, writerResource } from './signatures.ts'
 
-// The ids stand in the body, in camel case; and all of it counts as writing, lists too (api.md, Email).
+// The ids are in the body, in camel case. Every email endpoint needs a key that can write, even those that only read (api.md, Email).
 const inBody = { idsIn: 'body', effect: 'write' } as const
 const writes = { effect: 'write' } as const
 
@@ -25,7 +25,7 @@ export const recordProcedure = resourceProcedure(
   next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.context.actor), record: { id: ctx.row.record_id, version: ctx.row.record_version } } }),
 )
 
-/** For whoever may write in some space. */
+/** For users who may write in at least one space. */
 export const writerProcedure = resourceProcedure(writerResource, 'write', callers.any, writes)
 
 /** On the caller's signature named `id`. */
@@ -33,6 +33,19 @@ export const signatureProcedure = resourceProcedure(signatureResource, 'write', 
 
 /** On the SMTP integration named `id`, by an admin of its space. */
 export const integrationProcedure = resourceProcedure(integrationResource, 'admin', callers.session)
+
+/** An email_out comment, found by its id alone. */
+const emailResource: Resource<{ comment_id: number; space_id: number; member_role: Role | null }> = {
+  ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
+  select: ({ comment_id }) => sql`
+    select c.id as comment_id, c.space_id, m.role as member_role
+    from record_comments c
+    join tables t on t.id = c.table_id and t.deleted_at is null
+    join spaces s on s.id = t.space_id and s.deleted_at is null
+    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
+    where c.id = ${comment_id} and c.type = 'email_out' and c.account_id = p.p_account_id`,
+  check: checkSpace,
+}
 
 /** On the email_out comment named `comment_id`. */
 export const emailProcedure = resourceProcedure(emailResource, 'write', callers.any, writes)

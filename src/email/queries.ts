@@ -6,7 +6,7 @@ import type { FileEntry } from '../platform/stored-files.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
-import type { OutgoingRequest } from './outbound/message.ts'
+import type { OutgoingRequest } from './outbound/content.ts'
 import type { OutgoingMetadata } from './schema.ts'
 import { THREAD_STATUSES } from './states.ts'
 

@@ -3,6 +3,7 @@ import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
 import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
 import * as integrations from './integrations.ts'
+import { listOpens } from './outbound/opens.ts'
 import { emailProcedure, integrationProcedure, recordProcedure, signatureProcedure, tableProcedure, writerProcedure } from './procedure.ts'
 import {
   CommentPath,
@@ -56,7 +57,7 @@ export const emailRouter = router({
     .meta(rest('GET', '/api/email/{comment_id}/opens', emailDocs.opens, { isList: true }))
     .input(CommentPath)
     .output(listOf(Open))
-    .query(({ ctx }) => email.opens(ctx.context, ctx.row)),
+    .query(({ ctx }) => listOpens(ctx.context, ctx.row)),
 })
 
 export const signaturesRouter = router({

@@ -1,29 +1,28 @@
-/** Mail from a record: what is accepted, shown, and queued. delivery.ts sends it, inbound.ts takes the replies. */
+/** Emails from a record: accepting, previewing and queueing them. outbound/delivery.ts sends them, inbound/receive.ts takes the replies. */
 
 import { insertSent } from '../comments/emails.ts'
 import { notAField } from '../fields/by-id.ts'
 import { ownFields } from '../fields/definition.ts'
 import { tableAttachments } from '../files/attachments.ts'
-import type { Resource, Role } from '../platform/access/authorize.ts'
-import { checkSpace, type RecordRef, type TableRef } from '../platform/access/resources.ts'
+import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { sanitizeHtml, textOfHtml } from '../platform/html.ts'
 import { AppError, badInput, notFound } from '../platform/http/errors.ts'
-import { encrypt, newHexToken, newToken, tokenHash } from '../platform/secrets.ts'
+import { newHexToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { domainOf, parseMailbox } from './address.ts'
+import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
-import { fieldTexts } from './outbound/field-values.ts'
-import { type MailTokens, type OutgoingRequest, resolved, tokensContext, withSignature } from './outbound/message.ts'
+import { fieldTexts } from './outbound/field-tokens.ts'
+import { encryptTokens, newSecretTokens } from './outbound/secret-tokens.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
 import {
   MAX_RECIPIENTS,
   type NewEmail,
-  type Open,
   type OutgoingMetadata,
   type Preview,
   type QueuedEmail,
@@ -32,10 +31,10 @@ import {
 } from './schema.ts'
 import { newEmailState } from './states.ts'
 
-/** Files of a mail, together. Servers seldom take more than 25 MB, and base64 adds a third. */
+/** The limit on all files of an email. Few servers take more than 25 MB. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
 
-/** What a composer needs of the record: addresses to offer, and fields that a token can name. */
+/** The addresses that a composer can offer, and the fields that tokens can name. */
 export async function recordContext({ db }: Context, table: TableRef, record: RecordRef): Promise<RecordContext> {
   const definition = await tableDefinition(db, table)
   const row = await readRecord(db, definition, record.id)
@@ -45,15 +44,15 @@ export async function recordContext({ db }: Context, table: TableRef, record: Re
 }
 
 /**
- * Queues a mail and shows it as an email_out comment.
- * @throws AppError 404 for an integration or signature that is not there for the caller; 400 for a From domain that the integration
- * does not have, an attachment that is not a stored file of the table, more than 50 recipients
+ * Queues an email and inserts its email_out comment.
+ * @throws AppError 404 for an integration or a signature that the caller cannot use; 400 for a From domain that the integration does not
+ * have, for an attachment that is not a stored file of the table, and for more than 50 recipients
  */
 export async function send(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
   const { db, actor, now, settings, jobs } = context
   const { request, attachments } = await accept(context, table, input)
   const metadata = newMetadata(request, input, now)
-  const tokens: MailTokens = { reply: newHexToken(8), pixel: newToken() }
+  const tokens = newSecretTokens()
   const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
 
   return context.transaction(async () => {
@@ -73,26 +72,26 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
         pixel_token_hash, tokens_encrypted, created_at)
       values (${id}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${input.smtpIntegrationId},
         ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
-        ${encrypt(settings.secretKey, JSON.stringify(tokens), tokensContext(metadata.messageId))}, ${formatInstant(now)}::timestamp)`)
+        ${encryptTokens(settings.secretKey, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp)`)
     await jobs.send(sendEmail, { comment_id: id })
     return { id, status: 'queued', comment: { id, type: 'email_out', metadata } }
   })
 }
 
-/** Shows what `send` would send now, and what is wrong with it, without sending. Throws what `send` throws. */
+/** The email that `send` would send now, with its problems. @throws AppError as `send` */
 export async function preview(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
   const { request } = await accept(context, table, input)
   const definition = await tableDefinition(context.db, table)
   const row = await readRecord(context.db, definition, record.id)
   if (!row) throw notFound('Record')
-  const { subject, html, unresolved } = resolved(request, fieldTexts(definition.fields, row))
+  const { subject, html, unresolved } = resolveContent(request, fieldTexts(definition.fields, row))
   const problems = unresolved.map((slug) => `{{field:${slug}}}: ${notAField(slug)}`)
   if (!subject.trim()) problems.push('The subject is empty')
   if (!textOfHtml(html)) problems.push('The body is empty')
   return { subject, html, text: textOfHtml(html), unresolved, problems }
 }
 
-/** The rules that need the database. */
+/** Applies the rules of `send` that need the database. */
 async function accept(context: Context, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: FileEntry[] }> {
   const recipients = recipientsOf(input)
   const integration = await sendingIntegration(context.db, table, input.smtpIntegrationId)
@@ -108,7 +107,7 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
   return { request: { from, recipients, subject: input.subject ?? '', body: sanitizeHtml(input.body ?? ''), signature }, attachments }
 }
 
-/** Each address once, where it stands first. */
+/** The recipients in order; a repeated address counts where it occurs first. */
 function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
   const given = (['to', 'cc', 'bcc'] as const).flatMap((kind) =>
     (input[kind] ?? []).flatMap((text) => {
@@ -153,37 +152,14 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
   }
 }
 
-// ── openings ────────────────────────────────────────────────────────────────
-
-/** An email_out comment, for those who may write where it stands. */
-export const emailResource: Resource<{ comment_id: number; space_id: number; member_role: Role | null }> = {
-  ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
-  select: ({ comment_id }) => sql`
-    select c.id as comment_id, c.space_id, m.role as member_role
-    from record_comments c
-    join tables t on t.id = c.table_id and t.deleted_at is null
-    join spaces s on s.id = t.space_id and s.deleted_at is null
-    left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
-    where c.id = ${comment_id} and c.type = 'email_out' and c.account_id = p.p_account_id`,
-  check: checkSpace,
-}
-
-/** Every request for the mail's image, oldest first. */
-export async function opens({ db }: Context, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
-  const rows = await db.query<Open>(sql`select opened_at, class, user_agent from email_opens where comment_id = ${comment_id} order by id`)
-  return { rows, total: rows.length }
-}
-
-// ── deleting ────────────────────────────────────────────────────────────────
-
-/** What mail has left beside the comments goes with its records; replies to them lead nowhere from now on. */
+/** Deletes the emails of deleted records, with the tokens of their reply addresses: later replies are dropped. The comments have their own cascade. */
 export const mailCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
     await db.execute(sql`
-      with mails as (delete from outbound_emails where ${ofRecords} returning comment_id),
+      with emails as (delete from outbound_emails where ${ofRecords} returning comment_id),
         tokens as (delete from reply_tokens where ${ofRecords} returning token_hash),
-        openings as (delete from email_opens o using mails m where o.comment_id = m.comment_id)
+        opens as (delete from email_opens o using emails e where o.comment_id = e.comment_id)
       delete from inbound_deliveries d using tokens t where d.token_hash = t.token_hash`)
   },
 }

@@ -1,4 +1,4 @@
-/** The way out: at most one delivery for each recipient, whatever fails in between (contract.md §6). */
+/** Sends queued emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { updateEmail } from '../../comments/emails.ts'
@@ -6,7 +6,6 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { textOfHtml } from '../../platform/html.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
-import { decrypt } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { tableDefinition } from '../../tables/definitions.ts'
 import { replyAddress } from '../headers.ts'
@@ -14,54 +13,55 @@ import { type ServerRow, serverOf } from '../integrations.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
-import { fieldTexts } from './field-values.ts'
-import { type MailTokens, resolved, tokensContext } from './message.ts'
-import { emailAfter, type Outcome, recipientAfter, type SentContent } from './outcome.ts'
+import { type ResolvedContent, resolveContent } from './content.ts'
+import { fieldTexts } from './field-tokens.ts'
+import { emailAfter, type Outcome, recipientAfter } from './outcome.ts'
+import { decryptTokens } from './secret-tokens.ts'
 import { DeliveryError, deliver, type Failure, type Message } from './transport.ts'
 
 const Email = z.object({ comment_id: z.int() })
 
 /**
- * A worker that dies stops its heartbeat, so that the mail is looked at again within a minute or two; a large mail over a slow line
- * may take long.
+ * The job of a worker that dies is repeated within a minute or two, because its heartbeat stops. The long limit is for a large email over
+ * a slow connection.
  */
 export const sendEmail = defineQueue({ name: 'email.send', schema: Email, options: { expireInSeconds: 900, heartbeatSeconds: 30 } })
 
-/** Waits between attempts: six attempts in about five hours. */
+/** The seconds between attempts: seven attempts in about five hours. */
 const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
 
-/** Sends what is queued of a mail: re-reads, decides, sends, records. */
+/** Makes one attempt to send an email to the recipients that are still queued, and records its outcome. */
 export async function sendQueued(context: Context, { comment_id }: z.infer<typeof Email>): Promise<void> {
   const mail = await outboundMail(context.db, comment_id)
   const waiting = mail?.metadata.recipients.filter(({ status }) => status === 'queued') ?? []
   if (!mail || !waiting.length) return
-  // The worker before us died after it had begun to hand the mail over: nobody knows whether it arrived, so it is not sent again.
+  // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
   if (mail.attempted_at !== null) return settle(context, mail, { everyone: INTERRUPTED })
   const { server, table_version } = mail
   if (table_version === null)
     return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
   if (server === null)
-    return settle(context, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration is gone, or closed to the table') })
+    return settle(context, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table') })
 
   const definition = await tableDefinition(context.db, { id: mail.table_id, version: table_version })
   const record = await readRecord(context.db, definition, mail.record_id)
   if (!record) return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
 
   const content = mail.metadata.recipients.some(({ status }) => status === 'sent')
-    ? // Those who come later get what the others got.
+    ? // Recipients of a later attempt get the same content as those of the first.
       { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
-    : resolved(mail.request, fieldTexts(definition.fields, record))
+    : resolveContent(mail.request, fieldTexts(definition.fields, record))
   const outcome = await attempt(context, mail, server, waiting, content)
   if (outcome) await settle(context, mail, outcome)
 }
 
-/** Hands the mail to the server; undefined when another worker does. */
+/** Hands the email over to the server. Returns undefined when another worker is sending it. */
 async function attempt(
   context: Context,
   mail: OutboundMail,
   server: ServerRow,
   waiting: RecipientState[],
-  content: SentContent,
+  content: ResolvedContent,
 ): Promise<Outcome | undefined> {
   try {
     const { message, envelopeFrom } = await compose(context, mail, content)
@@ -78,15 +78,15 @@ async function attempt(
     }
   } catch (error) {
     if (error instanceof Claimed) return undefined
-    // Whatever else goes wrong here goes wrong before anything was handed over, so it may be tried again.
+    // Any other error occurs before the content is handed over, so a retry cannot deliver twice.
     return { everyone: error instanceof DeliveryError ? error.failure : unexpected(context, error) }
   }
 }
 
-/** Another worker sends this mail: its job was thought dead, and handed out again. */
+/** Another worker is sending this email: the queue took one of the two for dead and repeated the job. */
 class Claimed extends Error {}
 
-/** Stamped by one worker only, just before the content: from here on a second attempt could be a second delivery. */
+/** Lets one worker pass, just before the content is sent: from then on a second attempt could be a second delivery. */
 async function claim({ db, now }: Context, commentId: number): Promise<void> {
   const claimed = await db.execute(sql`
     update outbound_emails set attempted_at = ${formatInstant(now)}::timestamp where comment_id = ${commentId} and attempted_at is null`)
@@ -96,11 +96,11 @@ async function claim({ db, now }: Context, commentId: number): Promise<void> {
 async function compose(
   { db, settings, storage, now, publicUrl }: Context,
   mail: OutboundMail,
-  { subject, html }: SentContent,
+  { subject, html }: ResolvedContent,
 ): Promise<{ message: Message; envelopeFrom: string }> {
   const { messageId } = mail.metadata
   const { from, recipients } = mail.request
-  const tokens = JSON.parse(decrypt(settings.secretKey, mail.tokens_encrypted, tokensContext(messageId))) as MailTokens
+  const tokens = decryptTokens(settings.secretKey, messageId, mail.tokens_encrypted)
   const replyTo = replyAddress(tokens.reply, settings.catchDomain)
   const thread = await threadOf(db, mail.table_id, mail.record_id, mail.comment_id)
   const pixel = mail.disable_pixel ? '' : `<img src="${publicUrl()}/email/pixel/${tokens.pixel}.png" width="1" height="1" alt="" />`
@@ -131,7 +131,7 @@ async function compose(
   }
 }
 
-/** Writes down what became of an attempt, and queues the next one for those who may still be reached. */
+/** Records the outcome of an attempt, and queues the next attempt for recipients that are still queued. */
 async function settle(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
   const { db, now, jobs } = context
   await context.transaction(async () => {
@@ -149,13 +149,14 @@ async function settle(context: Context, { comment_id }: OutboundMail, outcome: O
       { ...transition, metadata: { ...transition?.metadata, recipients, error, ...sent }, ...(html !== undefined && { content: html }) },
       now,
     )
-    const waits = recipients.some(({ status }) => status === 'queued')
-    // Only an attempt with a known end gives the mail free for another.
+    const isWaiting = recipients.some(({ status }) => status === 'queued')
+    // Without queued recipients the claim stays, so that no other worker can send the email.
     await db.execute(sql`
-      update outbound_emails set attempts = attempts + 1, attempted_at = case when ${waits} then null else attempted_at end
+      update outbound_emails set attempts = attempts + 1, attempted_at = case when ${isWaiting} then null else attempted_at end
       where comment_id = ${comment_id}`)
     const seconds = RETRY_SECONDS[mail.attempts]
-    if (waits && seconds !== undefined) await jobs.send(sendEmail, { comment_id }, { startAfter: new Date(now.getTime() + seconds * 1000) })
+    if (isWaiting && seconds !== undefined)
+      await jobs.send(sendEmail, { comment_id }, { startAfter: new Date(now.getTime() + seconds * 1000) })
   })
 }
 
@@ -165,10 +166,10 @@ const INTERRUPTED: Failure = {
   kind: 'unknown',
   code: 'OUTCOME_UNKNOWN',
   enhanced: null,
-  message: 'Sending was interrupted after the mail had begun to be handed over; it may have been delivered, and is not sent again',
+  message: 'Sending was interrupted while the mail was handed over; it may have been delivered and is not sent again',
 }
 
-/** A fault of ours: its text stays in the log, under a number that the metadata names. */
+/** An error of the service. The metadata shows a reference to the log entry in place of its text. */
 function unexpected({ log }: Context, error: unknown): Failure {
   const reference = randomUUID()
   log.error({ err: error, reference }, 'mail not sent')

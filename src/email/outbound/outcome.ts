@@ -1,18 +1,13 @@
 /** What an attempt to send an email means for its recipients, and for the email as a whole. */
 import type { RecipientState } from '../schema.ts'
 import { canBecome, type EmailStatus, recipientCanBecome } from '../states.ts'
+import type { ResolvedContent } from './content.ts'
 import type { Failure } from './transport.ts'
 
-/** The subject and the HTML body as they were sent. */
-export interface SentContent {
-  subject: string
-  html: string
-  /** Slugs in tokens that name no field. */
-  unresolved: string[]
-}
-
 /** One failure for all recipients, or the answers of the server for each. Addresses are in lower case. */
-export type Outcome = { everyone: Failure } | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: SentContent }
+export type Outcome =
+  | { everyone: Failure }
+  | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: ResolvedContent }
 
 /** The state of a recipient after the attempt. A temporary failure leaves the recipient queued, unless it was the last attempt. */
 export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
@@ -37,5 +32,5 @@ const NO_ANSWER: Failure = {
   kind: 'temporary',
   code: 'NO_ANSWER',
   enhanced: null,
-  message: 'The server did not say what became of this recipient',
+  message: 'The server gave no answer for this recipient',
 }

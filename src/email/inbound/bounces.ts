@@ -1,0 +1,37 @@
+/** Delivery reports: which recipients of an email bounced, and when the email as a whole has (contract.md §6, Not a reply). */
+import { updateEmail } from '../../comments/emails.ts'
+import type { Context } from '../../platform/context.ts'
+import { outboundMail, type Thread } from '../queries.ts'
+import type { RecipientState } from '../schema.ts'
+import { RECIPIENT_STATES, recipientCanBecome, transitionTo } from '../states.ts'
+import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
+
+/**
+ * Marks the recipients that the report names as bounced, and the email once no recipient has it or may still get it. The reply address
+ * identifies the email; the report itself could name any.
+ * @throws Error when the report overtook the end of the attempt, so that its job is repeated
+ */
+export async function recordBounces({ db, now }: Context, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
+  const email = await outboundMail(db, thread.comment_id, true)
+  if (!email) return
+  if (email.metadata.status === 'queued' && email.attempted_at !== null)
+    throw new Error('A delivery report arrived before the email was marked as sent')
+  const failed = reported.filter(({ action }) => action === 'failed')
+  const recipients = email.metadata.recipients.map((recipient) => afterReport(recipient, failed, email.metadata.recipients.length))
+  const error = recipients.find(({ status }) => status === 'bounced')?.error
+  if (!error) return
+  const bounce = transitionTo('bounced', now)
+  const isReachable = recipients.some(({ status }) => RECIPIENT_STATES[status].isReachable)
+  const change = isReachable ? { from: bounce.from, metadata: {} } : bounce
+  await updateEmail(db, thread.comment_id, { ...change, metadata: { ...change.metadata, recipients, error } }, now)
+}
+
+function afterReport(recipient: RecipientState, failed: ReportedRecipient[], recipientCount: number): RecipientState {
+  if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
+  // The only recipient is meant even if the report names another address, to which the email was forwarded.
+  const failure = failed.find(({ address }) => address === recipient.email.toLowerCase()) ?? (recipientCount === 1 ? failed[0] : undefined)
+  if (!failure) return recipient
+  const message = failure.diagnostic ?? 'The mail could not be delivered'
+  const code = /^\s*(\d{3})\b/.exec(message)?.[1] ?? 'BOUNCED'
+  return { ...recipient, status: 'bounced', error: { code, enhanced: failure.status, message: message.slice(0, 500) } }
+}

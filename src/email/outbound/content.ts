@@ -1,0 +1,36 @@
+/** The subject and the body of an email: as they were accepted, and with the record's values in place of the field tokens. */
+import { sanitizeHtml } from '../../platform/html.ts'
+import type { Mailbox } from '../address.ts'
+import type { RecipientState } from '../schema.ts'
+import { type FieldTexts, resolveInHtml, resolveInSubject } from './field-tokens.ts'
+
+/** A request to send, as the job that sends it needs it. The body is sanitised; field tokens are not resolved yet. */
+export interface OutgoingRequest {
+  from: Mailbox
+  recipients: (Mailbox & { kind: RecipientState['kind'] })[]
+  subject: string
+  body: string
+  /** Appended to the body. Its field tokens stay text. */
+  signature: string | null
+}
+
+/** The subject and the HTML body with the field tokens resolved. */
+export interface ResolvedContent {
+  subject: string
+  html: string
+  /** Slugs in tokens that name no field of the table, each once. */
+  unresolved: string[]
+}
+
+/** Resolves the field tokens of a request. The body is sanitised again because a value may have become part of a link. */
+export function resolveContent(request: OutgoingRequest, fields: FieldTexts): ResolvedContent {
+  const subject = resolveInSubject(request.subject, fields)
+  const body = resolveInHtml(request.body, fields)
+  return {
+    subject: subject.text,
+    html: withSignature(sanitizeHtml(body.text), request.signature),
+    unresolved: [...new Set([...subject.unresolved, ...body.unresolved])],
+  }
+}
+
+export const withSignature = (body: string, signature: string | null) => (signature ? `${body}<br /><br />${signature}` : body)
