@@ -1,10 +1,11 @@
 /** Prints into docs/queries.md what the code itself says of compares; with --check only tells whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { FieldType } from '../src/fields/definition.ts'
-import { COMPARES, type Compare, RULES, VALUE_KINDS } from '../src/views/filters/compares.ts'
+import { COMPARES, type Compare } from '../src/fields/compares.ts'
+import { NOTHING, type ValueKind } from '../src/fields/operand.ts'
+import { FIELD_TYPES, type FieldType, TYPES } from '../src/fields/registry.ts'
 
 const path = new URL('../docs/queries.md', import.meta.url)
-const [BEGIN, END] = ['<!-- printed from src/views/filters/compares.ts by `npm run docs` -->\n', '<!-- end -->\n']
+const [BEGIN, END] = ['<!-- printed from src/fields/types/ by `npm run docs` -->\n', '<!-- end -->\n']
 
 /** Compares that every type has alike share a column. */
 const COLUMNS: readonly Compare[][] = [
@@ -18,28 +19,29 @@ const COLUMNS: readonly Compare[][] = [
 /** Types with the same rules share a row. */
 function rows(): string[][] {
   const alike = new Map<string, FieldType[]>()
-  for (const type of Object.keys(RULES) as FieldType[]) {
-    const rule = JSON.stringify(RULES[type])
+  for (const type of FIELD_TYPES) {
+    const rule = rulesOf(type).join(' | ')
     alike.set(rule, [...(alike.get(rule) ?? []), type])
   }
-  return [...alike.values()].map((types) => {
-    const { compares, sortsBy, groups, searched } = RULES[types[0] as FieldType]
-    return [
-      types.join(', '),
-      ...COLUMNS.map((column) => cellOf(column.map((compare) => compares[compare]))),
-      sortsBy ?? '–',
-      groups ?? '–',
-      searched ? 'yes' : '–',
-    ]
-  })
+  return [...alike.values()].map((types) => [types.join(', '), ...rulesOf(types[0] as FieldType)])
+}
+
+function rulesOf(type: FieldType): string[] {
+  const { compares, sort, groups, search } = TYPES[type]
+  return [
+    ...COLUMNS.map((column) => cellOf(column.map((compare) => compares[compare]))),
+    sort?.follows ?? '–',
+    groups?.by ?? '–',
+    search ? 'yes' : '–',
+  ]
 }
 
 /** @throws Error when compares that share a column differ on a type: they need columns of their own then */
-function cellOf(kinds: (keyof typeof VALUE_KINDS | undefined)[]): string {
+function cellOf(kinds: (ValueKind | undefined)[]): string {
   const [kind, ...others] = new Set(kinds)
-  if (others.length) throw new Error(`One column, two meanings: ${kinds.join(', ')}`)
+  if (others.length) throw new Error(`One column, two meanings: ${kinds.map((each) => each?.wants).join(', ')}`)
   if (!kind) return '–'
-  return kind === 'nothing' ? 'yes' : VALUE_KINDS[kind]
+  return kind === NOTHING ? 'yes' : kind.wants
 }
 
 function printed(): string {

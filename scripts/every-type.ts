@@ -1,5 +1,6 @@
 /** A table with a field of every type, and records that have something in each corner: for those who try or test the API. */
-import { FIELD_TYPES, type FieldType, isLookup } from '../src/fields/definition.ts'
+import { isLookup } from '../src/fields/definition.ts'
+import { FIELD_TYPES, type FieldType } from '../src/fields/registry.ts'
 import { addDays, localDate } from '../src/platform/time.ts'
 import type { NewField, NewTable } from '../src/tables/schema.ts'
 

@@ -1,7 +1,7 @@
 /** Bad input to records and views: too much, too long, hostile characters, words of SQL, others' views, and two who change one thing at once. */
 import { describe, expect, test } from 'vitest'
+import { lowerCased } from '../src/fields/text-match.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { lowerCased } from '../src/views/filters/resolve.ts'
 import { type Caller, testApp } from './support/app.ts'
 
 const app = await testApp()

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FIELD_TYPES } from '../src/fields/definition.ts'
+import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { AppError } from '../src/platform/http/errors.ts'
 import { tableDefinitions } from '../src/tables/definitions.ts'
 import { parseConditions } from '../src/views/filters/parse.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { FIELD_TYPES } from '../src/fields/definition.ts'
+import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'

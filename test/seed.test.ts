@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
-import { FIELD_TYPES } from '../src/fields/definition.ts'
+import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { readRunning } from '../src/platform/service-file.ts'
 import { call, type Programs, programs, type Service, signIn } from './support/programs.ts'
 

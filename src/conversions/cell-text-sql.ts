@@ -1,6 +1,7 @@
 /** What a cell is in words, as SQL. */
 
-import { type FieldDef, isMultiple, type Option } from '../fields/definition.ts'
+import { type FieldDef, isMultiple } from '../fields/definition.ts'
+import type { Option } from '../fields/settings.ts'
 import { ident, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
 /** Between the words of a list. */

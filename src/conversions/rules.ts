@@ -3,7 +3,9 @@
  * could be written to a field of the new type as it stands; what has no value converts to no value.
  */
 
-import { COLUMN_TYPES, type FieldDef, type FieldType, isSelect, isText, type Option } from '../fields/definition.ts'
+import { castType, type FieldDef, isSelect, isText } from '../fields/definition.ts'
+import { type FieldType, TYPES } from '../fields/registry.ts'
+import type { Option } from '../fields/settings.ts'
 import { ident, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 import { jsonOf, wordsOf } from './cell-text-sql.ts'
@@ -46,11 +48,8 @@ export function isConvertible(from: FieldType, to: FieldType): boolean {
   return isText(from) || isText(to) || (BECOMES[from]?.includes(to) ?? false)
 }
 
-/** UTF-16 units that a text of the type may have (contract.md §1). */
-const MAX_LENGTH: Readonly<Partial<Record<FieldType, number>>> = { text: 500, email: 500, phone: 500, url: 2_000, long_text: 100_000 }
-
 /** Whether every cell stays as it is, so that nothing has to be written. */
-export const isRelabelling = (from: FieldType, to: FieldType): boolean => (MAX_LENGTH[from] ?? Infinity) <= (MAX_LENGTH[to] ?? -1)
+export const isRelabelling = (from: FieldType, to: FieldType): boolean => (TYPES[from].maxLength ?? Infinity) <= (TYPES[to].maxLength ?? -1)
 
 /** @param to a type that `from` becomes (isConvertible) */
 export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {
@@ -60,14 +59,11 @@ export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, plac
   return {
     // Without `offset` Postgres would inline the text into each place that reads it, and make it several times a record.
     select: (where) => sql`
-      select w.id, w.version, w.words, (${converted})::${castOf(to.type)} as converted from (
+      select w.id, w.version, w.words, (${converted})::${raw(castType(to.type))} as converted from (
         select r.id, r.version, ${column} as cell, ${words(column)} as words from ${recordsOf(tableId)} r where ${where} offset '0') w`,
     words,
   }
 }
-
-/** The column type as a cast has it. */
-const castOf = (type: FieldType): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
 
 // ── from words ──────────────────────────────────────────────────────────────
 
@@ -97,7 +93,7 @@ function fromWords(to: FieldDef, words: Sql, place: Place): Sql {
     case 'multi_lookup':
       return each(words, (one) => recordOf(to, one))
     default:
-      return fitting(words, MAX_LENGTH[to.type] ?? 0)
+      return fitting(words, TYPES[to.type].maxLength ?? 0)
   }
 }
 

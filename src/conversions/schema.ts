@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FIELD_TYPES } from '../fields/definition.ts'
+import { FIELD_TYPES } from '../fields/registry.ts'
 import { Id } from '../platform/http/schemas.ts'
 import { Decimals, Options } from '../tables/schema.ts'
 

@@ -1,8 +1,8 @@
 /** What a cell of each type looks like in a file, and what a file's text means for it: a file that was exported can be imported. */
 
+import type { LookupValue, UserValue } from '../fields/cell.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
-import type { LookupValue, UserValue } from '../records/cells/present.ts'
 import { joinList, shielded, splitList, unshielded } from './format.ts'
 
 /**

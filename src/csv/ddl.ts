@@ -1,6 +1,7 @@
 /** The table in which an import gathers its records: `t<id>.import`, beside those of the table, in nobody's way. */
 
-import { COLUMN_TYPES, type FieldDef } from '../fields/definition.ts'
+import type { FieldDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import { type Database, ident, join, raw, type Sql, sql } from '../platform/database/database.ts'
 
 export const stagingOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}."import"`
@@ -10,7 +11,7 @@ export const createStaging = (tableId: number, fields: readonly FieldDef[]): Sql
   dropStaging(tableId),
   sql`create unlogged table ${stagingOf(tableId)} (${join([
     sql`"#" int not null`,
-    ...fields.map(({ id, type }) => sql`${ident(id)} ${raw(COLUMN_TYPES[type])}`),
+    ...fields.map(({ id, type }) => sql`${ident(id)} ${raw(TYPES[type].column)}`),
   ])}) with (autovacuum_enabled = false)`,
 ]
 

@@ -2,12 +2,12 @@
 
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, settled, type TableDef } from '../fields/definition.ts'
+import type { QueryContext } from '../fields/field-type.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, notFound } from '../platform/http/errors.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
-import type { QueryContext } from '../records/query/condition-sql.ts'
 import { resolveQuery } from '../records/query/resolve.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definitions.ts'

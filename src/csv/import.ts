@@ -1,12 +1,12 @@
 /** A file becomes records: all of them, or none. */
 
+import type { UserRef } from '../fields/cell.ts'
 import { ownFields, settled, type TableDef } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
-import type { UserRef } from '../records/cells/parse-cell.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
 import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
 import { keepAll } from '../tables/cells/lossy-change.ts'

@@ -1,9 +1,9 @@
 /** What the records are called that the lookups of a file name. */
 
+import { unicode } from '../fields/cell-sql.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
-import { unicode } from '../records/query/condition-sql.ts'
 import { type Named, namesIn } from './cells.ts'
 
 /** Titles remembered for each table that lookups point to: at most 500 characters each. */

@@ -1,9 +1,10 @@
 /** The statements that read an export: short ones, each by ids. */
 
-import type { FieldDef, TableDef } from '../fields/definition.ts'
+import { columnOf } from '../fields/cell-sql.ts'
+import { cellValue, type FieldDef, type TableDef } from '../fields/definition.ts'
+import type { QueryContext } from '../fields/field-type.ts'
 import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { Row } from '../records/cells/present.ts'
-import { cellValue, columnOf, type QueryContext } from '../records/query/condition-sql.ts'
 import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'

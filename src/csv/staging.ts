@@ -3,7 +3,7 @@
  * which touch nothing that others use, and published in one.
  */
 import type pg from 'pg'
-import type { FieldDef, TableDef } from '../fields/definition.ts'
+import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { conflict } from '../platform/http/errors.ts'
@@ -95,7 +95,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
 /** In the transaction that makes the records, like every cell that takes up a file. */
 async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]): Promise<void> {
   const held = { execute: async (statement: Sql) => (await run(statement)).rowCount ?? 0 }
-  for (const { id } of fields.filter(({ type }) => type === 'file')) {
+  for (const { id } of fields.filter(holdsFiles)) {
     for (let last = ''; ; ) {
       const { rows } = await run(sql`
         select distinct f->>'path' as path from ${stagingOf(tableId)} s, jsonb_array_elements(s.${ident(id)}) f

@@ -1,4 +1,5 @@
 /** Reads across the features that hold files. */
+import { holdsFiles } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
@@ -86,10 +87,8 @@ export async function heldPaths(db: Database, files: readonly Omit<DroppedFile, 
     sql`select attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
   ]
   for (const { id, fields } of tables.values()) {
-    for (const field of fields) {
-      if (field.type !== 'file') continue
+    for (const field of fields.filter(holdsFiles))
       lists.push(sql`select ${ident(field.id)} from ${recordsOf(id)} where ${ident(field.id)} is not null`)
-    }
   }
   const held = await db.query<{ path: string }>(sql`
     select distinct e->>'path' as path from (${join(lists, ' union all ')}) l, jsonb_array_elements(l.files) e

@@ -1,10 +1,11 @@
 /**
- * The b-trees that serve a shape. Expressions are spelled as `records/order.ts` and `records/condition.ts` print them, or the planner
- * would not know them again; test/indexes.test.ts asks EXPLAIN whether it does.
+ * The b-trees that serve a shape. Queries are sorted by the same expressions, which the type of the field prints for both: spelled
+ * otherwise the planner would not know them again. test/indexes.test.ts asks EXPLAIN whether it does.
  */
 
 import { fieldsById } from '../fields/by-id.ts'
-import { type FieldDef, isText, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, isText, settled, type TableDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import { ident } from '../platform/database/database.ts'
 import { comparable, type FurtherKey, type Shape } from './shape.ts'
 
@@ -79,26 +80,12 @@ function spelled(compared: readonly FieldDef[], keys: readonly Key[]): Btree {
   }
 }
 
-/** The expression that records are sorted by, as text of SQL; null where that is no function of the record alone, or too long. */
+/** The expression that records are sorted by, as text of SQL; null where the type has none that an index can hold. */
 function expressionOf(field: FieldDef): string | null {
-  const column = ident(field.id).sql
-  switch (field.type) {
-    case 'text':
-    case 'email':
-    case 'phone':
-      return `lower(${column})`
-    case 'number':
-    case 'date':
-    case 'datetime':
-    case 'time':
-      return column
-    case 'checkbox':
-      return `coalesce(${column}, false)`
-    case 'select': {
-      const ids = (field.options ?? []).map(({ id }) => id)
-      return ids.every((id, at) => at === 0 || id > (ids[at - 1] ?? 0)) ? column : null
-    }
-    default:
-      return null
-  }
+  const { sort } = TYPES[field.type]
+  // Cells that a job is still changing are indexed as they will be; until it is done, no query can use the index.
+  return sort?.isIndexable(field) ? sort.key(settled(field), ident(field.id), NO_OTHERS).sql : null
 }
+
+/** An indexable key asks for nothing beside the record itself. */
+const NO_OTHERS = { lookups: new Map(), accountId: 0 }

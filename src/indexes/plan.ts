@@ -1,6 +1,7 @@
 /** Which indexes a table should have: a pure function of its fields, its views, what queries outside of views have asked for, and what is known. */
 import { createHash } from 'node:crypto'
 import { type FieldDef, isText, type TableDef, titleField } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import { ident } from '../platform/database/database.ts'
 import { indexedField, layoutIndex } from '../views/calendar-indexes.ts'
 import { queryOf, type ViewRow } from '../views/saved.ts'
@@ -11,6 +12,8 @@ import { type Shape, shapeOf } from './shape.ts'
 const MAX_BTREES = 6
 /** Text fields whose inner parts can be found. */
 const MAX_TRIGRAMS = 8
+/** Longer texts come last: their trigram indexes are the largest. */
+const LONG_TEXT = 2_000
 /**
  * Records that share a value and are sorted by Postgres itself: at most 2 ms of a page, where 3,000 take 10 and 100,000 take 300
  * (docs/decisions/0007).
@@ -114,7 +117,8 @@ function trigram({ id }: FieldDef): Candidate {
 /** The text fields that `search` looks into. */
 function searched(table: TableDef): FieldDef[] {
   const texts = table.fields.filter(({ type }) => isText(type))
-  return [...texts.filter(({ type }) => type !== 'long_text'), ...texts.filter(({ type }) => type === 'long_text')]
+  const isLong = ({ type }: FieldDef) => (TYPES[type].maxLength ?? 0) > LONG_TEXT
+  return [...texts.filter((field) => !isLong(field)), ...texts.filter(isLong)]
 }
 
 // ── names and reasons ───────────────────────────────────────────────────────

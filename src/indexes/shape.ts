@@ -1,5 +1,6 @@
 /** What of a query a b-tree can follow, whatever its values are: noted uses are kept in this form. */
 import { type FieldDef, isText } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import type { Tree } from '../views/filters/parse.ts'
 import type { Checked } from '../views/filters/resolve.ts'
 import { type Sort, wholeOrder } from '../views/filters/sort.ts'
@@ -52,30 +53,14 @@ function conjuncts(tree: Tree<Checked>): Checked[] {
   return [tree]
 }
 
-/**
- * Fields that are compared by equality, the most selective kinds first. Missing are those whose `=` is no equality of a column
- * (a datetime means a whole day, a checkbox counts empty as false, lists) and texts that may be longer than an index row.
- */
-const EQUAL_RANK: Readonly<Partial<Record<FieldDef['type'], number>>> = {
-  lookup: 0,
-  user: 1,
-  text: 2,
-  email: 2,
-  phone: 2,
-  number: 3,
-  date: 4,
-  time: 5,
-  select: 6,
-}
-
 /** Those of the fields that can stand in one index to be compared by equality, the most selective kinds first. One text is all that fits. */
 export function comparable(fields: readonly FieldDef[]): FieldDef[] {
-  const ranked = fields
-    .filter(({ type }) => EQUAL_RANK[type] !== undefined)
-    .sort((a, b) => (EQUAL_RANK[a.type] ?? 0) - (EQUAL_RANK[b.type] ?? 0))
+  const ranked = fields.filter((field) => rankOf(field) !== null).sort((a, b) => (rankOf(a) ?? 0) - (rankOf(b) ?? 0))
   const text = ranked.find(({ type }) => isText(type))
   return ranked.filter((field) => field === text || !isText(field.type))
 }
 
-/** At most 500 characters, so 1,500 bytes: a url of 2,000 and a long text could be too long for an index row. */
-const isShortText = ({ type }: FieldDef) => isText(type) && type !== 'long_text' && type !== 'url'
+const rankOf = ({ type }: FieldDef) => TYPES[type].equalityRank
+
+/** Whether an index holds the whole text, and so its beginnings. */
+const isShortText = (field: FieldDef) => isText(field.type) && rankOf(field) !== null

@@ -1,7 +1,8 @@
 /** What callers want written, record by record, turned into cells: judged as a whole, so that all that is wrong is told at once. */
 
 import { fieldsById, notAField } from '../fields/by-id.ts'
-import { type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
+import type { Cell, Parsed, UserRef } from '../fields/cell.ts'
+import { type FieldDef, isMultiple, ownFields, parseCell, type TableDef } from '../fields/definition.ts'
 import type { Actor, Role } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
@@ -9,7 +10,6 @@ import { badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
 import { findFiles } from '../platform/stored-files.ts'
 import { isMember } from '../spaces/membership.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
-import { type Cell, type Parsed, parseCell, type UserRef } from './cells/parse-cell.ts'
 
 /** The values of one record, and where they stand in the request. */
 export interface Draft {

@@ -1,15 +1,17 @@
 /** The statements that write and read records as they are stored. */
 
-import { COLUMN_TYPES, type FieldDef, isLookup, isMultiple, isUser, ownFields, type TableDef } from '../fields/definition.ts'
+import type { Cell } from '../fields/cell.ts'
+import { columnOf } from '../fields/cell-sql.ts'
+import { castType, type FieldDef, isMultiple, ownFields, type TableDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
-import type { Cell } from './cells/parse-cell.ts'
 import type { Row } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
-import { columnOf, columnRead } from './query/condition-sql.ts'
+import { columnRead } from './query/condition-sql.ts'
 
 export type StoredRow = Row & { version: number; created_at: string; updated_at: string }
 
@@ -38,13 +40,12 @@ export async function readRow(db: Database, table: TableDef, recordId: number): 
 
 /** The whole of a row `r` as one JSON value, as `readRow` would give it: for a statement that has columns of its own. */
 export const shownAsJson = memo((table: TableDef): Sql => {
-  const instants = ['created_at', 'updated_at', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? id : []))]
-  // JSON would write instants with a T.
-  const rewritten = instants.map((id) => sql`s.${ident(id)}::text as ${ident(id)}`)
-  const others = ['id', 'version', ...ownFields(table).flatMap(({ id, type }) => (type === 'datetime' ? [] : id))].map(
-    (id) => sql`s.${ident(id)}`,
+  const own = ownFields(table).map(({ id, type }) => ({ id, isText: TYPES[type].isTextInJson }))
+  const instants = ['created_at', 'updated_at'].map((id) => ({ id, isText: true }))
+  const columns = [{ id: 'id', isText: false }, { id: 'version', isText: false }, ...instants, ...own].map(({ id, isText }) =>
+    isText ? sql`s.${ident(id)}::text as ${ident(id)}` : sql`s.${ident(id)}`,
   )
-  return sql`(select row_to_json(w) from (select ${join([...others, ...rewritten])} from (select ${shown(table)}) s) w)`
+  return sql`(select row_to_json(w) from (select ${join(columns)} from (select ${shown(table)}) s) w)`
 })
 
 /**
@@ -102,14 +103,16 @@ function insertion(
  */
 export function columnsOf(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
   if (!own.length) return [records.map((_, index) => index)]
-  return own.map((field) => records.map((record) => printedCell(field, record.get(field.id) ?? null)))
+  return own.map(({ id, type }) => {
+    const { bind } = TYPES[type]
+    return records.map((record) => {
+      const cell = record.get(id) ?? null
+      return cell === null ? cell : bind(cell)
+    })
+  })
 }
 
-/** Entries of files go as JSON; lists of numbers as text, as of unequal ones there is no array of arrays. */
-function printedCell({ type }: FieldDef, cell: Cell): Cell {
-  if (cell === null || !isMultiple(type)) return cell
-  return type === 'file' ? JSON.stringify(cell) : `{${(cell as number[]).join(',')}}`
-}
+const printedCell = ({ type }: FieldDef, cell: Cell): Cell => (cell === null ? cell : TYPES[type].bind(cell))
 
 /** The rows `x` that `columnsOf` was made from, and their numbers `"#"`. */
 export function fromColumns(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
@@ -163,19 +166,24 @@ export const isCurrent = ({ id, version }: TableDef): Sql =>
  */
 function shownCell(table: TableDef, field: FieldDef): Sql {
   const { id, type, lookup, lookup_table_id } = field
-  const cell = columnOf(field)
-  if (!isUser(type) && !isLookup(type)) return columnRead(field)
-  const title = lookup?.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
-  const value = isUser(type)
-    ? sql`json_build_object('id', n.id, 'email', n.email, 'name', n.name)`
-    : sql`json_build_object('id', n.id, 'title', ${title})`
-  if (isLookup(type) && !lookup) return sql`null as ${ident(id)}`
-  const named = isUser(type) ? sql`public.users` : recordsOf(lookup_table_id ?? 0)
-  const ofAccount = isUser(type) ? sql` and n.account_id = ${table.account_id}` : empty
-  if (!isMultiple(type)) return sql`(select ${value} from ${named} n where n.id = ${cell}${ofAccount}) as ${ident(id)}`
+  const { names } = TYPES[type]
+  if (names === 'users') {
+    const user = sql`json_build_object('id', n.id, 'email', n.email, 'name', n.name)`
+    return shownNames(field, user, sql`public.users`, sql` and n.account_id = ${table.account_id}`)
+  }
+  if (names !== 'records') return columnRead(field)
+  if (!lookup) return sql`null as ${ident(id)}`
+  const title = lookup.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
+  return shownNames(field, sql`json_build_object('id', n.id, 'title', ${title})`, recordsOf(lookup_table_id ?? 0), empty)
+}
+
+/** @param value what is shown of a row `n` @param from the rows that the cell names by id @param only a further condition for them */
+function shownNames(field: FieldDef, value: Sql, from: Sql, only: Sql): Sql {
+  const [cell, name] = [columnOf(field), ident(field.id)]
+  if (!isMultiple(field.type)) return sql`(select ${value} from ${from} n where n.id = ${cell}${only}) as ${name}`
   return sql`(select json_agg(${value} order by o.at) from unnest(${cell}) with ordinality o (id, at)
-    join ${named} n on n.id = o.id${ofAccount}) as ${ident(id)}`
+    join ${from} n on n.id = o.id${only}) as ${name}`
 }
 
 /** The type of a field's column, as a cast names it. */
-const typeOf = ({ type }: FieldDef): Sql => raw(COLUMN_TYPES[type].replace(/ collate .*/, ''))
+const typeOf = ({ type }: FieldDef): Sql => raw(castType(type))

@@ -1,4 +1,5 @@
-import { type FieldDef, isMultiple, ownFields, type TableDef, titleField } from '../fields/definition.ts'
+import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
@@ -11,7 +12,6 @@ import { keepWhatIsWritten } from '../tables/cells/lossy-change.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
-import { titlesOf } from './cells/present.ts'
 import { type Draft, readDrafts } from './drafts.ts'
 import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
@@ -128,7 +128,7 @@ const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ val
 function recordOf(table: TableDef, row: StoredRow): DataRecord {
   const { title, fields } = faceOf(table)
   const data: Record<string, unknown> = {}
-  for (const field of fields) data[field.id] = shownValue(field, row[field.id])
+  for (const { id, shown } of fields) data[id] = shown ? shown(row[id]) : row[id]
   return {
     id: row.id,
     title: title === undefined ? null : (row[title] as string | null),
@@ -139,11 +139,7 @@ function recordOf(table: TableDef, row: StoredRow): DataRecord {
 }
 
 /** The part of a definition that decides how a record is presented, found once: a batch presents a thousand records. */
-const faceOf = memo((table: TableDef) => ({ title: titleField(table)?.id, fields: ownFields(table) }))
-
-function shownValue(field: FieldDef, cell: unknown): unknown {
-  if (field.type === 'checkbox') return cell === true
-  if (field.type === 'select') return titlesOf(field).get(cell as number) ?? null
-  if (field.type === 'multi_select') return ((cell ?? []) as number[]).flatMap((id) => titlesOf(field).get(id) ?? [])
-  return isMultiple(field.type) ? (cell ?? []) : cell
-}
+const faceOf = memo((table: TableDef) => ({
+  title: titleField(table)?.id,
+  fields: ownFields(table).map((field) => ({ id: field.id, shown: TYPES[field.type].presenter(field) })),
+}))

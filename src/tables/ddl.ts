@@ -1,6 +1,7 @@
 /** Changes to the schemas that hold records. Every function runs in the transaction of the metadata row it belongs to. */
 
-import { COLUMN_TYPES, type FieldDef, type FieldType } from '../fields/definition.ts'
+import type { FieldDef } from '../fields/definition.ts'
+import { type FieldType, TYPES } from '../fields/registry.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
 /** Makes `t<id>.records` with the system columns and one column per field. */
@@ -49,7 +50,7 @@ export const versionBeside = (conversionId: number): Sql => ident(`~${conversion
 export async function addColumnsBeside(db: Database, tableId: number, conversionId: number, type: FieldType): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`
-    alter table ${recordsOf(tableId)} add column if not exists ${columnBeside(conversionId)} ${raw(COLUMN_TYPES[type])},
+    alter table ${recordsOf(tableId)} add column if not exists ${columnBeside(conversionId)} ${raw(TYPES[type].column)},
       add column if not exists ${versionBeside(conversionId)} int`)
 }
 
@@ -101,4 +102,4 @@ export async function holdWriters(db: Database, tableId: number): Promise<void> 
 }
 
 const schemaOf = (tableId: number): Sql => ident(`t${tableId}`)
-const column = ({ id, type }: FieldDef): Sql => sql`${ident(id)} ${raw(COLUMN_TYPES[type])}`
+const column = ({ id, type }: FieldDef): Sql => sql`${ident(id)} ${raw(TYPES[type].column)}`

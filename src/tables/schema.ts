@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { FIELD_TYPES, type FieldDef, isSelect, SLUG } from '../fields/definition.ts'
+import { type FieldDef, isSelect } from '../fields/definition.ts'
+import { FIELD_TYPES } from '../fields/registry.ts'
+import { SLUG } from '../fields/slug.ts'
 import { Id, Name } from '../platform/http/schemas.ts'
 import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
 

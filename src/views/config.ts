@@ -1,7 +1,9 @@
 /** The config of each view type: its keys, the fields that it may name, and the inputs that a grid ignores (api.md, View). */
 
 import { fieldsById, notAField } from '../fields/by-id.ts'
-import { aField, type FieldDef, type FieldType, type TableDef } from '../fields/definition.ts'
+import { aField, type FieldDef, type TableDef } from '../fields/definition.ts'
+import type { LayoutRole } from '../fields/field-type.ts'
+import { FIELD_TYPES, TYPES } from '../fields/registry.ts'
 import type { Issue } from '../platform/http/errors.ts'
 
 export const VIEW_TYPES = ['grid', 'calendar', 'gallery', 'kanban'] as const
@@ -48,17 +50,17 @@ export interface ReadConfig {
 /** A field that a layout is built on. It must not be always-hidden, whatever showHidden says. */
 interface StructuralField {
   readonly required: boolean
-  readonly types: readonly FieldType[]
+  /** The role that the type of the field must have. */
+  readonly role: LayoutRole
 }
-const DATES: readonly FieldType[] = ['date', 'datetime']
 const STRUCTURE: Readonly<Record<Exclude<ViewType, 'grid'>, Readonly<Record<string, StructuralField>>>> = {
   calendar: {
-    startField: { required: true, types: DATES },
-    endField: { required: false, types: DATES },
-    colorField: { required: false, types: ['select', 'multi_select'] },
+    startField: { required: true, role: 'date' },
+    endField: { required: false, role: 'date' },
+    colorField: { required: false, role: 'color' },
   },
-  gallery: { imageField: { required: true, types: ['file'] } },
-  kanban: { categoryField: { required: true, types: ['select'] } },
+  gallery: { imageField: { required: true, role: 'image' } },
+  kanban: { categoryField: { required: true, role: 'category' } },
 }
 
 /** Checks a config and converts it to its stored form. The config of a grid has no issues, whatever it holds. */
@@ -93,13 +95,15 @@ function readLayout(type: Exclude<ViewType, 'grid'>, read: Reading): void {
   }
 }
 
-function readStructural(read: Reading, key: string, { required, types }: StructuralField): void {
+function readStructural(read: Reading, key: string, { required, role }: StructuralField): void {
   const id = read.input[key] ?? null
   if (id === null && required) refuse(read, [key], 'is required')
   const field = fieldNamed(read, key)
   if (!field) return
-  if (!types.includes(field.type)) refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${aField(field.type)}`)
-  else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field`)
+  if (!TYPES[field.type].roles.includes(role)) {
+    const types = FIELD_TYPES.filter((type) => TYPES[type].roles.includes(role))
+    refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${aField(field.type)}`)
+  } else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field`)
   else read.config[key] = field.id
 }
 

@@ -1,6 +1,7 @@
 /** The uses of a table's fields in its views, and the changes to views when a field is deleted, converted or renamed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
+import { TYPES } from '../fields/registry.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/http/errors.ts'
@@ -8,7 +9,6 @@ import type { Cascade, FieldNeeds } from '../tables/cascade.ts'
 import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
 import { structuralFields, withoutField } from './config.ts'
 import { type Draft, draftOf } from './draft.ts'
-import { valueKind } from './filters/compares.ts'
 import { type Filter, leavesOf, mapLeaves } from './filters/parse.ts'
 import { keptOrder } from './filters/sort.ts'
 import { readViews, type ViewRow } from './saved.ts'
@@ -106,7 +106,7 @@ function isSavable({ type, config, filters, filter, order, order_by, order_dir }
 /** Filters name options by title. Replacing an old title by the new one keeps the view's records the same. */
 async function renameOptions({ db }: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void> {
   const renamed = <Condition extends Omit<Filter, 'connector'>>(condition: Condition): Condition => {
-    const namesOption = condition.column === field.id && valueKind(field.type, condition.compare) === 'option'
+    const namesOption = condition.column === field.id && TYPES[field.type].compares[condition.compare]?.isOptionTitle
     const title = namesOption ? titles.get(condition.value as string) : undefined
     return title === undefined ? condition : { ...condition, value: title }
   }

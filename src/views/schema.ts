@@ -1,9 +1,9 @@
 import { z } from 'zod'
+import { COMPARES } from '../fields/compares.ts'
 import { Id, Name } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { TablePath } from '../tables/schema.ts'
 import { VIEW_TYPES } from './config.ts'
-import { COMPARES } from './filters/compares.ts'
 import { type Branch, MAX_FILTERS, type Tree } from './filters/parse.ts'
 import { MAX_SORTS } from './filters/sort.ts'
 

@@ -1,5 +1,5 @@
 /** Tables for tests: one with a field of every type. */
-import { FIELD_TYPES } from '../../src/fields/definition.ts'
+import { FIELD_TYPES } from '../../src/fields/registry.ts'
 import type { TestAccount, TestApp } from './app.ts'
 
 /** A table with a field of every type, named after its type, in a space; lookups point to `other`, which has one record. */

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { FieldDef, FieldType } from '../../src/fields/definition.ts'
-import { roundedDecimal } from '../../src/records/cells/decimal.ts'
-import { type Cell, parseCell } from '../../src/records/cells/parse-cell.ts'
+import type { Cell } from '../../src/fields/cell.ts'
+import { roundedDecimal } from '../../src/fields/decimal.ts'
+import { type FieldDef, parseCell } from '../../src/fields/definition.ts'
+import type { FieldType } from '../../src/fields/registry.ts'
 
 const field = (type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({
   id: type,

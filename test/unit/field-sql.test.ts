@@ -1,6 +1,7 @@
 /** The SQL that each type of field is compared, sorted, grouped and indexed by, kept word for word: indexes that exist rely on it. */
 import { describe, expect, it } from 'vitest'
-import { CALC_FIELDS, FIELD_TYPES, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import { FIELD_TYPES, type FieldType } from '../../src/fields/registry.ts'
 import { type Known, planIndexes } from '../../src/indexes/plan.ts'
 import { shapeOf } from '../../src/indexes/shape.ts'
 import { AppError } from '../../src/platform/http/errors.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isReserved, SLUG, slugOf } from '../../src/fields/definition.ts'
+import { isReserved, SLUG, slugOf } from '../../src/fields/slug.ts'
 import { changeOptions } from '../../src/tables/fields/select-options.ts'
 
 describe('the id of a field', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { CALC_FIELDS, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import type { FieldType } from '../../src/fields/registry.ts'
 import { type Known, planIndexes } from '../../src/indexes/plan.ts'
 import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { dateMeant, type Moment, meaningOf, parseToken, type Token } from '../../src/fields/date-tokens.ts'
 import { isCalendarDate, localDate, parseInstant } from '../../src/platform/time.ts'
-import { dateMeant, type Moment, meaningOf, parseToken, type Token } from '../../src/views/filters/date-tokens.ts'
 
 const FRIDAY: Moment = { now: new Date('2026-11-20T15:30:45Z'), timeZone: 'UTC', weekStart: 'monday' }
 

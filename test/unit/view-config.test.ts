@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CALC_FIELDS, type FieldDef, type FieldType, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
+import type { FieldType } from '../../src/fields/registry.ts'
 import { readConfig, VIEW_TYPES, withoutField } from '../../src/views/config.ts'
 
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({

@@ -1,6 +1,7 @@
 /** Cells that hold files: what they take up is held in storage, what they let go of is dropped. */
 
-import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import { MAX_VALUES } from '../../fields/cell.ts'
+import { type FieldDef, holdsFiles, type TableDef } from '../../fields/definition.ts'
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
 import type { IfMatch } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
@@ -10,7 +11,6 @@ import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../../platform/
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
 import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
-import { MAX_VALUES } from './parse-cell.ts'
 
 /** Updates a record, in one statement unless a cell holds files. Returns what `updateRow` returns. */
 export async function updateCells(
@@ -22,7 +22,7 @@ export async function updateCells(
 ): Promise<StoredRow | undefined> {
   const { db, transaction } = context
   const write = () => updateRow(db, table, recordId, cells, { ...changeBy(context), ifMatch })
-  const files = table.fields.filter(({ id, type }) => type === 'file' && cells.has(id))
+  const files = table.fields.filter((field) => holdsFiles(field) && cells.has(field.id))
   if (!files.length) return write()
   return transaction(async () => {
     const before = await lockRow(context, table, recordId)
@@ -74,7 +74,7 @@ export async function requireFileField(context: Context, table: TableRef, fieldI
 
 function fileField(definition: TableDef, { role }: TableRef, fieldId: string): FieldDef {
   const field = definition.fields.find(({ id }) => id === fieldId)
-  if (field?.type !== 'file') throw badInput('field_id', 'is no file field of this table')
+  if (!field || !holdsFiles(field)) throw badInput('field_id', 'is no file field of this table')
   if (field.admin_only && role !== 'admin') throw forbidden()
   return field
 }
@@ -87,7 +87,7 @@ async function lockRow({ db }: Context, table: TableDef, recordId: number): Prom
 
 /** The paths of all files among the cells, each once. */
 export function pathsIn(table: TableDef, cells: Cells): string[] {
-  const files = table.fields.flatMap(({ id, type }) => (type === 'file' ? ((cells.get(id) ?? []) as FileEntry[]) : []))
+  const files = table.fields.filter(holdsFiles).flatMap(({ id }) => (cells.get(id) ?? []) as FileEntry[])
   return [...new Set(files.map(({ path }) => path))]
 }
 

@@ -1,24 +1,13 @@
 /** Stored cells as the wire has them. Users and records that cells name are read for all rows together. */
 
-import { type FieldDef, isLookup, isMultiple, isSelect, isUser } from '../../fields/definition.ts'
+import type { LookupValue, UserValue } from '../../fields/cell.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
+import { TYPES } from '../../fields/registry.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import { memo } from '../../platform/memo.ts'
 
 /** One record: its id, and a cell for each field that was read, by field id. */
 export type Row = { id: number } & Record<string, unknown>
-
-export interface UserValue {
-  id: number
-  email: string
-  name: string
-}
-export interface LookupValue {
-  id: number
-  title: string | null
-}
-
-/** The tables that lookups point to; deleted ones are missing. */
-export type Lookups = ReadonlyMap<number, { titleField: string | null }>
 
 /** What the lookups among the fields point to, as the definition of their table says. */
 export function lookupsOf(fields: readonly FieldDef[]): Lookups {
@@ -41,41 +30,29 @@ export async function present(
   rows: readonly Row[],
   lookups: Lookups,
 ): Promise<void> {
-  const users = await readUsers(
-    db,
-    accountId,
-    idsIn(
-      fields.filter(({ type }) => isUser(type)),
-      rows,
-    ),
-  )
-  const titles = await readTitles(db, fields, rows, lookups)
+  const naming = (wanted: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === wanted)
+  const users = await readUsers(db, accountId, idsIn(naming('users'), rows))
+  const titles = await readTitles(db, naming('records'), rows, lookups)
   for (const field of fields) {
-    const convert = converter(field, users, titles.get(field.lookup_table_id ?? 0))
-    if (!convert) continue
-    for (const row of rows) row[field.id] = convert(row[field.id])
+    const { names, isMultiple } = TYPES[field.type]
+    if (names === 'users') putNames(field.id, isMultiple, rows, users)
+    else if (names === 'records') putNames(field.id, isMultiple, rows, titles.get(field.lookup_table_id ?? 0) ?? NONE)
+    else putValues(field, rows)
   }
 }
 
-/** How a cell of the field is converted; undefined when it is stored as it is read. */
-function converter(
-  field: FieldDef,
-  users: ReadonlyMap<number, UserValue>,
-  records: ReadonlyMap<number, LookupValue> | undefined,
-): ((cell: unknown) => unknown) | undefined {
-  if (field.type === 'checkbox') return (cell) => cell === true
-  if (field.type === 'file') return (cell) => cell ?? []
-  const named: ReadonlyMap<number, unknown> | undefined = isSelect(field.type) ? titlesOf(field) : isUser(field.type) ? users : records
-  if (!named && !isLookup(field.type)) return undefined
-  if (!isMultiple(field.type)) return (cell) => named?.get(cell as number) ?? null
-  // What has been deleted since is left out.
-  return (cell) => ((cell ?? []) as number[]).flatMap((id) => named?.get(id) ?? [])
+const NONE: ReadonlyMap<number, unknown> = new Map()
+
+/** Puts what ids name in their place. A name that has been deleted since is left out of a list, and null by itself. */
+function putNames(id: string, isMultiple: boolean, rows: readonly Row[], named: ReadonlyMap<number, unknown>): void {
+  if (isMultiple) for (const row of rows) row[id] = ((row[id] ?? []) as number[]).flatMap((each) => named.get(each) ?? [])
+  else for (const row of rows) row[id] = named.get(row[id] as number) ?? null
 }
 
-/** The titles of a select's options by id. */
-export const titlesOf = memo(
-  (field: FieldDef): ReadonlyMap<number, string> => new Map((field.options ?? []).map(({ id, title }) => [id, title])),
-)
+function putValues(field: FieldDef, rows: readonly Row[]): void {
+  const shown = TYPES[field.type].presenter(field)
+  if (shown) for (const row of rows) row[field.id] = shown(row[field.id])
+}
 
 function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
   const ids = new Set<number>()

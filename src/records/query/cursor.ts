@@ -1,11 +1,11 @@
 /** Cursors: the end of a page as a text that continues the walk. They are signed, and bound to the query that they were issued for. */
 import { hash, timingSafeEqual } from 'node:crypto'
+import type { QueryContext } from '../../fields/field-type.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { sign } from '../../platform/secrets.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
-import type { QueryContext } from './condition-sql.ts'
 import type { PageEnd, Selection } from './selection.ts'
 
 const PURPOSE = 'gridpost cursors'

@@ -1,17 +1,18 @@
 /** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
+import { columnOf, stampOf } from '../../fields/cell-sql.ts'
+import type { Moment } from '../../fields/date-tokens.ts'
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
+import type { Grouping } from '../../fields/field-type.ts'
+import { FIELD_TYPES, TYPES } from '../../fields/registry.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
 import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
-import { GROUPABLE, RULES } from '../../views/filters/compares.ts'
-import type { Moment } from '../../views/filters/date-tokens.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
-import { cellValue, columnOf, stampOf } from './condition-sql.ts'
 import { sortKey } from './order-sql.ts'
 import { printSelection } from './print.ts'
 import { resolveQuery } from './resolve.ts'
@@ -26,31 +27,44 @@ const MAX_DAYS = 20_000
  * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
 export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
-  const field = groupedField(table, input)
+  const { field, grouping } = groupedField(table, input)
   const resolved = await resolveQuery(context, table, input, () => notFound('View'), [field])
-  const rows =
-    RULES[field.type].groups === 'days'
-      ? folded(await countDays(context, resolved, field), input.unit ?? 'day', resolved.queryContext.moment)
-      : completed(field, await countValues(context, resolved, field))
-  return { value: { rows }, ignored: resolved.ignored }
+  return { value: { rows: await rowsOf(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
 }
 
-function groupedField(table: TableDef, { by, unit }: RecordsGroups): FieldDef {
+async function rowsOf(
+  context: Context,
+  resolved: ResolvedQuery,
+  field: FieldDef,
+  grouping: Grouping,
+  unit: GroupUnit,
+): Promise<RecordGroup[]> {
+  if (grouping.by === 'value') return completed(grouping.values(field), await countValues(context, resolved, field, grouping))
+  const days = await (grouping.isInstant ? countLocalDays : countDates)(context, resolved, field)
+  return folded(days, unit, resolved.queryContext.moment)
+}
+
+/** The types that records can be grouped by. */
+const GROUPABLE = FIELD_TYPES.filter((type) => TYPES[type].groups)
+
+function groupedField(table: TableDef, { by, unit }: RecordsGroups): { field: FieldDef; grouping: Grouping } {
   const field = fieldsById(table).get(by)
   if (!field) throw badInput('by', notAField(by))
-  const { groups } = RULES[field.type]
-  if (!groups) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
-  if (unit && groups !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)
-  return field
+  const { groups: grouping } = TYPES[field.type]
+  if (!grouping) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
+  if (unit && grouping.by !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)
+  return { field, grouping }
 }
 
 // ── by value ────────────────────────────────────────────────────────────────
 
-async function countValues(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<RecordGroup[]> {
-  const { db, signal } = context
-  const order = sortKey(field, queryContext)
-  // An empty checkbox counts as false.
-  const value = field.type === 'checkbox' ? order : cellValue(field)
+async function countValues(
+  { db, signal }: Context,
+  { selection, queryContext }: ResolvedQuery,
+  field: FieldDef,
+  grouping: Extract<Grouping, { by: 'value' }>,
+): Promise<RecordGroup[]> {
+  const [order, value] = [sortKey(field, queryContext), grouping.value(field, columnOf(field))]
   const rows = await db.query<Row & { '~count': number }>(
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, 1`,
@@ -62,12 +76,12 @@ async function countValues(context: Context, { selection, queryContext }: Resolv
   return shown.map((row) => ({ value: (row[field.id] ?? null) as RecordGroup['value'], count: row['~count'] }))
 }
 
-/** With the values that no record has, where there is a list of values. */
-function completed(field: FieldDef, counted: RecordGroup[]): RecordGroup[] {
-  const values = field.type === 'checkbox' ? [false, true] : field.options?.map(({ title }) => title)
+/** The groups with those of values that no record has, where there is a list of values. */
+function completed(values: readonly unknown[] | null, counted: RecordGroup[]): RecordGroup[] {
   if (!values) return counted
-  const counts = new Map(counted.map(({ value, count }) => [value, count]))
-  return [...counted.filter(({ value }) => value === null), ...values.map((value) => ({ value, count: counts.get(value) ?? 0 }))]
+  const counts = new Map<unknown, number>(counted.map(({ value, count }) => [value, count]))
+  const listed = values.map((value) => ({ value: value as RecordGroup['value'], count: counts.get(value) ?? 0 }))
+  return [...counted.filter(({ value }) => value === null), ...listed]
 }
 
 // ── by day ──────────────────────────────────────────────────────────────────
@@ -77,18 +91,19 @@ interface DayCount {
   count: number
 }
 
-async function countDays(context: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
-  const { db, signal } = context
+async function countDates({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
+  const days = await db.query<DayCount>(
+    sql`select ${columnOf(field)} as day, count(*) as count from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, queryContext)} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
+    undefined,
+    signal,
+  )
+  return atMost(days)
+}
+
+/** Counts instants. Local days are found here and not by Postgres, whose table of zones may be of another year: a group must agree with filters. */
+async function countLocalDays({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
-  if (field.type === 'date') {
-    const days = await db.query<DayCount>(
-      sql`select ${column} as day, count(*) as count from ${records} r where ${selected} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
-      undefined,
-      signal,
-    )
-    return atMost(days)
-  }
-  // Local days are found here, not by Postgres, whose own table of zones may be another year's: a group must be what a filter finds.
   const dates = await db.query<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
     undefined,

@@ -1,9 +1,11 @@
 /** How records are ordered: contract.md §5, last column of the table of compares. */
 
-import { COLUMN_TYPES, type FieldDef, isLookup, isText, isUser } from '../../fields/definition.ts'
-import { ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { columnOf } from '../../fields/cell-sql.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { QueryContext, SortRule } from '../../fields/field-type.ts'
+import { TYPES } from '../../fields/registry.ts'
+import { join, raw, type Sql, sql } from '../../platform/database/database.ts'
 import { type Sort, wholeOrder } from '../../views/filters/sort.ts'
-import { cellValue, columnOf, type QueryContext } from './condition-sql.ts'
 import type { PageEnd } from './selection.ts'
 
 export function printOrder(order: readonly Sort[], queryContext: QueryContext): Sql {
@@ -35,45 +37,19 @@ export function printAfter(sort: Sort | undefined, { key, id }: PageEnd, queryCo
     const otherEmpty = sql`${value} is null and r.id ${beyond} ${id}::int`
     return isDescending ? [otherEmpty] : [otherEmpty, sql`${value} is not null`]
   }
-  const others = sql`(${value}, r.id) ${beyond} (${key}::${sortKeyType(sort.field)}, ${id}::int)`
-  return isDescending && sort.field.type !== 'checkbox' ? [others, sql`${value} is null`] : [others]
+  const { keyType, isNeverEmpty } = ruleOf(sort.field)
+  const others = sql`(${value}, r.id) ${beyond} (${key}::${raw(keyType)}, ${id}::int)`
+  return isDescending && !isNeverEmpty ? [others, sql`${value} is null`] : [others]
 }
 
-const sortKeyType = ({ type }: FieldDef): Sql => raw(isText(type) || isUser(type) || isLookup(type) ? 'text' : COLUMN_TYPES[type])
-
-/** What a field is sorted by. */
-export function sortKey(field: FieldDef, { lookups, accountId }: QueryContext): Sql {
-  const column = columnOf(field)
-  switch (field.type) {
-    case 'text':
-    case 'email':
-    case 'url':
-    case 'phone':
-      return sql`lower(${column})`
-    case 'long_text':
-      return sql`lower(left(${column}, 200))`
-    case 'checkbox':
-      return sql`coalesce(${column}, false)`
-    case 'number':
-      return cellValue(field)
-    case 'select':
-      return byPosition(field)
-    case 'user':
-      return sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column} and u.account_id = ${accountId})`
-    case 'lookup': {
-      const title = field.lookup_table_id === null ? null : lookups.get(field.lookup_table_id)?.titleField
-      // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.
-      if (!title || field.lookup_table_id === null) return sql`null::text`
-      return sql`(select lower(l.${ident(title)}) from ${recordsOf(field.lookup_table_id)} l where l.id = ${column})`
-    }
-    default:
-      return column
-  }
+/** The value that records are sorted by: the same expression that indexes are made of. */
+export function sortKey(field: FieldDef, queryContext: QueryContext): Sql {
+  return ruleOf(field).key(field, columnOf(field), queryContext)
 }
 
-/** While options stand in the order in which they were made, their ids do too, and an index on the column serves. */
-function byPosition(field: FieldDef): Sql {
-  const ids = (field.options ?? []).map(({ id }) => id)
-  const isAscending = ids.every((id, index) => index === 0 || id > (ids[index - 1] ?? 0))
-  return isAscending ? cellValue(field) : sql`array_position(${ids}::int[], ${cellValue(field)})`
+/** @throws Error for a type that cannot be sorted by, which resolveOrder lets nobody ask for */
+function ruleOf({ type }: FieldDef): SortRule {
+  const rule = TYPES[type].sort
+  if (!rule) throw new Error(`${type} fields have no order`)
+  return rule
 }

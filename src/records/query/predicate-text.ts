@@ -1,9 +1,11 @@
 /** Conditions as a reader would write them, with brackets, and with what tokens and @me mean for whoever asks. */
+import { type Meaning, type Moment, meaningOf, type Token } from '../../fields/date-tokens.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { QueryContext } from '../../fields/field-type.ts'
+import { TYPES } from '../../fields/registry.ts'
 import { dayRange, formatInstant } from '../../platform/time.ts'
-import { dateMeant, type Meaning, type Moment, meaningOf } from '../../views/filters/date-tokens.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
-import type { QueryContext } from './condition-sql.ts'
 import { isAlways, type Selection } from './selection.ts'
 
 /** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */
@@ -26,7 +28,7 @@ function spellCondition({ field, compare, operand, value }: Checked, { moment, m
   if (operand.kind === 'nothing') return `${field.id} ${compare}`
   if (operand.kind === 'me') return `${field.id} ${compare} ${value} (${me.email})`
   if (operand.kind !== 'token') return `${field.id} ${compare} ${JSON.stringify(value)}`
-  const meaning = meantOn(field.type, operand.token, moment)
+  const meaning = meantOn(field, operand.token, moment)
   return `${field.id} ${compare} ${value} (${'day' in meaning ? meaning.day : formatInstant(meaning.instant)})`
 }
 
@@ -34,7 +36,7 @@ function spellCondition({ field, compare, operand, value }: Checked, { moment, m
 export function spellTokens({ where }: Selection, { moment }: QueryContext): { token: string; from: string; to: string }[] {
   const tokens = leavesOf(where).flatMap(({ field, operand, value }) => {
     if (operand.kind !== 'token') return []
-    const meaning = meantOn(field.type, operand.token, moment)
+    const meaning = meantOn(field, operand.token, moment)
     const { from, to } = 'day' in meaning ? dayRange(meaning.day, moment.timeZone) : { from: meaning.instant, to: meaning.instant }
     return { token: String(value), from: formatInstant(from), to: formatInstant(to) }
   })
@@ -42,5 +44,4 @@ export function spellTokens({ where }: Selection, { moment }: QueryContext): { t
 }
 
 /** On a date field an instant counts as the local day in which it lies. */
-const meantOn = (type: string, token: Parameters<typeof meaningOf>[0], moment: Moment): Meaning =>
-  type === 'date' ? { day: dateMeant(token, moment) } : meaningOf(token, moment)
+const meantOn = ({ type }: FieldDef, token: Token, moment: Moment): Meaning => (TYPES[type].meaningOf ?? meaningOf)(token, moment)

@@ -1,10 +1,11 @@
 /** Prints a resolved query as one parameterised statement. Identifiers come from the field list; values are bound. */
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { totalOf } from '../../tables/row-counts.ts'
-import { ALWAYS, columnRead, printTree, type QueryContext } from './condition-sql.ts'
+import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
 import { printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
 import { printSearch } from './search-sql.ts'
 import { isAlways, isRestricted, type Page, type ResolvedQuery, type Selection } from './selection.ts'

@@ -1,10 +1,10 @@
 /** What a request selects, after it has been checked against the fields of the table: the input of every statement of this room. */
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import type { QueryContext } from '../../fields/field-type.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { Checked } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
-import type { QueryContext } from './condition-sql.ts'
 
 /** The conditions that a record has to meet. */
 export interface Selection {

@@ -1,9 +1,11 @@
 /** Cells that a change of their field empties or rounds. */
 
-import { type FieldDef, isMultiple, type Loss, type Option } from '../../fields/definition.ts'
+import { type FieldDef, isMultiple, type Loss } from '../../fields/definition.ts'
+import type { Option } from '../../fields/settings.ts'
+import { roundedTo } from '../../fields/types/number.ts'
 import type { Actor } from '../../platform/access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Database, ident, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { type Database, ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { holdWriters } from '../ddl.ts'
@@ -56,9 +58,6 @@ export function rounding(field: FieldDef, decimals: number): CellUpdate {
     to: roundedTo(cell, decimals),
   }
 }
-
-/** A number as a field of these decimals holds it. They stand in the text, so that Postgres knows the same expression again. */
-export const roundedTo = (cell: Sql, decimals: number): Sql => sql`trim_scale(round(${cell}, ${raw(String(Math.trunc(decimals)))}))`
 
 /**
  * In the transaction that changes the field: with `force` the cells are changed, without none may be in need of it.

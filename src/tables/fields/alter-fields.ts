@@ -1,6 +1,7 @@
 /** A table's fields come, change and go: metadata, column and cells in one transaction. */
 
-import { type FieldDef, isSelect, ownFields, type TableDef } from '../../fields/definition.ts'
+import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
+import { TYPES } from '../../fields/registry.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
@@ -116,9 +117,11 @@ interface Next {
 /** What options or decimals, where they are given, make of the field. @throws AppError 400; 409 for decimals while cells are being rounded */
 function nextOf(field: FieldDef, changes: FieldUpdate): Next {
   const { options, decimals } = changes
-  if (options !== undefined && !isSelect(field.type)) throw badInput('options', `${field.type} fields have no options`)
-  if (decimals !== undefined && field.type !== 'number') throw badInput('decimals', `${field.type} fields have no decimals`)
-  return options !== undefined ? nextOptions(field, changes) : decimals !== undefined ? nextDecimals(field, decimals) : { field: {} }
+  const { takes } = TYPES[field.type]
+  if (options !== undefined && takes !== 'options') throw badInput('options', `${field.type} fields have no options`)
+  if (decimals !== undefined && takes !== 'decimals') throw badInput('decimals', `${field.type} fields have no decimals`)
+  if (options !== undefined) return nextOptions(field, changes)
+  return decimals !== undefined ? nextDecimals(field, decimals) : { field: {} }
 }
 
 function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {

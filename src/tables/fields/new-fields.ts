@@ -1,6 +1,8 @@
 /** New fields, checked as a whole before anything is written: what goes with which type, and the ids they get. */
 
-import { type FieldDef, isLookup, isReserved, isSelect, slugOf } from '../../fields/definition.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import { TYPES } from '../../fields/registry.ts'
+import { isReserved, slugOf } from '../../fields/slug.ts'
 import type { Issue } from '../../platform/http/errors.ts'
 import type { NewField } from '../schema.ts'
 import { repeatedTitle } from './select-options.ts'
@@ -28,16 +30,19 @@ export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string
 function issuesOf({ id, type, options, decimals, table }: NewField): Issue[] {
   const issues: Issue[] = []
   const refuse = (key: string, message: string) => issues.push({ path: [key], message })
+  const { takes } = TYPES[type]
+  const repeated = options && repeatedTitle(options)
   if (id && isReserved(id)) refuse('id', 'is a reserved word')
-  if (options && !isSelect(type)) refuse('options', `${type} fields have no options`)
-  if (options && isSelect(type) && repeatedTitle(options)) refuse('options', `"${repeatedTitle(options)}" is listed twice`)
-  if (decimals != null && type !== 'number') refuse('decimals', `${type} fields have no decimals`)
-  if (table != null && !isLookup(type)) refuse('table', `${type} fields point to no table`)
-  if (table == null && isLookup(type)) refuse('table', `is required for ${type} fields`)
+  if (options && takes !== 'options') refuse('options', `${type} fields have no options`)
+  else if (repeated) refuse('options', `"${repeated}" is listed twice`)
+  if (decimals != null && takes !== 'decimals') refuse('decimals', `${type} fields have no decimals`)
+  if (table != null && takes !== 'table') refuse('table', `${type} fields point to no table`)
+  if (table == null && takes === 'table') refuse('table', `is required for ${type} fields`)
   return issues
 }
 
 function definitionOf({ name, type, required, always_hidden, admin_only, options, decimals, table }: NewField, id: string): FieldDef {
+  const { takes } = TYPES[type]
   return {
     id,
     name,
@@ -45,12 +50,12 @@ function definitionOf({ name, type, required, always_hidden, admin_only, options
     required: required ?? false,
     always_hidden: always_hidden ?? false,
     admin_only: admin_only ?? false,
-    options: isSelect(type) ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
+    options: takes === 'options' ? (options ?? []).map((title, index) => ({ id: index + 1, title })) : null,
     removed_options: [],
-    decimals: type === 'number' ? (decimals ?? null) : null,
+    decimals: takes === 'decimals' ? (decimals ?? null) : null,
     is_rounding: false,
     narrowing: null,
-    lookup_table_id: isLookup(type) ? (table ?? null) : null,
+    lookup_table_id: takes === 'table' ? (table ?? null) : null,
     key: false,
     calc: false,
   }

@@ -1,5 +1,5 @@
 /** The options of a select as they change: titles come and go, ids stay with what the cells mean. */
-import type { Option } from '../../fields/definition.ts'
+import type { Option } from '../../fields/settings.ts'
 
 /** A title, or the new title of an option that `was` called something else. */
 export type WantedOption = string | { title: string; was: string }

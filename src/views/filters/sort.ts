@@ -2,8 +2,8 @@
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../../fields/definition.ts'
+import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
-import { RULES } from './compares.ts'
 import { isGiven, type Path } from './parse.ts'
 
 export interface Sort {
@@ -117,7 +117,7 @@ function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
   const field = fieldsById(table).get(name)
   if (!field) return notAField(name)
-  return RULES[field.type].sortsBy ? field : `${aField(field.type)} cannot be sorted by`
+  return TYPES[field.type].sort ? field : `${aField(field.type)} cannot be sorted by`
 }
 
 /** Reads 'A' or 'D', ignoring case; null if absent, undefined if invalid. */

@@ -1,5 +1,5 @@
 /** Date tokens: `today`, `-7d`, `start_of_last_month`, `start_of_month+7d` and the like (contract.md §5). */
-import { addDays, addMonths, localDate, startOfDay, startOfMonths, startOfWeek, type WeekStart } from '../../platform/time.ts'
+import { addDays, addMonths, localDate, startOfDay, startOfMonths, startOfWeek, type WeekStart } from '../platform/time.ts'
 
 /** The context in which a token is resolved. */
 export interface Moment {

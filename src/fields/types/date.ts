@@ -1,0 +1,54 @@
+/** Calendar dates, which have no time zone. A date token means the day that it has in the zone of the acting user. */
+import { type Sql, sql } from '../../platform/database/database.ts'
+import { isCalendarDate } from '../../platform/time.ts'
+import { asItIs, readAs } from '../cell.ts'
+import { columnOf, isNull, scalar } from '../cell-sql.ts'
+import { equality, order } from '../compares.ts'
+import { dateMeant, type Moment, parseToken } from '../date-tokens.ts'
+import type { Condition, FieldTypeDefinition, QueryContext } from '../field-type.ts'
+import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
+
+const DAY: ValueKind = { wants: 'a date (YYYY-MM-DD) or a date token', read: (value) => readDate(value) ?? readToken(value) }
+
+export const date: FieldTypeDefinition = {
+  takes: null,
+  roles: ['date'],
+
+  column: 'date',
+  isMultiple: false,
+  names: null,
+  maxLength: null,
+  parse: readAs((text) => (isCalendarDate(text) ? text : null), 'a date that exists, as YYYY-MM-DD'),
+  bind: asItIs,
+  value: (_, column) => column,
+  isTextInJson: false,
+  presenter: () => null,
+
+  compares: { ...equality(DAY), ...order(DAY), ...EMPTINESS },
+  condition,
+  isEmpty: isNull,
+  meaningOf: (token, moment) => ({ day: dateMeant(token, moment) }),
+  sort: { follows: 'the date', keyType: 'date', isNeverEmpty: false, key: (_, column) => column, isIndexable: () => true },
+  equalityRank: 4,
+  groups: { by: 'days', isInstant: false },
+  search: null,
+}
+
+function condition({ field, compare, operand }: Condition, { moment }: QueryContext): Sql {
+  return scalar(columnOf(field), compare, sql`${dateOf(operand, moment)}::date`)
+}
+
+function dateOf(operand: Operand, moment: Moment): string {
+  if (operand.kind === 'date') return operand.date
+  if (operand.kind === 'token') return dateMeant(operand.token, moment)
+  throw new Error(`No date in ${operand.kind}`)
+}
+
+export function readDate(value: unknown): Operand | null {
+  return typeof value === 'string' && isCalendarDate(value) ? { kind: 'date', date: value } : null
+}
+
+export function readToken(value: unknown): Operand | null {
+  const token = typeof value === 'string' ? parseToken(value) : null
+  return token && { kind: 'token', token }
+}

@@ -1,0 +1,42 @@
+/** Files: lists of entries got from uploads. The entry of a path is looked up when it is written. */
+import { type Sql, sql } from '../../platform/database/database.ts'
+import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
+import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
+import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { EMPTINESS, TEXT, textOf } from '../operand.ts'
+
+export const file: FieldTypeDefinition = {
+  takes: null,
+  roles: ['image'],
+
+  column: 'jsonb',
+  isMultiple: true,
+  names: 'files',
+  maxLength: null,
+  parse,
+  bind: asJson,
+  value: (_, column) => column,
+  isTextInJson: false,
+  presenter: () => (entries) => entries ?? [],
+
+  compares: { contains: TEXT, ...EMPTINESS },
+  condition,
+  isEmpty: isNull,
+  meaningOf: null,
+  sort: null,
+  equalityRank: null,
+  groups: null,
+  search: null,
+}
+
+function parse(given: unknown): Parsed {
+  const paths = readList(given, (entry) => textProperty(entry, 'path'), 'entries got from an upload', 'file')
+  if (typeof paths === 'string') return wrong(paths)
+  return paths.length ? { kind: 'files', paths } : EMPTY
+}
+
+/** The name of one of the files. */
+function condition({ field, compare, operand }: Condition): Sql {
+  const isMeant = like(unicode(sql`e->>'name'`), compare, textOf(operand))
+  return sql`exists (select from jsonb_array_elements(${columnOf(field)}) e where ${isMeant})`
+}

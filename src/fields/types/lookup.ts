@@ -1,0 +1,103 @@
+/** Records of another table: lookup and multi_lookup. A record that has been deleted since is left out of every cell. */
+import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { asArrayText, asItIs, EMPTY, type Parsed, property, readList, wholeNumber, wrong } from '../cell.ts'
+import { columnOf, hasValue, like, scalar } from '../cell-sql.ts'
+import { equality, within } from '../compares.ts'
+import type { Condition, FieldTypeDefinition, QueryContext, SortRule } from '../field-type.ts'
+import { EMPTINESS, type Operand, readId, TEXT, type ValueKind } from '../operand.ts'
+import type { FieldSettings } from '../settings.ts'
+
+const RECORD: ValueKind = { wants: 'the id of a record', read: readId }
+
+const byTitle: SortRule = {
+  follows: 'the title',
+  keyType: 'text',
+  isNeverEmpty: false,
+  key: titleKey,
+  isIndexable: () => false,
+}
+
+export const lookup: FieldTypeDefinition = {
+  takes: 'table',
+  roles: [],
+
+  column: 'int',
+  isMultiple: false,
+  names: 'records',
+  maxLength: null,
+  parse: parseOne,
+  bind: asItIs,
+  value: (_, column) => column,
+  isTextInJson: false,
+  presenter: () => null,
+
+  compares: { ...equality(RECORD), ...within(TEXT), ...EMPTINESS },
+  condition: (asked, context) => onTable(asked, context, (id) => scalar(columnOf(asked.field), asked.compare, id)),
+  isEmpty: (field, column, context) => isGone(field, context, sql`l.id = ${column}`),
+  meaningOf: null,
+  sort: byTitle,
+  equalityRank: 0,
+  groups: null,
+  search: null,
+}
+
+export const multiLookup: FieldTypeDefinition = {
+  ...lookup,
+
+  column: 'int[]',
+  isMultiple: true,
+  parse: parseSeveral,
+  bind: asArrayText,
+  presenter: () => (records) => records ?? [],
+
+  compares: { ...equality(RECORD), contains: RECORD, ...EMPTINESS },
+  condition: (asked, context) => onTable(asked, context, (id) => hasValue(columnOf(asked.field), asked.compare, id)),
+  isEmpty: (field, column, context) => isGone(field, context, sql`l.id = any(${column})`),
+  sort: null,
+  equalityRank: null,
+}
+
+// ── cells ───────────────────────────────────────────────────────────────────
+
+function parseOne(given: unknown): Parsed {
+  const id = recordId(given)
+  return id === null ? wrong('must be the id of a record, or {id}') : { kind: 'records', ids: [id] }
+}
+
+function parseSeveral(given: unknown): Parsed {
+  const ids = readList(given, recordId, 'records (ids or {id})', 'record')
+  if (typeof ids === 'string') return wrong(ids)
+  return ids.length ? { kind: 'records', ids } : EMPTY
+}
+
+const recordId = (given: unknown): number | null => wholeNumber(given) ?? wholeNumber(property(given, 'id'))
+
+// ── queries ─────────────────────────────────────────────────────────────────
+
+function onTable(asked: Condition, { lookups }: QueryContext, onId: (id: Sql) => Sql): Sql {
+  const { field, compare, operand } = asked
+  const table = field.lookup_table_id === null ? undefined : lookups.get(field.lookup_table_id)
+  // A deleted table leaves nothing to look up: every cell reads as empty.
+  if (!table || field.lookup_table_id === null) return compare === '!=' ? sql`true` : sql`false`
+  const records = recordsOf(field.lookup_table_id)
+  if (operand.kind !== 'text') return onId(idOf(operand, records))
+  if (table.titleField === null) return sql`false`
+  return sql`${columnOf(field)} in (select l.id from ${records} l where ${like(sql`l.${ident(table.titleField)}`, compare, operand.text)})`
+}
+
+/** The id if there is such a record; 0, which none has, otherwise. */
+const idOf = (operand: Operand, records: Sql): Sql =>
+  sql`coalesce((select l.id from ${records} l where l.id = ${operand.kind === 'id' ? operand.id : 0}::int), 0)`
+
+/** A lookup is empty, too, when the records that it names have been deleted since: that is how it is read. */
+function isGone({ lookup_table_id: tableId }: FieldSettings, { lookups }: QueryContext, isNamed: Sql): Sql {
+  if (tableId === null || !lookups.has(tableId)) return sql`true`
+  return sql`(not exists (select from ${recordsOf(tableId)} l where ${isNamed}))`
+}
+
+function titleKey({ lookup_table_id: tableId }: FieldSettings, column: Sql, { lookups }: Pick<QueryContext, 'lookups'>): Sql {
+  const title = tableId === null ? null : lookups.get(tableId)?.titleField
+  // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.
+  if (!title || tableId === null) return sql`null::text`
+  return sql`(select lower(l.${ident(title)}) from ${recordsOf(tableId)} l where l.id = ${column})`
+}

@@ -1,0 +1,95 @@
+/** Numbers, in decimal notation wherever they pass through: none of them is ever a binary fraction. */
+import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
+import { asItIs, cell, type Parsed, wrong } from '../cell.ts'
+import { columnOf, isNull, like, scalar, unicode } from '../cell-sql.ts'
+import { type Compare, equality, order } from '../compares.ts'
+import { roundedDecimal } from '../decimal.ts'
+import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { EMPTINESS, readText, type ValueKind } from '../operand.ts'
+import type { FieldSettings } from '../settings.ts'
+
+const NUMBER: ValueKind = {
+  wants: 'a number',
+  read: (given) => {
+    const decimal = decimalOf(given)
+    return decimal === null ? null : { kind: 'number', decimal }
+  },
+}
+const DIGITS: ValueKind = {
+  wants: 'a number or a part of one, as text',
+  read: (given) => (typeof given === 'number' ? { kind: 'text', text: decimalOf(given) ?? '' } : readText(given)),
+}
+
+export const number: FieldTypeDefinition = {
+  takes: 'decimals',
+  roles: [],
+
+  column: 'numeric',
+  isMultiple: false,
+  names: null,
+  maxLength: null,
+  parse,
+  bind: asItIs,
+  value,
+  isTextInJson: false,
+  presenter: () => null,
+
+  compares: { ...equality(NUMBER), ...order(NUMBER), contains: DIGITS, ...EMPTINESS },
+  condition,
+  isEmpty: isNull,
+  meaningOf: null,
+  sort: { follows: 'the number', keyType: 'numeric', isNeverEmpty: false, key: value, isIndexable: () => true },
+  equalityRank: 3,
+  groups: null,
+  search: null,
+}
+
+function parse(given: unknown, { decimals }: FieldSettings): Parsed {
+  if (typeof given !== 'number' && typeof given !== 'string') return wrong('must be a number')
+  const rounded = roundedDecimal(String(given), decimals)
+  if (rounded === 'malformed') return wrong('must be a number')
+  if (rounded === 'out of range') return wrong('must lie within ±10^15')
+  return cell(rounded.text)
+}
+
+/** Digits that are too many count as rounded, though cells hold them for a while. */
+function value({ is_rounding, decimals }: FieldSettings, column: Sql): Sql {
+  return is_rounding && decimals !== null ? roundedTo(column, decimals) : column
+}
+
+/** A number as a field of these decimals holds it. They are part of the text, so that Postgres knows the same expression again. */
+export const roundedTo = (column: Sql, decimals: number): Sql => sql`trim_scale(round(${column}, ${raw(String(Math.trunc(decimals)))}))`
+
+function condition({ field, compare, operand }: Condition): Sql {
+  const number = value(field, columnOf(field))
+  if (operand.kind === 'text') return like(unicode(sql`trim_scale(${number}::numeric)::text`), compare, operand.text)
+  const decimal = operand.kind === 'number' ? operand.decimal : null
+  // The key is an int: as a number of its own type the value can use the primary key.
+  const isInt = field.key && decimal !== null && /^\d{1,9}$/.test(decimal)
+  const holds = scalar(number, compare, isInt ? sql`${decimal}::int` : sql`${decimal}::numeric`)
+  return field.is_rounding ? sql`(${holds}${near(columnOf(field), compare, sql`${decimal}::numeric`)})` : holds
+}
+
+/** A rounded number lies within 1 of its cell: an index on the column narrows the records down to those. */
+function near(column: Sql, compare: Compare, wanted: Sql): Sql {
+  const above = sql` and ${column} >= ${wanted} - 1`
+  const below = sql` and ${column} <= ${wanted} + 1`
+  if (compare === '!=') return empty
+  if (compare === '=') return sql`${above}${below}`
+  return compare.startsWith('>') ? above : below
+}
+
+function decimalOf(given: unknown): string | null {
+  if (typeof given === 'number') return Number.isFinite(given) ? plainDecimal(given) : null
+  if (typeof given !== 'string' || given.length > 100) return null
+  return NUMERIC.test(given.trim()) ? given.trim() : null
+}
+
+/** The numbers that a cell takes; the database reads an exponent as JavaScript does. */
+const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
+
+/** Without an exponent: 1e-7 is 0.0000001. */
+function plainDecimal(given: number): string {
+  const text = String(given)
+  return text.includes('e') ? given.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 100 }) : text
+}

@@ -1,0 +1,146 @@
+/** Selects: select and multi_select. Cells hold ids of options, callers write and read titles. */
+import { raw, type Sql, sql } from '../../platform/database/database.ts'
+import { memo } from '../../platform/memo.ts'
+import { asArrayText, asItIs, cell, type Parsed, readList, wrong } from '../cell.ts'
+import { columnOf, hasValue, isNull, scalar } from '../cell-sql.ts'
+import { equality, within } from '../compares.ts'
+import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
+import type { FieldSettings } from '../settings.ts'
+import { hasPart, hasWord, lowerCased } from '../text-match.ts'
+
+const OPTION: ValueKind = {
+  wants: 'the title of an option',
+  read: (value, field) => (typeof value === 'string' ? optionsThat(field, (title) => title === value) : null),
+  isOptionTitle: true,
+}
+const OPTION_PART: ValueKind = {
+  wants: 'a part of the title of an option',
+  read: (value, field, compare) => (typeof value === 'string' ? optionsThat(field, (title) => hasPart(title, compare, value)) : null),
+}
+
+export const select: FieldTypeDefinition = {
+  takes: 'options',
+  roles: ['color', 'category'],
+
+  column: 'int',
+  isMultiple: false,
+  names: null,
+  maxLength: null,
+  parse: parseOne,
+  bind: asItIs,
+  value,
+  isTextInJson: false,
+  presenter: (field) => {
+    const titles = titlesOf(field)
+    return (id) => titles.get(id as number) ?? null
+  },
+
+  compares: { ...equality(OPTION), ...within(OPTION_PART), ...EMPTINESS },
+  condition: onOne,
+  isEmpty: (field, column) =>
+    field.removed_options.length ? sql`(${column} is null or ${column} = any(${removedOf(field)}))` : isNull(field, column),
+  meaningOf: null,
+  sort: { follows: 'the position of the option', keyType: 'int', isNeverEmpty: false, key: position, isIndexable: isInOrderOfIds },
+  equalityRank: 6,
+  groups: { by: 'value', value, values: ({ options }) => (options ?? []).map(({ title }) => title) },
+  search,
+}
+
+export const multiSelect: FieldTypeDefinition = {
+  ...select,
+  roles: ['color'],
+
+  column: 'int[]',
+  isMultiple: true,
+  parse: parseSeveral,
+  bind: asArrayText,
+  value: (_, column) => column,
+  presenter: (field) => {
+    const titles = titlesOf(field)
+    return (ids) => ((ids ?? []) as number[]).flatMap((id) => titles.get(id) ?? [])
+  },
+
+  compares: { ...equality(OPTION), contains: OPTION, ...EMPTINESS },
+  condition: onSeveral,
+  isEmpty: (field, column) =>
+    field.removed_options.length ? sql`(${column} is null or ${column} <@ ${removedOf(field)})` : isNull(field, column),
+  sort: null,
+  equalityRank: null,
+  groups: null,
+  search: null,
+}
+
+// ── options ─────────────────────────────────────────────────────────────────
+
+/** The titles of the options by id. */
+const titlesOf = memo(
+  ({ options }: FieldSettings): ReadonlyMap<number, string> => new Map((options ?? []).map(({ id, title }) => [id, title])),
+)
+
+/** The ids of the options by title: a batch may name a million titles, and a field may have 500 options. */
+const idsOf = memo(
+  ({ options }: FieldSettings): ReadonlyMap<unknown, number> => new Map((options ?? []).map(({ id, title }) => [title, id])),
+)
+
+function optionsThat(field: FieldSettings, holds: (title: string) => boolean): Operand {
+  return { kind: 'options', ids: (field.options ?? []).filter(({ title }) => holds(title)).map(({ id }) => id) }
+}
+
+/** The ids are part of the text, so that Postgres knows the same expression again when it groups. */
+const removedOf = ({ removed_options }: FieldSettings): Sql => raw(`'{${removed_options.map(Number).join()}}'::int[]`)
+
+// ── cells ───────────────────────────────────────────────────────────────────
+
+function parseOne(title: unknown, field: FieldSettings): Parsed {
+  const id = idsOf(field).get(title)
+  if (id !== undefined) return cell(id)
+  return wrong(typeof title === 'string' ? noOption(title) : 'must be the title of an option')
+}
+
+function parseSeveral(given: unknown, field: FieldSettings): Parsed {
+  const known = idsOf(field)
+  const unknown = Array.isArray(given) ? given.find((title) => !known.has(title)) : undefined
+  if (typeof unknown === 'string') return wrong(noOption(unknown))
+  const found = readList(given, (title) => known.get(title) ?? null, 'titles of options', 'option')
+  return typeof found === 'string' ? wrong(found) : cell(found.length ? found : null)
+}
+
+const noOption = (title: string) => `unknown option "${title.length > 100 ? `${title.slice(0, 100)}…` : title}"`
+
+/** An option that was removed is no value, though cells hold it for a while. */
+function value(field: FieldSettings, column: Sql): Sql {
+  return field.removed_options.length ? sql`(case when ${column} <> all(${removedOf(field)}) then ${column} end)` : column
+}
+
+// ── queries ─────────────────────────────────────────────────────────────────
+
+function onOne({ field, compare, operand }: Condition): Sql {
+  const [wanted, column] = [operand.kind === 'options' ? operand.ids : [], columnOf(field)]
+  if (!wanted.length) return withoutOption(compare)
+  return compare === '=' || compare === '!=' ? scalar(column, compare, sql`${wanted[0]}::int`) : sql`${column} = any(${wanted}::int[])`
+}
+
+function onSeveral({ field, compare, operand }: Condition): Sql {
+  const [wanted] = operand.kind === 'options' ? operand.ids : []
+  return wanted === undefined ? withoutOption(compare) : hasValue(columnOf(field), compare, sql`${wanted}::int`)
+}
+
+/** No record has a title that no option has, and all have something else. */
+const withoutOption = (compare: Condition['compare']): Sql => (compare === '!=' ? sql`true` : sql`false`)
+
+/** While the options are in the order in which they were made, their ids are too, and an index on the column serves. */
+function position(field: FieldSettings, column: Sql): Sql {
+  if (isInOrderOfIds(field)) return value(field, column)
+  return sql`array_position(${(field.options ?? []).map(({ id }) => id)}::int[], ${value(field, column)})`
+}
+
+function isInOrderOfIds({ options }: FieldSettings): boolean {
+  return (options ?? []).every(({ id }, index, all) => index === 0 || id > (all[index - 1]?.id ?? 0))
+}
+
+function search(field: FieldSettings, column: Sql, word: string): Sql | null {
+  const wanted = lowerCased(word)
+  const found = (field.options ?? []).filter(({ title }) => hasWord(title, wanted)).map(({ id }) => id)
+  return found.length ? sql`${column} = any(${found}::int[])` : null
+}

@@ -1,0 +1,114 @@
+/** Members: user and multi_user. Cells hold ids of users, whose names and addresses are read for all rows together. */
+import { type Sql, sql } from '../../platform/database/database.ts'
+import { asArrayText, asItIs, EMPTY, type Parsed, property, readList, textProperty, type UserRef, wholeNumber, wrong } from '../cell.ts'
+import { columnOf, hasValue, isNull, like, scalar, unicode } from '../cell-sql.ts'
+import { equality, within } from '../compares.ts'
+import type { Condition, FieldTypeDefinition, QueryContext, SortRule } from '../field-type.ts'
+import { EMPTINESS, type Operand, readId, readText, textOf, type ValueKind } from '../operand.ts'
+import type { FieldSettings } from '../settings.ts'
+
+const isMe = (value: string) => value.toLowerCase() === '@me'
+
+const PERSON: ValueKind = {
+  wants: 'an email address, a user id or @me',
+  read: (value) => {
+    if (typeof value === 'number') return readId(value)
+    if (typeof value !== 'string' || !value.includes('@')) return null
+    return isMe(value) ? { kind: 'me' } : { kind: 'email', email: value.trim().toLowerCase() }
+  },
+}
+const PERSON_PART: ValueKind = {
+  wants: 'a part of a name or email address, or @me',
+  read: (value) => (typeof value === 'string' && isMe(value) ? { kind: 'me' } : readText(value)),
+}
+
+const byName: SortRule = {
+  follows: 'the name',
+  keyType: 'text',
+  isNeverEmpty: false,
+  key: (_, column, { accountId }) =>
+    sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column} and u.account_id = ${accountId})`,
+  isIndexable: () => false,
+}
+
+export const user: FieldTypeDefinition = {
+  takes: null,
+  roles: [],
+
+  column: 'int',
+  isMultiple: false,
+  names: 'users',
+  maxLength: null,
+  parse: parseOne,
+  bind: asItIs,
+  value: (_, column) => column,
+  isTextInJson: false,
+  presenter: () => null,
+
+  compares: { ...equality(PERSON), ...within(PERSON_PART), ...EMPTINESS },
+  condition: onOne,
+  isEmpty: isNull,
+  meaningOf: null,
+  sort: byName,
+  equalityRank: 1,
+  groups: { by: 'value', value: (_, column) => column, values: () => null },
+  search: null,
+}
+
+export const multiUser: FieldTypeDefinition = {
+  ...user,
+
+  column: 'int[]',
+  isMultiple: true,
+  parse: parseSeveral,
+  bind: asArrayText,
+  presenter: () => (users) => users ?? [],
+
+  compares: { ...equality(PERSON), contains: PERSON, ...EMPTINESS },
+  condition: onSeveral,
+  sort: null,
+  equalityRank: null,
+  groups: null,
+}
+
+// ── cells ───────────────────────────────────────────────────────────────────
+
+function parseOne(given: unknown, _: FieldSettings, me: number): Parsed {
+  const ref = refOf(given, me)
+  return ref === null ? wrong('must be a member: an id, an email address, {id}, {email} or @me') : { kind: 'users', users: [ref] }
+}
+
+function parseSeveral(given: unknown, _: FieldSettings, me: number): Parsed {
+  const users = readList(given, (one) => refOf(one, me), 'members (ids, email addresses, {id}, {email} or @me)', 'member')
+  if (typeof users === 'string') return wrong(users)
+  return users.length ? { kind: 'users', users } : EMPTY
+}
+
+function refOf(given: unknown, me: number): UserRef | null {
+  if (given === '@me') return me
+  if (typeof given === 'string') return given.trim().toLowerCase() || null
+  return wholeNumber(given) ?? wholeNumber(property(given, 'id')) ?? textProperty(given, 'email')?.trim().toLowerCase() ?? null
+}
+
+// ── queries ─────────────────────────────────────────────────────────────────
+
+function onOne({ field, compare, operand }: Condition, context: QueryContext): Sql {
+  const column = columnOf(field)
+  if (compare === '=' || compare === '!=') return scalar(column, compare, idOf(operand, context))
+  const { me, accountId } = context
+  const part = operand.kind === 'me' ? me.email : textOf(operand)
+  return sql`${column} in (select u.id from users u where u.account_id = ${accountId}
+      and (${like(unicode(sql`u.name`), compare, part)} or ${like(unicode(sql`u.email`), compare, part)}))`
+}
+
+function onSeveral({ field, compare, operand }: Condition, context: QueryContext): Sql {
+  return hasValue(columnOf(field), compare, idOf(operand, context))
+}
+
+/** The id of the user that is meant; 0, which nobody has, for an unknown address. */
+function idOf(operand: Operand, { me, accountId }: QueryContext): Sql {
+  if (operand.kind === 'me') return sql`${me.id}::int`
+  if (operand.kind === 'id') return sql`${operand.id}::int`
+  const email = operand.kind === 'email' ? operand.email : null
+  return sql`coalesce((select u.id from users u where u.account_id = ${accountId} and u.email = ${email}), 0)`
+}
