@@ -1,7 +1,7 @@
 import { File, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, Ok } from '../platform/http/schemas.ts'
+import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
 import { recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { commentDocs, subscriptionDocs } from './docs.ts'
 import { commentProcedure } from './procedure.ts'
@@ -13,11 +13,9 @@ import {
   Force,
   NewComment,
   RecordComment,
-  RecordPath,
   StatusChoice,
   Subscribed,
   SubscriptionStatus,
-  TablePath,
 } from './schema.ts'
 import * as comments from './service.ts'
 import * as subscriptions from './subscriptions.ts'

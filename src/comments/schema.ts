@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
+import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/schemas.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100
@@ -58,10 +58,8 @@ export type CommentContent = z.infer<typeof CommentContent>
 export const CommentQuery = z.strictObject({ limit: limit(20, 100), offset: Offset })
 export type CommentQuery = z.infer<typeof CommentQuery>
 
-export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })
 export const CommentPath = RecordPath.extend({ comment_id: Id })
 
-export const TablePath = z.strictObject({ table_id: Id })
 export const Force = z.strictObject({
   force: z.boolean().nullish().meta({ description: 'Succeed, too, when there is nothing to change.' }),
 })

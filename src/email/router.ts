@@ -1,5 +1,5 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
 import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
 import * as integrations from './integrations.ts'
@@ -22,7 +22,6 @@ import {
   SmtpIntegrationUpdate,
   SmtpOption,
   SmtpTest,
-  SpacePath,
   TableChoice,
 } from './schema.ts'
 import * as email from './service.ts'

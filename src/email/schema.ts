@@ -65,7 +65,6 @@ export type NewSmtpIntegration = z.infer<typeof NewSmtpIntegration>
 export const SmtpIntegrationUpdate = changesOf(z.strictObject({ ...integration, password: Password }))
 export type SmtpIntegrationUpdate = z.infer<typeof SmtpIntegrationUpdate>
 
-export const SpacePath = z.strictObject({ space_id: Id })
 export const IdPath = z.strictObject({ id: Id })
 
 export const SmtpTest = z

@@ -1,8 +1,8 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf } from '../platform/http/schemas.ts'
+import { listOf, RecordPath } from '../platform/http/schemas.ts'
 import { recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
-import { FieldUpload, File, FileRemoval, RecordPath, UPLOAD_BODY_LIMIT } from './schema.ts'
+import { FieldUpload, File, FileRemoval, UPLOAD_BODY_LIMIT } from './schema.ts'
 import * as files from './service.ts'
 
 export const filesRouter = router({

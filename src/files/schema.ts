@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { Id } from '../platform/http/schemas.ts'
 
 const MB = 1_048_576
 /** Decoded bytes of an upload (api.md, Limits). */
@@ -42,5 +41,3 @@ export type FieldUpload = z.infer<typeof FieldUpload>
 
 export const FileRemoval = z.strictObject({ field_id: z.string(), path: z.string() })
 export type FileRemoval = z.infer<typeof FileRemoval>
-
-export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })

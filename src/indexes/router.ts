@@ -1,7 +1,6 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf } from '../platform/http/schemas.ts'
+import { listOf, TablePath } from '../platform/http/schemas.ts'
 import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
-import { TablePath } from '../tables/schema.ts'
 import { docs } from './docs.ts'
 import { TableIndex } from './schema.ts'
 import * as indexes from './service.ts'

@@ -1,5 +1,5 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, Ok } from '../platform/http/schemas.ts'
+import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
 import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
@@ -13,12 +13,10 @@ import {
   RecordBatch,
   RecordGroup,
   RecordIds,
-  RecordPath,
   RecordsCount,
   RecordsGroups,
   RecordsQuery,
   RecordUpdate,
-  TablePath,
 } from './schema.ts'
 import * as records from './service.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
+import { Id, Instant, limit, Offset, TablePath } from '../platform/http/schemas.ts'
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './cells/present.ts'
 
@@ -49,9 +49,6 @@ export type RecordBatch = z.infer<typeof RecordBatch>
 
 export const RecordIds = z.strictObject({ record_ids: z.array(Id).max(MAX_BATCH, `must have at most ${MAX_BATCH} ids`) })
 export const Deleted = z.object({ deleted: z.int().meta({ description: 'How many of them there were.' }) })
-
-export const TablePath = z.strictObject({ table_id: Id })
-export const RecordPath = TablePath.extend({ record_id: Id })
 
 // ── many records ────────────────────────────────────────────────────────────
 

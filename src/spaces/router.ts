@@ -1,8 +1,8 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
 import { accountProcedure, resourceProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
-import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpacePath, SpaceUpdate } from './schema.ts'
+import { Member, MemberPath, MemberUpdate, NewMember, NewSpace, Space, SpaceUpdate } from './schema.ts'
 import * as spaces from './service.ts'
 
 export const spacesRouter = router({

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
+import { EmailAddress, Id, Name, SpacePath } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 
 const Role = z
@@ -13,7 +13,6 @@ export type Space = z.infer<typeof Space>
 
 export const NewSpace = z.strictObject({ name: Name })
 export const SpaceUpdate = changesOf(z.strictObject({ name: Name }))
-export const SpacePath = z.strictObject({ space_id: Id })
 
 export const Member = z
   .strictObject({ user_id: Id, name: z.string(), email: z.string(), role: Role, status: z.enum(['active', 'invited']) })

@@ -1,5 +1,5 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, Ok } from '../platform/http/schemas.ts'
+import { listOf, Ok, SpacePath, TablePath } from '../platform/http/schemas.ts'
 import { rest, router, spaceProcedure, tableProcedure } from '../platform/http/trpc.ts'
 import { fieldDocs, tableDocs } from './docs.ts'
 import * as fieldChanges from './fields/alter-fields.ts'
@@ -12,9 +12,7 @@ import {
   FieldUpdate,
   NewField,
   NewTable,
-  SpacePath,
   Table,
-  TablePath,
   TableUpdate,
   TableWithFields,
 } from './schema.ts'

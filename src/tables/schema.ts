@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type FieldDef, isSelect } from '../fields/definition.ts'
 import { FIELD_TYPES } from '../fields/registry.ts'
 import { SLUG } from '../fields/slug.ts'
-import { Id, Name } from '../platform/http/schemas.ts'
+import { Id, Name, TablePath } from '../platform/http/schemas.ts'
 import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
 
 export const MAX_FIELDS = 300
@@ -99,8 +99,6 @@ export const FieldDeleted = z.object({
 })
 export type FieldDeleted = z.infer<typeof FieldDeleted>
 
-export const SpacePath = z.strictObject({ space_id: Id })
-export const TablePath = z.strictObject({ table_id: Id })
 /** A field is named by text, but a path segment of digits comes as a number. */
 export const FieldPath = TablePath.extend({
   field_id: z.union([z.string(), z.number()]).meta({ type: 'string', example: 'stage' }).transform(String),

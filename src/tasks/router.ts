@@ -1,7 +1,7 @@
 import * as subscriptions from '../comments/subscriptions.ts'
 import { dueOfPrincipal } from '../notifications/queries.ts'
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { listOf, NoInput, Ok, RecordPath } from '../platform/http/schemas.ts'
 import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router } from '../platform/http/trpc.ts'
 import * as changes from './changes.ts'
 import { taskCommentsRouter } from './comments/router.ts'
@@ -18,7 +18,6 @@ import {
   Marked,
   NewTask,
   NewTasks,
-  RecordPath,
   RecordTaskQuery,
   Reminder,
   Subscribed,

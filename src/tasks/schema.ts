@@ -124,8 +124,6 @@ export type Subscribed = z.infer<typeof Subscribed>
 
 // ── what requests hold ──────────────────────────────────────────────────────
 
-export const RecordPath = z.strictObject({ table_id: Id, record_id: Id })
-export type RecordPath = z.infer<typeof RecordPath>
 export const TaskPath = z.strictObject({ task_id: Id })
 export const CommentPath = TaskPath.extend({ comment_id: Id })
 

@@ -64,3 +64,9 @@ export const listOf = <Row extends z.ZodType>(row: Row) =>
 
 /** For what takes no input at all: `{}`, or nothing. */
 export const NoInput = z.strictObject({}).optional()
+
+/** The ids in a path that names a space, a table or a record. An input with a body extends it, and stays strict. */
+export const SpacePath = z.strictObject({ space_id: Id })
+export const TablePath = z.strictObject({ table_id: Id })
+export const RecordPath = TablePath.extend({ record_id: Id })
+export type RecordPath = z.infer<typeof RecordPath>

@@ -3,10 +3,11 @@
 import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
 import { callers } from '../../platform/access/authorize.ts'
+import { RecordPath } from '../../platform/http/schemas.ts'
 import { accountProcedure, recordProcedure, rest } from '../../platform/http/trpc.ts'
 import { uploadDocs } from '../docs.ts'
 import { taskProcedure } from '../procedure.ts'
-import { RecordPath, TaskPath } from '../schema.ts'
+import { TaskPath } from '../schema.ts'
 
 export const uploads = {
   upload: taskProcedure('edit', callers.session)

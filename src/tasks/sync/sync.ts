@@ -2,9 +2,10 @@
 
 import type { Context } from '../../platform/context.ts'
 import { badInput } from '../../platform/http/errors.ts'
+import type { RecordPath } from '../../platform/http/schemas.ts'
 import { decodeCursor, encodeCursor } from '../../records/query/cursor.ts'
 import { type Change, listChanges, onWire, type Watched, watchedByUser, watchedOnRecord } from '../queries.ts'
-import type { DeletedTask, RecordPath, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
+import type { DeletedTask, RecordTaskQuery, Task, TaskQuery } from '../schema.ts'
 
 /** A page of tasks and of what is left of deleted ones; `next_cursor` is absent at the end, `total` on a page that continues another. */
 export interface Changes {
