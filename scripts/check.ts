@@ -12,7 +12,7 @@ const steps: [title: string, command: string[]][] = [
   ['Unused files, exports and packages', tool('knip')],
   ['House rules', node('scripts/house.ts')],
   ['OpenAPI document', node('scripts/openapi.ts', '--check')],
-  ['Table of compares', node('scripts/docs.ts', '--check')],
+  ['Tables and diagrams in docs/', node('scripts/docs.ts', '--check')],
   ['Migrations', node('scripts/migrate.ts', 'check')],
 ]
 

@@ -1,11 +1,9 @@
-/** Prints into docs/queries.md what the code itself says of compares; with --check only tells whether it is up to date. */
+/** Prints into the documents what the code itself says of compares and of emails' states; with --check only tells whether they are up to date. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { EMAIL_STATES, EMAIL_STATUSES } from '../src/email/states.ts'
 import { COMPARES, type Compare } from '../src/fields/compares.ts'
 import { NOTHING, type ValueKind } from '../src/fields/operand.ts'
 import { FIELD_TYPES, type FieldType, TYPES } from '../src/fields/registry.ts'
-
-const path = new URL('../docs/queries.md', import.meta.url)
-const [BEGIN, END] = ['<!-- printed from src/fields/types/ by `npm run docs` -->\n', '<!-- end -->\n']
 
 /** Compares that every type has alike share a column. */
 const COLUMNS: readonly Compare[][] = [
@@ -44,7 +42,7 @@ function cellOf(kinds: (ValueKind | undefined)[]): string {
   return kind === NOTHING ? 'yes' : kind.wants
 }
 
-function printed(): string {
+function tableOfCompares(): string {
   const missing = COMPARES.filter((compare) => !COLUMNS.flat().includes(compare))
   if (missing.length) throw new Error(`No column for ${missing.join(', ')}`)
   const head = [
@@ -57,14 +55,25 @@ function printed(): string {
   return [head, head.map(() => '---'), ...rows()].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-const text = readFileSync(path, 'utf8')
-const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)]
-if (begin < 0 || end < begin) throw new Error(`docs/queries.md has no place for the table: it needs ${BEGIN}and ${END}`)
-const fresh = `${text.slice(0, begin)}${BEGIN}\n${printed()}\n${text.slice(end)}`
+/** The transitions of an email as a Mermaid diagram. */
+function diagramOfStates(): string {
+  const transitions = EMAIL_STATUSES.flatMap((to) => EMAIL_STATES[to].from.map((from) => `  ${from} --> ${to}\n`))
+  return `\`\`\`mermaid\nstateDiagram-v2\n  [*] --> queued\n${transitions.join('')}\`\`\`\n`
+}
 
-if (process.argv.includes('--check')) {
-  if (fresh !== text) {
-    console.error('The table of compares in docs/queries.md is out of date: run `npm run docs` and commit it')
-    process.exitCode = 1
-  }
-} else writeFileSync(path, fresh)
+print('docs/queries.md', 'src/fields/types/', tableOfCompares())
+print('docs/email.md', 'src/email/states.ts', diagramOfStates())
+
+/** Puts the text between the comments that mark its place in the document. */
+function print(document: string, source: string, block: string): void {
+  const path = new URL(`../${document}`, import.meta.url)
+  const [marker, endMarker] = [`<!-- printed from ${source} by \`npm run docs\` -->\n`, '<!-- end -->\n']
+  const text = readFileSync(path, 'utf8')
+  const [begin, end] = [text.indexOf(marker), text.indexOf(endMarker)]
+  if (begin < 0 || end < begin) throw new Error(`${document} has no place for what is printed: it needs ${marker}and ${endMarker}`)
+  const fresh = `${text.slice(0, begin)}${marker}\n${block}\n${text.slice(end)}`
+  if (fresh === text) return
+  if (!process.argv.includes('--check')) return writeFileSync(path, fresh)
+  console.error(`${document} is out of date: run \`npm run docs\` and commit it`)
+  process.exitCode = 1
+}

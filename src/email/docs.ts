@@ -1,6 +1,7 @@
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { operationDocs } from '../platform/http/operation-docs.ts'
 import type { OutgoingMetadata, Signature, SmtpIntegration } from './schema.ts'
+import { newEmailState } from './states.ts'
 
 const integration: SmtpIntegration = {
   id: 3,
@@ -52,7 +53,7 @@ const newEmail = {
 }
 
 const metadata: OutgoingMetadata = {
-  status: 'queued',
+  ...newEmailState(new Date('2026-03-02T10:12:00Z')),
   from: { name: 'Sales', email: 'sales@example.com' },
   to: ['ann@customer.example'],
   cc: [],
@@ -61,11 +62,6 @@ const metadata: OutgoingMetadata = {
   messageId: '<0f3a5c2d9b7e41668d2f0a1b3c4d5e6f@example.com>',
   smtpIntegrationId: 3,
   signatureId: 7,
-  queuedAt: '2026-03-02 10:12:00',
-  sentAt: null,
-  readAt: null,
-  bouncedAt: null,
-  droppedAt: null,
   error: null,
   recipients: [{ email: 'ann@customer.example', kind: 'to', status: 'queued', error: null }],
   unresolved: [],
