@@ -73,7 +73,8 @@ function print(document: string, source: string, block: string): void {
   if (begin < 0 || end < begin) throw new Error(`${document} has no place for what is printed: it needs ${marker}and ${endMarker}`)
   const fresh = `${text.slice(0, begin)}${marker}\n${block}\n${text.slice(end)}`
   if (fresh === text) return
-  if (!process.argv.includes('--check')) return writeFileSync(path, fresh)
-  console.error(`${document} is out of date: run \`npm run docs\` and commit it`)
-  process.exitCode = 1
+  if (process.argv.includes('--check')) {
+    console.error(`${document} is out of date: run \`npm run docs\` and commit it`)
+    process.exitCode = 1
+  } else writeFileSync(path, fresh)
 }
