@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { resolveInHtml, resolveInSubject } from '../../src/email/outbound/field-tokens.ts'
-import { sanitizeHtml, textOfHtml } from '../../src/platform/html.ts'
+import { sanitizeHtml } from '../../src/platform/html.ts'
+import { textOfHtml } from '../../src/platform/html-text.ts'
 
 describe('sanitised HTML', () => {
   test.each([
@@ -46,6 +47,10 @@ describe('the text of HTML', () => {
     ['<table><tr><td>1</td><td>2</td></tr><tr><td>3</td></tr></table>', '1\t2\n3'],
     ['  a\n  b &amp; &lt;c&gt; ', 'a b & <c>'],
     ['<pre>a\n  b</pre>', 'a\n  b'],
+    ['<div>a</div><div>b</div><div><br></div><div>c</div>', 'a\nb\n\nc'],
+    ['<h1>a</h1>b<hr>c<img src="x.png" alt="d">', 'a\n\nb\n---\ncd'],
+    ['<a href="#top">a</a> <a name="b">b</a> <a href="https://c.example">c</a>', 'a b c <https://c.example>'],
+    ['<ol><li>a</li></ol>b</li></ul></blockquote></a></pre>c', '1. a\nbc'],
     ['', ''],
   ])('%j is %j', (html, text) => {
     expect(textOfHtml(html)).toBe(text)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import PostalMime, { type Address } from 'postal-mime'
-import { sanitizeHtml, textOfHtml } from '../../platform/html.ts'
+import { sanitizeHtml } from '../../platform/html.ts'
+import { textOfHtml } from '../../platform/html-text.ts'
 import { type Authentication, authenticationResults, isAutomatic, messageIdOf } from '../headers.ts'
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
 import { visibleText } from './quote.ts'
