@@ -8,7 +8,7 @@ import { removeEmptied } from '../spaces/service.ts'
 import { withShortLocks } from './alter-table.ts'
 import { recordsDeleted } from './cascade.ts'
 import { dropRecords } from './ddl.ts'
-import { forgetTallies } from './row-counts.ts'
+import { deleteRowCounts } from './row-counts.ts'
 
 /** So long a deleted table or space can be brought back. */
 const KEPT_DAYS = 7
@@ -42,7 +42,7 @@ export async function purge(context: Context, { table_id }: { table_id: number }
     if (!table) return
     await recordsDeleted(context, table_id, null)
     await dropRecords(context.db, table_id)
-    await forgetTallies(context.db, table_id)
+    await deleteRowCounts(context.db, table_id)
     await context.db.prisma.table.delete({ where: { id: table_id } })
   })
 }

@@ -4,74 +4,74 @@ import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { tooBusy } from '../http/errors.ts'
 import { Semaphore } from '../semaphore.ts'
-import { cancel } from './cancel-query.ts'
-import { openLane } from './pipelined-reads.ts'
+import { cancelQuery } from './cancel-query.ts'
+import { openPipelinedReads } from './pipelined-reads.ts'
 import { askPrepared, PreparedNames } from './prepared-statements.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
-/** What empties a column of JSON; a bare null is not taken. */
+/** Sets a JSON column to NULL; Prisma does not accept a plain null for it. */
 export const { DbNull } = Prisma
 export type Sql = Prisma.Sql
-/** What can be run: fragments as `sql` composes them, or a text that is kept, with its values. */
+/** A statement with its values: composed by `sql`, or a text that was printed before. */
 export type Statement = Pick<Sql, 'text' | 'values'>
 export type Tx = Prisma.TransactionClient
 
-/** A name as a quoted identifier. Names come from the field list or the code, never straight from a caller. */
+/** The name as a quoted identifier. Names come from the field list or the code, never directly from a caller. */
 export function ident(name: string): Sql {
   if (name.includes('\0')) throw new Error('An identifier cannot contain NUL')
   return raw(`"${name.replaceAll('"', '""')}"`)
 }
 
-/** `"t101".records`: where the records of a table are. */
+/** The name of the table that holds the records: `"t101".records`. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
 export interface Database {
   /**
-   * Runs one statement: on the transaction under way, or else on the pool. Dates, times and timestamps come as the text of
+   * Runs one statement in the open transaction, or else on the pool. Dates, times and timestamps are returned as text in the format of
    * the wire, int8 and numeric as numbers.
-   * @param label says that the same text comes often: it is then planned once a connection, not each time. Where a text names columns
-   *   of a user table, the label names the table's version
+   * @param label marks a text that is run often: each connection prepares it once. The label of a text that names columns of a user
+   *   table contains the table's version
    * @param signal for a statement that may take long: the statement is cancelled when the signal aborts, and runs only when one of
    *   the permits for such statements is free
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
-   * Like `query`, for reads by key that are sure to be short: outside a transaction they share one connection, on which a long one
-   * would delay all the others (pipelined-reads.ts).
+   * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
+   * others (pipelined-reads.ts).
    */
   lookUp<Row>(statement: Statement, label: string): Promise<Row[]>
-  /** Like `query`, answering how many rows were changed. */
+  /** Like `query`. @returns the number of changed rows */
   execute(statement: Statement): Promise<number>
-  /** All or nothing. What runs inside, `query` included, uses its one connection; a transaction inside joins it. */
+  /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
-  /** Whether a transaction is under way here. */
+  /** Whether the caller runs inside a transaction. */
   inTransaction(): boolean
   /**
-   * Calls back when a statement whose text holds the marker has taken effect: after it, or after the transaction that it is part of.
+   * Calls back after each statement whose text contains the marker, or after the commit of the transaction that it belongs to.
    * There is one watcher.
    */
   watch(marker: string, committed: () => void): void
-  /** Prisma for plain rows: the transaction under way, or else the client on the pool. */
+  /** Prisma: the open transaction, or else the client on the pool. */
   readonly prisma: Tx
-  /** A connection of its own, for LISTEN, COPY and concurrent index builds. The caller ends it. */
+  /** Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. */
   connect(): Promise<pg.Client>
   close(): Promise<void>
 }
 
-interface Underway {
+interface OpenTransaction {
   client?: pg.PoolClient
   tx?: Tx
-  /** Whether a statement that is watched for was part of it. */
+  /** Whether it has run a statement with the watched marker. */
   hasWatched?: boolean
 }
 
-interface Manner {
+interface RunOptions {
   isShortRead?: boolean
   signal?: AbortSignal | undefined
 }
 
-const underway = new AsyncLocalStorage<Underway>()
+const transactions = new AsyncLocalStorage<OpenTransaction>()
 
 const MAX_LIFETIME_SECONDS = 600
 /** Connections that queries never take, so that writes and short reads always find one. */
@@ -80,8 +80,8 @@ const KEPT_FREE = 2
 const PERMIT_WAIT_MS = 5_000
 
 /**
- * Opens the pool. One pool serves Prisma and hand-written statements; connections live ten minutes at most, because
- * each keeps a catalogue cache of every user table it has touched (docs/decisions/0001-typed-tables.md).
+ * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
+ * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
 export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: number } = {}): Database {
   const connection: pg.PoolConfig = {
@@ -90,16 +90,16 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     connectionTimeoutMillis: 2_000,
     maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     idleTimeoutMillis: 30_000,
-    // Workers take milliseconds to start, and all requests share the cores: they are for scans of whole tables, not for thousands of rows.
+    // Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them.
     options:
       '-c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
     types: wireTypes,
   }
   const pool = new TransactionPool(connection)
-  // An idle connection that the server closes is only noise: the pool opens another.
+  // The pool replaces an idle connection that the server has closed.
   pool.on('error', () => {})
-  // pg listens for errors of idle connections only. Without a listener a connection that is lost while a request uses it ends the process;
-  // the statement under way fails by itself, so there is nothing left to do here.
+  // pg listens for errors of idle connections only. Without a listener a connection that is lost while a request uses it would end the
+  // process. The statement itself fails, so the listener has nothing to do.
   pool.on('connect', (client) => client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
@@ -107,35 +107,40 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   let watched: { marker: string; committed: () => void } | undefined
 
   const queries = new Semaphore(Math.max(1, size - KEPT_FREE), tooBusy)
-  const lane = openLane(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
+  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
-  async function run({ text, values }: Statement, label?: string, manner: Manner = {}): Promise<pg.QueryResult> {
-    const result = await ask(text, values, label, manner)
+  async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
+    const result = await ask(text, values, label, options)
     if (watched && text.includes(watched.marker)) {
-      const transaction = underway.getStore()
+      const transaction = transactions.getStore()
       if (transaction?.tx) transaction.hasWatched = true
       else watched.committed()
     }
     return result
   }
 
-  async function ask(text: string, values: unknown[], label: string | undefined, { isShortRead, signal }: Manner): Promise<pg.QueryResult> {
-    const client = underway.getStore()?.client
+  async function ask(
+    text: string,
+    values: unknown[],
+    label: string | undefined,
+    { isShortRead, signal }: RunOptions,
+  ): Promise<pg.QueryResult> {
+    const client = transactions.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
     if (client) return askOf(client)
     if (signal) return queries.run(() => askUntil(signal, askOf), { signal, timeoutMs: PERMIT_WAIT_MS })
-    return (isShortRead && name && (await lane.ask({ name, text, values }))) || askOf(pool)
+    return (isShortRead && name && (await pipelinedReads.ask({ name, text, values }))) || askOf(pool)
   }
 
-  /** Cancels the statement when the signal aborts. The cancel request must not reach the next statement, so the connection waits for it. */
+  /** Cancels the statement when the signal aborts. The connection is released after the cancel request, which must not hit the next statement. */
   async function askUntil(signal: AbortSignal, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
     pool.connect((error, client) => (client ? resolve(client) : reject(error)))
     const client = await promise
     let cancelled: Promise<void> | undefined
     const onAbort = () => {
-      cancelled = cancel(client)
+      cancelled = cancelQuery(client)
     }
     signal.addEventListener('abort', onAbort, { once: true })
     try {
@@ -154,16 +159,16 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     lookUp: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
-      const outer = underway.getStore()?.tx
+      const outer = transactions.getStore()?.tx
       if (outer) return fn(outer)
-      const store: Underway = {}
-      return underway.run(store, () =>
+      const store: OpenTransaction = {}
+      return transactions.run(store, () =>
         prisma
           .$transaction((tx) => {
             store.tx = tx
             return fn(tx)
           })
-          // Whatever was left running by `fn` must not reach a connection that is somebody else's by now.
+          // Statements that `fn` did not wait for must not run on the connection, which another transaction may use by now.
           .finally(() => {
             delete store.client
             delete store.tx
@@ -177,9 +182,9 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     watch: (marker, committed) => {
       watched = { marker, committed }
     },
-    inTransaction: () => underway.getStore()?.tx !== undefined,
+    inTransaction: () => transactions.getStore()?.tx !== undefined,
     get prisma() {
-      return underway.getStore()?.tx ?? prisma
+      return transactions.getStore()?.tx ?? prisma
     },
     connect: async () => {
       const { max: _, ...single } = connection
@@ -188,14 +193,14 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
       return client
     },
     close: async () => {
-      await lane.close()
+      await pipelinedReads.close()
       await prisma.$disconnect()
       await pool.end()
     },
   }
 }
 
-/** Tells the transaction that asks for a connection which one it got, so that hand-written statements run on it too. */
+/** Notes which connection a transaction of Prisma has got, so that hand-written statements use the same one. */
 class TransactionPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
@@ -205,7 +210,7 @@ class TransactionPool extends pg.Pool {
       return undefined
     }
     return super.connect().then((client) => {
-      const store = underway.getStore()
+      const store = transactions.getStore()
       if (store) store.client = client
       return client
     })
@@ -216,7 +221,7 @@ const INT8 = 20
 const NUMERIC = 1700
 const AS_TEXT = new Set([1082, 1083, 1114, 1184])
 
-/** Dates stay text: pg's own parsers make Date objects, at half the throughput, in the zone of the machine. */
+/** Dates stay text: pg's own parsers create Date objects in the time zone of the machine, at half the throughput. */
 const wireTypes: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === INT8 || oid === NUMERIC) return Number
@@ -225,5 +230,5 @@ const wireTypes: pg.CustomTypesConfig = {
   }) as typeof pg.types.getTypeParser,
 }
 
-/** The instant of a request as the database keeps it: without fractions. */
+/** The instant without its fraction of a second, as the database stores it. */
 export const toTheSecond = (instant: Date) => new Date(Math.trunc(instant.getTime() / 1000) * 1000)

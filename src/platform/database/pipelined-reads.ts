@@ -1,93 +1,73 @@
 /**
- * One connection that the short reads of all requests share. What is asked in one turn of the event loop is sent in one write, and
- * Postgres answers it without going to sleep in between: the system calls and wake-ups of a trip are half of what a small request
+ * One pipelined connection that the short reads of all requests share. Statements of one turn of the event loop are sent in one write,
+ * and Postgres answers them without sleeping in between: the system calls and wake-ups of a round trip are half of what a small request
  * costs (measured in docs/decisions/0008-pipelined-reads.md).
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { askPrepared, type NamedStatement } from './prepared-statements.ts'
 
-/** Answers come in the order of the questions. When none comes for so long, one of them is waiting for a lock: others go around. */
+/** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
 const STUCK_AFTER_MS = 20
-/** What holds up the others for longer than this is given up, and asked again on the pool, where patience is longer. */
-const PATIENCE = '-c lock_timeout=50 -c statement_timeout=1000'
+/** A statement that delays the others longer than this is cancelled and sent again on the pool, whose limits are higher. */
+const TIMEOUTS = '-c lock_timeout=50 -c statement_timeout=1000'
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
-/**
- * The statement does not exist. pg (8.23.1) takes a name for prepared as soon as it is sent, so when Postgres cannot parse a statement, the next
- * use of its name in the same turn is sent without the text.
- */
-const NOT_PREPARED = '26000'
-/** A statement that failed with one of these is asked again on the pool, which tells the caller what is really wrong. */
-const ASK_ELSEWHERE = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
-/** After a connection could not be opened. */
-const RETRY_AFTER_MS = 1_000
+/** How long no new connection is tried after one could not be opened. */
+const RECONNECT_AFTER_MS = 1_000
 
-/** What pg_stat_activity calls the connection. */
-export const LANE_NAME = 'gridpost lane'
+/** The name of the connection in pg_stat_activity. */
+export const PIPELINE_NAME = 'gridpost pipelined reads'
 
-export interface Lane {
-  /** Asks with whatever else is asked in this turn; null when the lane cannot take it now. The statement only reads. */
+export interface PipelinedReads {
+  /**
+   * Sends the statement together with the others of this turn of the event loop. The statement must only read.
+   * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
+   */
   ask(statement: NamedStatement): Promise<pg.QueryResult | null> | null
   close(): Promise<void>
 }
 
-interface Open {
+interface Pipeline {
   client: pg.Client
   stream: Socket
   openedAt: number
-  /** Sent and not answered yet. */
-  waiting: number
+  /** How many statements were sent and not answered yet. */
+  pending: number
   answered: number
   isStuck: boolean
   watch: NodeJS.Timeout | undefined
 }
 
-/** Opens its connection when it is first asked for something, and again after it was lost or has grown old. */
-export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxLifetimeSeconds: number }): Lane {
-  let open: Open | undefined
+/** Connects at the first statement, and again after the connection was lost or has reached its lifetime. */
+export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxLifetimeSeconds: number }): PipelinedReads {
+  let open: Pipeline | undefined
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
   let isClosed = false
 
   async function connect(): Promise<void> {
-    const client = new pg.Client({ ...config, options: `${config.options ?? ''} ${PATIENCE}`, application_name: LANE_NAME, pipeline: true })
-    const lose = () => {
+    const client = new pg.Client({
+      ...config,
+      options: `${config.options ?? ''} ${TIMEOUTS}`,
+      application_name: PIPELINE_NAME,
+      pipeline: true,
+    })
+    const forget = () => {
       if (open?.client === client) open = undefined
     }
-    client.on('error', lose)
-    client.on('end', lose)
+    client.on('error', forget)
+    client.on('end', forget)
     try {
       await client.connect()
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
-      open = { client, stream, openedAt: performance.now(), waiting: 0, answered: 0, isStuck: false, watch: undefined }
+      open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, isStuck: false, watch: undefined }
     } catch {
-      // Whoever asks goes to the pool meanwhile, and is told there what is wrong.
-      mayOpenAt = performance.now() + RETRY_AFTER_MS
+      // Until the next attempt reads go to the pool, which reports what is wrong with the database.
+      mayOpenAt = performance.now() + RECONNECT_AFTER_MS
     } finally {
       opening = undefined
-    }
-  }
-
-  async function send(lane: Open, statement: NamedStatement): Promise<pg.QueryResult | null> {
-    lane.waiting++
-    lane.watch ??= watch(lane)
-    if (!lane.stream.writableCorked) {
-      lane.stream.cork()
-      setImmediate(() => lane.stream.uncork())
-    }
-    try {
-      return await askPrepared(lane.client, statement)
-    } catch (error) {
-      const { severity, code } = error instanceof pg.DatabaseError ? error : {}
-      if (severity === 'ERROR' && !(code && ASK_ELSEWHERE.has(code))) throw error
-      // Given up, or the connection is lost: what only reads can be asked again elsewhere.
-      return null
-    } finally {
-      lane.waiting--
-      lane.answered++
-      lane.isStuck = false
     }
   }
 
@@ -99,14 +79,12 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
         return null
       }
       if (open.isStuck) return null
-      const lane = open
-      if (now - lane.openedAt > maxLifetimeSeconds * 1000) {
-        open = undefined
-        // It answers what it was asked, then it ends.
-        lane.client.end().catch(() => {})
-        return null
-      }
-      return send(lane, statement)
+      if (now - open.openedAt <= maxLifetimeSeconds * 1000) return send(open, statement)
+      const { client } = open
+      open = undefined
+      // pg ends the connection after it has answered the pending statements.
+      client.end().catch(() => {})
+      return null
     },
     async close() {
       isClosed = true
@@ -116,16 +94,37 @@ export function openLane(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxL
   }
 }
 
+async function send(pipeline: Pipeline, statement: NamedStatement): Promise<pg.QueryResult | null> {
+  pipeline.pending++
+  pipeline.watch ??= watch(pipeline)
+  if (!pipeline.stream.writableCorked) {
+    pipeline.stream.cork()
+    setImmediate(() => pipeline.stream.uncork())
+  }
+  try {
+    return await askPrepared(pipeline.client, statement)
+  } catch (error) {
+    const { severity, code } = error instanceof pg.DatabaseError ? error : {}
+    if (severity === 'ERROR' && code !== LOCK_TIMEOUT && code !== CANCELED) throw error
+    // The statement timed out or the connection was lost. A read can be sent again.
+    return null
+  } finally {
+    pipeline.pending--
+    pipeline.answered++
+    pipeline.isStuck = false
+  }
+}
+
 /**
- * Looks from time to time whether answers come while some are waited for. Those that have come but could not be read, because this process
- * was busy for longer, are read between the timer and the immediate: the clock alone would send the others around for nothing.
+ * Checks at intervals whether answers still arrive while statements are pending. The immediate runs after the socket was read: if this
+ * process was busy for longer than the interval, answers that have arrived in the meantime are counted first.
  */
-function watch(lane: Open): NodeJS.Timeout {
-  const { answered } = lane
+function watch(pipeline: Pipeline): NodeJS.Timeout {
+  const { answered } = pipeline
   return setTimeout(() => {
     setImmediate(() => {
-      lane.isStuck = lane.waiting > 0 && lane.answered === answered
-      lane.watch = lane.waiting > 0 ? watch(lane) : undefined
+      pipeline.isStuck = pipeline.pending > 0 && pipeline.answered === answered
+      pipeline.watch = pipeline.pending > 0 ? watch(pipeline) : undefined
     })
   }, STUCK_AFTER_MS)
 }

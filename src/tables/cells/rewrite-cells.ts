@@ -9,7 +9,7 @@ import { type Database, ident, recordsOf, type Sql, sql } from '../../platform/d
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { holdWriters } from '../ddl.ts'
-import { FIRST_STEP, nextStep } from './batch-size.ts'
+import { FIRST_STEP, nextStep } from './id-batches.ts'
 
 /** Which cells of a field, and what becomes of them. */
 export interface CellUpdate {

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Database, openDatabase, type Sql, sql } from '../src/platform/database/database.ts'
-import { LANE_NAME } from '../src/platform/database/pipelined-reads.ts'
+import { PIPELINE_NAME } from '../src/platform/database/pipelined-reads.ts'
 import { testDatabase } from './support/database.ts'
 
 let db: Database
@@ -19,25 +19,25 @@ afterAll(async () => {
   await db.close()
 })
 
-/** The backend that answers, if it is that of the lane. */
-async function lane(): Promise<number | null> {
+/** The pid of the backend that answers, if it serves the pipelined reads. */
+async function pipelineBackend(): Promise<number | null> {
   const [row] = await db.lookUp<{ pid: number }>(
-    sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${LANE_NAME}`,
-    'lane',
+    sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${PIPELINE_NAME}`,
+    'pipeline-backend',
   )
   return row?.pid ?? null
 }
 /** A statement is prepared from its third use on, and the connection opens when it is first asked for one. */
-const openedLane = () => expect.poll(lane).not.toBe(null)
+const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
 const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
 const names = (ids: number[]) => Promise.all(ids.map((id) => db.lookUp<{ name: string; pid: number }>(nameOf(id), 'things')))
 
 it('answers what is asked at the same moment on one connection, each with its own rows', async () => {
-  await openedLane()
+  await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   const ids = Array.from({ length: 100 }, (_, index) => index + 1)
-  // On a machine that is busy elsewhere some may go around.
+  // On a busy machine some reads may go to the pool.
   const ask = async () => {
     const found = await names(ids)
     expect(found.map(([row]) => row?.name)).toEqual(ids.map((id) => `thing ${id}`))
@@ -48,32 +48,32 @@ it('answers what is asked at the same moment on one connection, each with its ow
 
 it('keeps the error of one from the others', async () => {
   const divided = (by: number) => db.lookUp<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
-  await openedLane()
+  await pipelineOpen()
   for (let round = 0; round < 3; round++) await divided(1)
   const found = await Promise.allSettled([divided(1), divided(0), divided(4)])
   expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([100, '22012', 25])
 })
 
 it('gives a read that waits for a lock to the pool, where it can wait', async () => {
-  await openedLane()
+  await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   await other.query('begin; lock table things in access exclusive mode')
   onTestFinished(async () => {
     await other.query('rollback')
   })
-  const before = await lane()
+  const before = await pipelineBackend()
   const waiting = names([1])
   await expect
     .poll(async () => (await other.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and pid <> $1", [before])).rowCount)
     .toBe(1)
-  await expect.poll(lane).toBe(before)
+  await expect.poll(pipelineBackend).toBe(before)
   await other.query('rollback')
   expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
 })
 
 it('takes no answer for missing that this process was too busy to read', async () => {
-  await openedLane()
-  const before = await lane()
+  await pipelineOpen()
+  const before = await pipelineBackend()
   for (let round = 0; round < 3; round++) await names([1])
   const first = names([1])
   // Until it has been sent.
@@ -85,8 +85,8 @@ it('takes no answer for missing that this process was too busy to read', async (
 })
 
 it('asks again elsewhere what was under way when its connection was lost, and opens another', async () => {
-  await openedLane()
-  const before = await lane()
+  await pipelineOpen()
+  const before = await pipelineBackend()
   const slow = (id: number) =>
     db.lookUp<{ name: string }>(sql`select name from things where id = ${id} and pg_sleep(0.2) is not null`, 'slow')
   for (let round = 0; round < 3; round++) await slow(0)
@@ -96,8 +96,8 @@ it('asks again elsewhere what was under way when its connection was lost, and op
     .toEqual([{ pid: before }])
   await other.query('select pg_terminate_backend($1)', [before])
   expect((await underway)[0]?.name).toBe('thing 7')
-  await openedLane()
-  expect(await lane()).not.toBe(before)
+  await pipelineOpen()
+  expect(await pipelineBackend()).not.toBe(before)
 })
 
 it('reads inside a transaction what the transaction has written', async () => {

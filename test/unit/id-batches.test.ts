@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { FIRST_STEP, nextStep } from '../../src/tables/cells/batch-size.ts'
+import { FIRST_STEP, nextStep } from '../../src/tables/cells/id-batches.ts'
 
 test.each([
   ['quick: doubled', 200, 10, 400],
   ['too quick to be measured', 200, 0, 400],
   ['just right', 200, 100, 200],
-  ['slow: so many as would have fitted', 400, 250, 160],
-  ['very slow: some all the same', 1_000, 60_000, 50],
+  ['slow: as many as would have fitted', 400, 250, 160],
+  ['very slow: the smallest step', 1_000, 60_000, 50],
   ['quick: no more than 1,000', 800, 20, 1_000],
 ])('%s', (_, step, tookMs, next) => expect(nextStep(step, tookMs)).toBe(next))
 

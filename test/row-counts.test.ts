@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { recountAll, tally, tallyAll, totalOf } from '../src/tables/row-counts.ts'
+import { countDueTables, countTable, recountAllTables, totalOf } from '../src/tables/row-counts.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -33,8 +33,8 @@ async function makeTable(rows: number): Promise<number> {
   return id
 }
 
-const run = (table: number, recount = false) => tally(systemContext(app.deps), { table_id: table, recount })
-const tallies = (table: number) =>
+const run = (table: number, recount = false) => countTable(systemContext(app.deps), { table_id: table, recount })
+const changesOf = (table: number) =>
   app.db.query<{ change: number; is_base: boolean }>(sql`select change, is_base from record_tallies where table_id = ${table} order by id`)
 const totals = async (table: number) => {
   const counted = await as.post(`/api/table/${table}/records/count`, { filters: [{ column: 'amount', compare: '=', value: 1 }] })
@@ -44,32 +44,32 @@ const totals = async (table: number) => {
   return [counted.body.total, Number(page.headers.get('x-total-count')), unrestricted.total]
 }
 
-/** Puts the number wrong, which shows in what is made of it. */
+/** Makes the stored count wrong, so that a test sees where it is used. */
 const falsify = (table: number) =>
   app.db.execute(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
 
-test('large tables are tallied by the sweep, small ones are counted', async () => {
+test('the sweep gives large tables triggers, small ones are counted', async () => {
   const [large, small] = [await makeTable(LARGE), await makeTable(10)]
   const sent: unknown[] = []
   const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
-  await tallyAll({ ...systemContext(app.deps), jobs })
+  await countDueTables({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([{ table_id: large, recount: false }])
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   await run(large)
-  expect(await tallies(large)).toEqual([{ change: LARGE, is_base: true }])
+  expect(await changesOf(large)).toEqual([{ change: LARGE, is_base: true }])
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   await falsify(large)
   expect(await totals(large)).toEqual([LARGE + 1000, LARGE + 1000, LARGE + 1000])
 
   sent.length = 0
-  await tallyAll({ ...systemContext(app.deps), jobs })
+  await countDueTables({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([])
-  await recountAll({ ...systemContext(app.deps), jobs })
+  await recountAllTables({ ...systemContext(app.deps), jobs })
   expect(sent).toEqual([{ table_id: large, recount: true }])
   await run(large, true)
   expect(await totals(large)).toEqual([LARGE, LARGE, LARGE])
   expect(await totals(small)).toEqual([10, 10, 10])
-  expect(await tallies(small)).toEqual([])
+  expect(await changesOf(small)).toEqual([])
 })
 
 test('every way to make and delete records is noted, also past the service, and what is undone is not', async () => {
@@ -96,18 +96,18 @@ test('every way to make and delete records is noted, also past the service, and 
     }),
   ).rejects.toThrow('undone')
   expect(await totals(table)).toEqual([34, 34, 34])
-  expect((await tallies(table)).map(({ change }) => change)).toEqual([0, 1, 7, 25, -1, 4, -2])
+  expect((await changesOf(table)).map(({ change }) => change)).toEqual([0, 1, 7, 25, -1, 4, -2])
   await run(table)
-  expect(await tallies(table)).toEqual([{ change: 34, is_base: true }])
+  expect(await changesOf(table)).toEqual([{ change: 34, is_base: true }])
   await app.db.execute(raw(`truncate t${table}.records`))
   expect(await totals(table)).toEqual([0, 0, 0])
   await app.db.execute(raw(`insert into t${table}.records (created_at, updated_at) values (now(), now())`))
   expect(await totals(table)).toEqual([1, 1, 1])
   await run(table)
-  expect(await tallies(table)).toEqual([{ change: 1, is_base: true }])
+  expect(await changesOf(table)).toEqual([{ change: 1, is_base: true }])
 })
 
-test('it is exact at every moment while records come and go and tallies are begun, summed up and counted anew', async () => {
+test('it is exact at every moment while records come and go and its changes are recorded, summed up and recounted', async () => {
   const table = await makeTable(300)
   let isOver = false
   const writer = async (seed: number) => {
@@ -139,28 +139,28 @@ test('it is exact at every moment while records come and go and tallies are begu
   expect(await totals(table)).toEqual([count, count, count])
 })
 
-test('who writes at the moment is waited for, and nobody waits behind for long', async () => {
+test('creating the triggers waits for a writer, but not for long', async () => {
   const table = await makeTable(50)
   const writer = await app.db.connect()
   await writer.query('begin')
   await writer.query(`insert into t${table}.records (created_at, updated_at) values (now(), now())`)
   await run(table)
-  expect(await tallies(table)).toEqual([])
+  expect(await changesOf(table)).toEqual([])
   expect(await totals(table)).toEqual([50, 50, 50])
   await writer.query('commit')
   await run(table)
-  expect(await tallies(table)).toEqual([{ change: 51, is_base: true }])
+  expect(await changesOf(table)).toEqual([{ change: 51, is_base: true }])
   await writer.end()
 })
 
-test('a table that is gone is passed over, and its tallies go with it', async () => {
+test('a deleted table is skipped, and its counts are deleted with it', async () => {
   const { purge } = await import('../src/tables/purge.ts')
   const table = await makeTable(50)
   await run(table)
   await as.post(`/api/table/${table}/delete`)
   await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })
-  expect(await tallies(table)).toEqual([])
+  expect(await changesOf(table)).toEqual([])
   await run(table)
   await run(table, true)
-  expect(await tallies(table)).toEqual([])
+  expect(await changesOf(table)).toEqual([])
 })
