@@ -12,7 +12,7 @@ import type { Deps } from './platform/context.ts'
 import { refuseUnreadable } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
 import { answerOf, type ErrorBody, unavailable } from './platform/http/errors.ts'
-import { boundClosing } from './platform/http/graceful-shutdown.ts'
+import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
 import { mountRest } from './platform/http/rest.ts'
@@ -62,7 +62,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     },
   })
 
-  boundClosing(app)
+  limitShutdownTime(app)
   const cookies = await openCookies(app)
   app.decorateRequest('context')
   // Hooks of every request call back: a promise each would cost more than what they do.

@@ -1,17 +1,17 @@
-/** Bytes that are no request of HTTP: no route and no hook sees them, but what they are told has the form of every error. */
+/** The response to bytes that Node cannot parse as HTTP. No route or hook sees them, but the response has the form of every error. */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ErrorBody } from './errors.ts'
 import { API_VERSION } from './openapi.ts'
 
 const REFUSALS: Record<string, [status: number, code: ErrorBody['code'], message: string]> = {
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'TIMEOUT', 'The request did not come to its end in time'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'TIMEOUT', 'The request was not received in time'],
   HPE_HEADER_OVERFLOW: [431, 'BAD_REQUEST', 'The path and the headers are too large'],
 }
 
-/** Answers what Node's parser gave up on, and closes the connection. */
+/** Responds to a request that Node's parser refused, and closes the connection. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  // Whoever reset the connection hears nothing any more.
+  // A client that has reset the connection receives nothing.
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, code, message] = REFUSALS[error.code ?? ''] ?? [400, 'BAD_REQUEST', 'Malformed HTTP request']
   const body = JSON.stringify({ message, code, request_id: requestId } satisfies ErrorBody)

@@ -1,8 +1,8 @@
-/** How an answer of bytes is called when it is saved. */
+/** The file name under which a browser saves a response. */
 
 /**
- * The header Content-Disposition (RFC 6266): a plain name for old clients, the true one for all others.
- * @param name of the file; whatever it holds cannot leave the header, nor name a folder
+ * The header Content-Disposition (RFC 6266), with an ASCII name for old clients and the real one for all others.
+ * @param name of the file. Any characters are safe: they are encoded, so the name cannot end the header or contain a folder
  */
 export function disposition(kind: 'inline' | 'attachment', name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')

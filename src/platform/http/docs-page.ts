@@ -1,4 +1,4 @@
-/** The OpenAPI document, and a page to browse and try it, all from our own origin. */
+/** The OpenAPI document and a page to browse and try it. All files come from the service's own origin. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -30,7 +30,7 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#ui', deepLinking: true, docExpansion: 'none', filter: true, tryItOutEnabled: true, persistAuthorization: false, validatorUrl: null })
 `
 
-/** Nothing but our own files, and no frame around the page. Swagger UI writes styles into the page. */
+/** Only files of this origin are loaded, and no other page may frame this one. Swagger UI needs inline styles. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 

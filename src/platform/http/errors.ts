@@ -5,13 +5,13 @@ import { ZodError } from 'zod'
 import type { Answer } from '../answer.ts'
 import './validation-messages.ts'
 
-/** One invalid input: where it stands, and what is wrong with it. */
+/** One invalid input: its path in the request, and the problem. */
 export interface Issue {
   path: (string | number)[]
   message: string
 }
 
-/** One invalid cell of a file: the line where its row begins, from 1, and the header of its column (null: the whole row). */
+/** One invalid cell of a file: the line where its row begins, from 1, and the header of its column; null stands for the whole row. */
 export interface CellIssue {
   row: number
   column: string | null
@@ -20,9 +20,9 @@ export interface CellIssue {
 
 interface Details {
   issues?: Issue[]
-  /** Told as `issues`, too. */
+  /** Sent as `issues`, too. */
   cellIssues?: CellIssue[]
-  /** The present row, for a stale If-Match. */
+  /** The current row, for a stale If-Match. */
   current?: unknown
   /** The version of `current`, for the ETag. */
   version?: number | undefined
@@ -30,7 +30,7 @@ interface Details {
   cause?: unknown
 }
 
-/** Every error that a caller is meant to read. Anything else is answered as a 500 with a fixed text. */
+/** An error whose message the caller may read. Any other error is answered with 500 and a fixed message. */
 export class AppError extends TRPCError {
   readonly issues: Issue[] | undefined
   readonly cellIssues: CellIssue[] | undefined
@@ -55,13 +55,13 @@ export class AppError extends TRPCError {
 /** 404 `<Thing> not found`. */
 export const notFound = (thing: string) => new AppError('NOT_FOUND', `${thing} not found`)
 
-/** 403; `Not authorized` unless the specification has words of its own. */
+/** 403 `Not authorized`, unless the specification fixes another message. */
 export const forbidden = (message = 'Not authorized') => new AppError('FORBIDDEN', message)
 
 /** 409. */
 export const conflict = (message: string, details: Details = {}) => new AppError('CONFLICT', message, details)
 
-/** 409 for a stale If-Match, with the present row in `current` and its version as the ETag. */
+/** 409 for a stale If-Match, with the current row in `current` and its version as the ETag. */
 export const stale = (message: string, { value, version }: Answer<unknown>) => conflict(message, { current: value, version })
 
 /** 401, always with `WWW-Authenticate: Bearer`. */
@@ -80,36 +80,36 @@ export function badInput(path: string | (string | number)[], reason: string): Ap
   return badInputs([{ path: typeof path === 'string' ? [path] : path, message: reason }])
 }
 
-/** 400 for several inputs at once; the message tells of the first, `issues` of all. */
+/** 400 for several inputs. The message describes the first, `issues` lists them all. */
 export function badInputs(issues: Issue[]): AppError {
   const [first] = issues
   const where = first?.path.length ? `${pathText(first.path)}: ` : ''
   return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid input'}`, { issues })
 }
 
-/** 400 for cells of a file; the message tells of the first. */
+/** 400 for cells of a file. The message describes the first. */
 export function badCells(issues: CellIssue[], cause?: unknown): AppError {
   const [first] = issues
   const where = first ? `row ${first.row}${first.column === null ? '' : `, ${first.column}`}: ` : ''
   return new AppError('BAD_REQUEST', `${where}${first?.message ?? 'Invalid file'}`, { cellIssues: issues, cause })
 }
 
-/** `filters[0].value`, as a reader would write it. */
+/** The path as text: `filters[0].value`. */
 function pathText(path: (string | number)[]): string {
   return path.map((part, index) => (typeof part === 'number' ? `[${part}]` : index ? `.${part}` : part)).join('')
 }
 
-/** 400 for what a schema refuses, outside of a procedure's own input. */
+/** 400 for a value that a schema refuses outside of a procedure's input. */
 export const badShape = (error: ZodError): AppError => badInputs(error.issues.flatMap(issuesOf))
 
-/** The same refusal of a part of the input, told from the whole. @param at where in the input the part stands */
+/** Converts an error of a part of the input to one of the whole input. @param at the path of the part */
 export function within(error: AppError, at: (string | number)[]): AppError {
   if (!error.issues) return new AppError(error.code, `${pathText(at)}: ${error.message}`, { cause: error })
   const issues = error.issues.map(({ path, message }) => ({ path: [...at, ...path], message }))
   return new AppError(error.code, badInputs(issues).message, { issues, cause: error })
 }
 
-/** The body of every error answer, the same on REST and, as `error.data`, on RPC (contract.md §1). */
+/** The body of every error response, the same on REST and, as `error.data`, on RPC (contract.md §1). */
 export interface ErrorBody {
   message: string
   code: TRPC_ERROR_CODE_KEY
@@ -122,11 +122,11 @@ interface ErrorAnswer {
   status: number
   headers: Record<string, string>
   body: ErrorBody
-  /** A fault of ours, to be logged with its stack. */
+  /** True for a fault of the service, which is logged with its stack. */
   isFault: boolean
 }
 
-/** What a caller is told of any error that was thrown. The text of an unknown error never leaves the service. */
+/** The response to a thrown error. The message of an unknown error never leaves the service. */
 export function answerOf(thrown: unknown, requestId: string): ErrorAnswer {
   const error = known(thrown)
   const headers: Record<string, string> = {}
@@ -163,28 +163,28 @@ function known(thrown: unknown): AppError {
   return databaseTrouble(thrown) ?? fastifyTrouble(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
 }
 
-/** A schema that trips over an input: tRPC takes whatever is thrown while it parses for a refusal, and would show the text. */
+/** A fault of a schema. tRPC treats anything thrown while it parses as a refusal, and would show the message. */
 const isOurMistake = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
 
-/** tRPC's own refusals, of which some quote the parser. */
+/** The message of tRPC's own error; some of them quote the parser. */
 function requestTrouble(error: TRPCError): string {
   if (error.code === 'PARSE_ERROR' || error.cause instanceof SyntaxError) return 'The body is not valid JSON'
   return error.message
 }
 
-/** What zod says, in the terms of the wire: unknown keys get a path of their own. */
+/** Converts an issue of zod: each unknown key becomes an issue with its own path. */
 function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: [...path, key], message: 'is not a known key' }))
   if (issue.code === 'invalid_union') {
-    // Of several shapes the one that was meant is the one that was refused for something within.
+    // The caller most likely meant the branch whose issues all lie inside the value.
     const meant = issue.errors.find((branch) => branch.every((inner) => inner.path.length || inner.code === 'unrecognized_keys'))
     if (meant?.length) return meant.flatMap((inner) => issuesOf({ ...inner, path: [...issue.path, ...inner.path] }))
   }
   return [{ path, message: issue.message }]
 }
 
-/** Postgres and the pool when they are busy or away: 503, so that a caller tries again (contract.md §1). */
+/** 503 for a busy or unavailable database, so that the caller retries (contract.md §1); undefined for other errors. */
 function databaseTrouble(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error)) return undefined
   const code = sqlState(thrown)
@@ -199,7 +199,7 @@ function databaseTrouble(thrown: unknown): AppError | undefined {
   return undefined
 }
 
-/** How pg (8.23.1) words the loss of a connection; these errors have no code. */
+/** The messages of pg (8.23.1) for a lost connection; these errors have no code. */
 const LOST = ['Connection terminated', 'Client has encountered a connection error', 'Client was closed']
 
 const AWAY = new Set([
@@ -227,11 +227,11 @@ interface ErrorMeta {
   driverAdapterError?: { cause?: AdapterCause }
 }
 
-/** The SQLSTATE of an error of `pg`, also of one wrapped by Prisma; undefined for other errors. */
+/** The SQLSTATE of an error of `pg`, even if Prisma has wrapped it; undefined for other errors. */
 export function sqlState(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error)) return undefined
   const { code, meta, cause } = thrown as { code?: unknown; meta?: ErrorMeta; cause?: unknown }
-  // Prisma has codes of its own, of which P2039 stands for all that it has no other for, lock timeouts and deadlocks among them.
+  // Prisma's own codes hide the SQLSTATE: P2039 covers lock timeouts, deadlocks and more.
   // A transaction that cannot begin or commit fails with the adapter's own error, which is not wrapped.
   const original = meta?.driverAdapterError?.cause?.originalCode ?? (cause as AdapterCause | undefined)?.originalCode
   if (typeof original === 'string') return original
@@ -240,13 +240,13 @@ export function sqlState(thrown: unknown): string | undefined {
   return cause instanceof Error && cause !== thrown ? sqlState(cause) : undefined
 }
 
-/** True for a broken unique index, through Prisma or `pg`. */
+/** True for a violated unique index, reported by Prisma or `pg`. */
 export function isUniqueViolation(thrown: unknown): boolean {
   const state = sqlState(thrown)
   return state === '23505' || state === 'P2002'
 }
 
-/** Fastify's own refusals (bad JSON, 413, 415, a path it cannot decode). */
+/** Fastify's own errors: invalid JSON, 413, 415, a path that it cannot decode. */
 function fastifyTrouble(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error) || !('statusCode' in thrown) || typeof thrown.statusCode !== 'number') return undefined
   if (thrown.statusCode === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: thrown })

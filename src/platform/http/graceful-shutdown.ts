@@ -1,13 +1,13 @@
-/** How the HTTP server ends: requests under way are answered, and no connection without one holds it up. */
+/** Stops the HTTP server: running requests are answered, and idle connections do not delay the stop. */
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** Requests under way get this long; what streams for ever is cut off then. */
+/** Running requests may take this long. Then all connections are closed, also those of endless streams. */
 const REQUESTS_END_WITHIN_MS = 10_000
 const SWEEP_EVERY_MS = 50
 
-/** Bounds the time that `app.close()` takes. */
-export function boundClosing(app: FastifyInstance): void {
+/** Limits the time that `app.close()` takes. */
+export function limitShutdownTime(app: FastifyInstance): void {
   const { server } = app
   const connections = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -17,9 +17,9 @@ export function boundClosing(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     if (!server.listening) return
     const sweep = setInterval(() => {
-      // One whose last answer has just been sent is kept alive by default.
+      // A connection is kept alive after its last response.
       server.closeIdleConnections()
-      // One on which nothing has come yet, as browsers open them in advance, counts for Node as one with a request.
+      // Browsers open connections in advance. Node treats one without any bytes as if it had a running request.
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
     }, SWEEP_EVERY_MS)
     const cutOff = setTimeout(() => server.closeAllConnections(), REQUESTS_END_WITHIN_MS)

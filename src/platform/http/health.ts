@@ -1,4 +1,4 @@
-/** For whoever watches over the process: is it alive, can it work, and how much does it do. */
+/** Health checks and metrics for operators. */
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from '../context.ts'
@@ -56,7 +56,7 @@ export function mountHealth(app: FastifyInstance, { db, jobs, feed }: Deps): voi
   app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
 }
 
-/** Any failure means no: the details are in the log of whoever failed. */
+/** Whether the check passed. An error counts as a failure; the component that failed logs the details. */
 async function holds(check: () => Promise<unknown>): Promise<boolean> {
   try {
     return (await check()) !== false

@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: effect and answer are committed together, so that a repeated request cannot do a thing twice. */
+/** `Idempotency-Key`: the effect and the answer are committed together, so a repeated request has no second effect. */
 import { createHash } from 'node:crypto'
 import type { Actor } from '../access/authorize.ts'
 import { type Database, sql } from '../database/database.ts'
@@ -14,22 +14,22 @@ interface Repeatable {
   secretKey: Buffer
   actor: Actor
   now: Date
-  /** The procedure, so that one key may serve different operations. */
+  /** The procedure: the same key may be used for different operations. */
   operation: string
   key: string
   input: unknown
 }
 
-/** What is kept of an answer. */
+/** The part of an answer that is stored. */
 export interface KeptAnswer {
   value: unknown
-  /** Those that belong to the value: ETag and X-Ignored. */
+  /** The headers that belong to the value: ETag and X-Ignored. */
   headers?: Record<string, string>
 }
 
 /**
- * Runs `fn` once for a key: the same input within 24 hours gets the first answer again.
- * @throws AppError 409 when the key came with another input, or while the first request still runs
+ * Runs `fn` once for a key. A request with the same key and input within 24 hours gets the first answer again.
+ * @throws AppError 409 if the key was used with another input, or while the first request still runs
  */
 export async function once(
   { db, secretKey, actor, now, operation, key, input }: Repeatable,
@@ -58,7 +58,7 @@ export async function once(
   })
 }
 
-/** Removes the answers that are not given again. */
+/** Deletes the answers that have expired. */
 export async function forgetAnswers(db: Database, now: Date): Promise<void> {
   await db.execute(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
 }
@@ -69,7 +69,7 @@ const CONTEXT = 'idempotency'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest()
 
-/** The same value gives the same text, whatever the order of its keys. */
+/** JSON with sorted keys, so that equal values have equal texts. */
 function stableJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) =>
     part && typeof part === 'object' && !Array.isArray(part)

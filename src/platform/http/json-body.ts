@@ -1,12 +1,12 @@
-/** Bodies of JSON: which are accepted, and how their bytes become text. */
+/** Decides which request bodies are accepted, and decodes them. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError } from './errors.ts'
 
 const NOTHING = '{}'
 
 /**
- * The text of a body: JSON in UTF-8. No body, in any form, is that of an empty object, and so is `{}` of any type (`curl -d '{}'` calls
- * it a form).
+ * The text of a body of JSON in UTF-8. An empty body counts as `{}`, and `{}` is accepted with any content type, because
+ * `curl -d '{}'` sends it as a form.
  * @throws AppError 400 for bytes that are not UTF-8, 415
  */
 export function jsonText(headers: IncomingHttpHeaders, body: Buffer): string {

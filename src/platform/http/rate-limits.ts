@@ -1,20 +1,20 @@
-/** Rate limits: a process leases a slice of a window from the database and counts it down by itself (design.md §4). */
+/** Rate limits. A process leases a slice of a window from the database and counts it down in memory (design.md §4). */
 import type { Actor } from '../access/authorize.ts'
 import { type Database, sql } from '../database/database.ts'
 import { formatInstant } from '../time.ts'
 
-/** A slice is this part of a window's limit: the sum over all processes is exact to within one slice each. */
+/** The part of a window's limit that one lease takes. The count over all processes is exact to within one slice for each. */
 const SLICE = 0.05
-/** Sessions and personal keys get this part of what an account key gets. */
+/** The limit of an account key is divided by this for sessions and personal keys. */
 const PERSONAL_PART = 4
 
 interface Window {
   id: string
   limit: number
   endsAt: number
-  /** Requests that this process may still serve without asking. */
+  /** Requests that this process may still serve before it needs another lease. */
   left: number
-  /** What the others had not taken when this process last asked. */
+  /** Requests that no process had leased when this process last asked. */
   unleased: number
   lease: Promise<void> | null
 }
@@ -29,7 +29,7 @@ export interface Budget {
   remaining: number
   resetSeconds: number
   scope: 'account' | 'user'
-  /** This request was one too many. */
+  /** True if this request exceeds the limit. */
   isExceeded: boolean
 }
 
@@ -73,7 +73,7 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       const taken: Taken[] = []
       if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
       if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
-      // An exceeded window is the one to tell of, else the one that runs out first; of two that are alike, the one that ends last.
+      // Reports an exceeded window first, then the one with the fewest requests left, then the one that ends last.
       const [tightest] = taken.sort(
         (a, b) =>
           Number(b.isExceeded) - Number(a.isExceeded) || remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt,
@@ -93,7 +93,7 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
 
 const remaining = (window: Window) => window.left + window.unleased
 
-/** One statement takes a slice; of two processes that take the last, the second gets what is left of it. */
+/** Leases a slice in one statement. If two processes lease the last slice at once, the second gets what remains. */
 async function leaseMore(db: Database, window: Window): Promise<void> {
   try {
     const slice = Math.min(Math.max(1, Math.ceil(window.limit * SLICE)), window.limit)
@@ -110,7 +110,7 @@ async function leaseMore(db: Database, window: Window): Promise<void> {
   }
 }
 
-/** Removes the windows that have ended. */
+/** Deletes the windows that have ended. */
 export async function forgetWindows(db: Database, now: Date): Promise<void> {
   await db.execute(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
 }

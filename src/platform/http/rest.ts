@@ -1,6 +1,6 @@
 /**
- * REST: each procedure with a path is a native Fastify route (why not the library's adapter: docs/decisions/0002).
- * Checks run before the body is read, path and query strings become what the schema says, bodies are taken as they are.
+ * REST: each procedure with a path is a native Fastify route (docs/decisions/0002 explains why not the library's adapter).
+ * Access is checked before the body is read. Values of paths and query strings are converted to the types of the schema, bodies are not.
  */
 import type { AnyProcedure, AnyRouter } from '@trpc/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -40,7 +40,7 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
   })
 }
 
-/** Mounts the routes. @param contextOf makes the context of a request; the answer's headers go through it */
+/** Mounts the routes. @param contextOf returns the context of a request, through which the response headers are set */
 export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
   const largeBodies = openLargeBodies()
   app.register(async (scope) => {
@@ -73,7 +73,7 @@ function mount(
       const ctx = contextOf(request)
       const ids = idsOf(request.params as Record<string, string>)
       if (access.idsIn !== 'body') ctx.admission = await admit(askingOf(ctx), access as Access, type === 'mutation', ids)
-      // With the ids in the body there is one statement after it was read; who sends nothing at all is told at once.
+      // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(askingOf(ctx), access, type === 'mutation', {})
       if (bodyLimit > LARGE_BYTES) await admitBody(largeBodies, request, reply)
@@ -105,12 +105,12 @@ function mount(
   })
 }
 
-/** Ids of the path as numbers; what is no whole number stays text, for the checks to refuse. */
+/** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */
 export function idsOf(params: Record<string, string>): Record<string, number | string> {
   return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, /^-?\d+$/.test(text) ? clamped(Number(text)) : text]))
 }
 
-/** Numbers too large for a float to hold are still whole numbers, which name nothing. */
+/** A whole number beyond the safe integers becomes the largest one: no row has that id either. */
 const clamped = (value: number) => (Number.isSafeInteger(value) ? value : Number.MAX_SAFE_INTEGER)
 
 function bodyOf(body: unknown): Record<string, unknown> {
@@ -119,9 +119,9 @@ function bodyOf(body: unknown): Record<string, unknown> {
   return body as Record<string, unknown>
 }
 
-/** Text of the query string, converted by the types of the schema; what does not convert stays text, for the schema to refuse. */
+/** The query string, converted to the types of the schema. A value that does not convert stays text, which the schema refuses. */
 function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
-  // An input that may be absent as a whole has no shape.
+  // An optional input has no shape.
   const shape = input?.shape ?? {}
   return Object.fromEntries(
     Object.entries(query).map(([key, value]) => {
@@ -136,7 +136,7 @@ function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject 
 
 const clampedNumber = (text: string) => (/^-?\d+$/.test(text) ? Math.max(-Number.MAX_SAFE_INTEGER, clamped(Number(text))) : Number(text))
 
-/** The type under `optional`, `default`, transforms and the like. */
+/** The type inside `optional`, `default`, transforms and similar wrappers. */
 function kindOf(schema: z.ZodType): string {
   const def = (schema as unknown as { def: { type: string; innerType?: z.ZodType; in?: z.ZodType } }).def
   if (def.innerType) return kindOf(def.innerType)

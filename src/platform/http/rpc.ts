@@ -1,6 +1,6 @@
 /**
- * RPC: the router as tRPC serves it, mounted by ourselves: the library's plugin takes any encoding, fails on forms and on methods
- * of its own, and refuses content types without a request id.
+ * RPC: the router, served by tRPC's request handler. The library's Fastify plugin is not used: it accepts any encoding, fails on forms
+ * and on other methods, and its 415 has no request id.
  */
 import type { AnyRouter } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
@@ -14,7 +14,7 @@ export const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */
 export const RPC_BODY_LIMIT = 4 * 1_048_576
 
-/** Mounts /trpc. @param contextOf makes the context of a request; the answer's headers go through it */
+/** Mounts /trpc. @param contextOf returns the context of a request, through which the response headers are set */
 export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
@@ -25,7 +25,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
         done(error as Error)
       }
     })
-    // What reaches no procedure is told in the form of a call's error, too.
+    // An error before the procedure is reached has the same form as the error of a call.
     scope.setErrorHandler((error, request, reply) => {
       const { status, headers, body, isFault } = answerOf(error, request.id)
       if (isFault) request.log.error({ err: error }, 'fault')
@@ -40,11 +40,11 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       url: `${RPC_PREFIX}:path`,
       bodyLimit: RPC_BODY_LIMIT,
       handler: async (req, res) => {
-        // The library would read it before there is a context, and has no use for it over HTTP here.
+        // The library would read it before the context exists; over HTTP it has no meaning here.
         if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known key')
         if (req.method === 'POST') {
           req.body ??= '{}'
-          // It was judged above, and the library knows fewer spellings of it.
+          // jsonText has checked the type; the library accepts fewer spellings of it.
           req.raw.headers['content-type'] = 'application/json'
         }
         await fastifyRequestHandler({

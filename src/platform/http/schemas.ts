@@ -1,11 +1,11 @@
-/** The atoms of the wire that every feature shares (contract.md §1). */
+/** The basic schemas of the wire that every feature shares (contract.md §1). */
 import { z } from 'zod'
 import { isCalendarDate } from '../time.ts'
 
-/** The largest id that a column holds; larger ones name nothing. */
+/** The largest id that a column holds. No row has a larger one. */
 export const MAX_ID = 2_147_483_647
 
-/** A positive whole number that names a row. */
+/** The id of a row: a positive whole number. */
 export const Id = z
   .int({ error: ({ input }) => (input === undefined || input === null ? 'is required' : 'must be a whole number') })
   .min(1, 'must be 1 or more')
@@ -17,16 +17,16 @@ export const CalendarDate = z
   .refine(isCalendarDate, 'must be a date that exists, as YYYY-MM-DD')
   .meta({ format: 'date', example: '2026-03-31' })
 
-/** `HH:MM` or `HH:MM:SS` in, UTC; always `HH:MM:SS` out. */
+/** A time of day in UTC. The input is `HH:MM` or `HH:MM:SS`, the output always `HH:MM:SS`. */
 export const Time = z
   .string()
   .regex(/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/, 'must be a time of day, as HH:MM')
   .meta({ example: '09:30' })
 
-/** `YYYY-MM-DD HH:MM:SS` in UTC, as every answer gives it. */
+/** `YYYY-MM-DD HH:MM:SS` in UTC, the form of all responses. */
 export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS', example: '2026-03-31 09:30:00' })
 
-/** How many rows: clamped into 1..max; what is no whole number is refused. */
+/** The maximum number of rows, clamped to 1..max. A number that is not whole is refused. */
 export const limit = (byDefault: number, max: number) =>
   z
     .number('must be a whole number')
@@ -36,7 +36,7 @@ export const limit = (byDefault: number, max: number) =>
     .transform((value) => value ?? byDefault)
     .meta({ type: 'integer', description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
 
-/** How many rows to leave out: a negative one is 0. */
+/** The number of rows to skip. A negative number counts as 0. */
 export const Offset = z
   .number('must be a whole number')
   .refine(Number.isInteger, 'must be a whole number')
@@ -48,7 +48,7 @@ export const Offset = z
 /** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */
 export const Name = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
 
-/** An address as a person types it; kept in lower case. */
+/** An email address, stored in lower case. */
 export const EmailAddress = z
   .string()
   .trim()
@@ -58,11 +58,11 @@ export const EmailAddress = z
 
 export const Ok = z.strictObject({ ok: z.literal(true) }).meta({ example: { ok: true } })
 
-/** The answer of a list procedure: REST sends `rows` as the body and the rest as headers. */
+/** The output of a list procedure: REST sends `rows` as the body and the other properties as headers. */
 export const listOf = <Row extends z.ZodType>(row: Row) =>
   z.object({ rows: z.array(row), total: z.int().optional(), next_cursor: z.string().optional() })
 
-/** For what takes no input at all: `{}`, or nothing. */
+/** The input of a procedure without parameters: `{}`, or nothing. */
 export const NoInput = z.strictObject({}).optional()
 
 /** The ids in a path that names a space, a table or a record. An input with a body extends it, and stays strict. */

@@ -1,7 +1,7 @@
 import { badInputs, type Issue } from './errors.ts'
 
 /**
- * NUL cannot be stored, and half a surrogate pair is no text: 400 wherever they stand (contract.md §1).
+ * Refuses NUL, which PostgreSQL cannot store, and unpaired surrogates, anywhere in the value (contract.md §1).
  * @throws AppError 400 naming each place
  */
 export function refuseBrokenText(value: unknown): void {

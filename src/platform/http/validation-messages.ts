@@ -1,6 +1,6 @@
 /**
- * What a caller reads when a schema refuses an input, in the terms of the wire: schemas add only what is particular to them.
- * Importing this file makes it so for every schema of the process; otherwise the library's own texts would be answered.
+ * The messages for inputs that a schema refuses, in the terms of the wire. A schema defines only the messages that are particular to it.
+ * Importing this file sets them for all schemas of the process; without it callers would get the library's messages.
  */
 import { z } from 'zod'
 
@@ -38,7 +38,7 @@ function messageOf(issue: Refusal): string {
   }
 }
 
-/** Null of a key that a create needs equals absent (contract.md §1); in a list it is a value, and a wrong one. */
+/** A null for a required key counts as absent (contract.md §1). In a list, null is a value of the wrong type. */
 const isMissing = ({ input, path }: Refusal) => input === undefined || (input === null && typeof path?.at(-1) === 'string')
 
 function kindOf({ expected, inst }: Extract<Refusal, { code: 'invalid_type' }>): string {
@@ -53,8 +53,8 @@ const unionText = (branches: z.core.$ZodIssue[][]) =>
     .join(' or ') || 'is not valid'
 
 /**
- * The shape of an update: each key may be absent and then keeps its value. Null clears what can be empty; of the others it is refused
- * with a text of its own, because there it does not equal absent.
+ * The schema of an update: the value of an absent key stays. Null clears a value that may be empty; for other keys it is refused with
+ * its own message, because here it does not count as absent.
  */
 export function changesOf<Shape extends z.core.$ZodLooseShape>(whole: z.ZodObject<Shape, z.core.$strict>) {
   const shape = Object.entries(whole.shape as Record<string, z.ZodType>).map(([key, schema]) => [
@@ -64,12 +64,12 @@ export function changesOf<Shape extends z.core.$ZodLooseShape>(whole: z.ZodObjec
   return z.strictObject(Object.fromEntries(shape) as Shape).partial()
 }
 
-/** May be absent, but not null. */
+/** The schema of a key that may be absent but not null. */
 export const absentOr = <Schema extends z.ZodType>(schema: Schema) => (refusingNull(schema) as Schema).optional()
 
 function refusingNull(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod as unknown as { def: z.core.$ZodTypeDef & { in?: z.core.$ZodType; innerType?: z.core.$ZodType } }
-  // The part that meets the input first is the one that refuses null. `parent` keeps the description.
+  // The innermost schema that parses the input first refuses null. `parent` keeps the description.
   const changed: object = def.in
     ? { in: refusingNull(def.in) }
     : def.innerType
