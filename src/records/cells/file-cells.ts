@@ -1,4 +1,4 @@
-/** Cells that hold files: what they take up is held in storage, what they let go of is dropped. */
+/** Cells that hold files. Storing a cell takes its files into use, and replacing it releases them. */
 
 import { MAX_VALUES } from '../../fields/cell.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../../fields/definition.ts'
@@ -37,10 +37,9 @@ export async function updateCells(
 }
 
 /**
- * Changes the list of one file field.
- * @returns the whole list as it is now
- * @throws AppError 400 for a field that is no file field, when a required one would be empty, and past 1,000 files; 403 for a
- * field that only admins write; 404 when the record has just been deleted
+ * Changes the files of one cell, and returns all files that it then holds.
+ * @throws AppError 400 for a field that is not a file field, a required field that would be empty, and more than 1,000 files; 403 for
+ * a field that only admins may write; 404 if the record has just been deleted
  */
 export async function changeFiles(
   context: Context,
@@ -49,43 +48,50 @@ export async function changeFiles(
   fieldId: string,
   change: (files: readonly FileEntry[]) => FileEntry[],
 ): Promise<FileEntry[]> {
-  const { db, transaction } = context
   return withDefinition(context, table, async (definition) => {
     const field = fileField(definition, table, fieldId)
-    return transaction(async () => {
+    return context.transaction(async () => {
       const row = await lockRow(context, definition, record.id)
       if (!row) throw notFound('Record')
       const before = filesOf(row, [field])
       const after = change(before)
-      if (!after.length && field.required) throw badInput('field_id', 'is a required field')
-      if (after.length > MAX_VALUES) throw badInput('field_id', `holds at most ${MAX_VALUES} files`)
-      await holdFiles(db, missingIn(before, after))
-      await dropFiles(db, missingIn(after, before), context.now)
-      const cells: Cells = new Map([[field.id, after.length ? after : null]])
-      return (await updateRow(db, definition, record.id, cells, { ...changeBy(context), ifMatch: undefined })) ? after : STALE
+      checkFiles(field, after)
+      await holdFiles(context.db, missingIn(before, after))
+      await dropFiles(context.db, missingIn(after, before), context.now)
+      return (await writeFiles(context, definition, record.id, field, after)) ? after : STALE
     })
   })
 }
 
-/** Whether the caller may write files there: asked before anything is stored. @throws AppError as `changeFiles` */
+function checkFiles(field: FieldDef, files: readonly FileEntry[]): void {
+  if (!files.length && field.required) throw badInput('field_id', 'is a required field')
+  if (files.length > MAX_VALUES) throw badInput('field_id', `holds at most ${MAX_VALUES} files`)
+}
+
+function writeFiles(context: Context, table: TableDef, recordId: number, field: FieldDef, files: FileEntry[]) {
+  const cells: Cells = new Map([[field.id, files.length ? files : null]])
+  return updateRow(context.db, table, recordId, cells, { ...changeBy(context), ifMatch: undefined })
+}
+
+/** Checks that the caller may write files to the field, before an upload is stored. @throws AppError as `changeFiles` */
 export async function requireFileField(context: Context, table: TableRef, fieldId: string): Promise<void> {
   await withDefinition(context, table, async (definition) => void fileField(definition, table, fieldId))
 }
 
 function fileField(definition: TableDef, { role }: TableRef, fieldId: string): FieldDef {
   const field = definition.fields.find(({ id }) => id === fieldId)
-  if (!field || !holdsFiles(field)) throw badInput('field_id', 'is no file field of this table')
+  if (!field || !holdsFiles(field)) throw badInput('field_id', 'is not a file field of this table')
   if (field.admin_only && role !== 'admin') throw forbidden()
   return field
 }
 
-/** Locked, so that of two changes at once the later one sees the files that the earlier one put there. */
+/** Locks the record and reads it, so that the later of two concurrent changes sees the files of the earlier one. */
 async function lockRow({ db }: Context, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
   return readRow(db, table, recordId)
 }
 
-/** The paths of all files among the cells, each once. */
+/** The distinct paths of all files in the cells. */
 export function pathsIn(table: TableDef, cells: Cells): string[] {
   const files = table.fields.filter(holdsFiles).flatMap(({ id }) => (cells.get(id) ?? []) as FileEntry[])
   return [...new Set(files.map(({ path }) => path))]
@@ -93,8 +99,8 @@ export function pathsIn(table: TableDef, cells: Cells): string[] {
 
 const filesOf = (row: StoredRow, fields: readonly FieldDef[]): FileEntry[] => fields.flatMap(({ id }) => (row[id] ?? []) as FileEntry[])
 
-/** Paths of `files` that are not among `others`. */
+/** The paths of `files` that are not in `others`. */
 function missingIn(others: readonly FileEntry[], files: readonly FileEntry[]): string[] {
-  const there = new Set(others.map(({ path }) => path))
-  return files.flatMap(({ path }) => (there.has(path) ? [] : path))
+  const existing = new Set(others.map(({ path }) => path))
+  return files.flatMap(({ path }) => (existing.has(path) ? [] : path))
 }
