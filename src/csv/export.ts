@@ -13,7 +13,7 @@ import type { Selection } from '../records/query/selection.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { readView } from '../views/saved.ts'
-import { printCell } from './cells.ts'
+import { cellPrinter } from './cells.ts'
 import { csvLine } from './format.ts'
 import { headerOf } from './header.ts'
 import { idsInOrder, rowsAfter, rowsOf } from './queries.ts'
@@ -78,10 +78,11 @@ async function* lines(
 ): AsyncGenerator<string> {
   yield csvLine(fields.map((field) => headerOf(table, field)))
   const lookups = lookupsOf(fields)
+  const columns = fields.map((field) => ({ id: field.id, print: cellPrinter(field) }))
   let written = 0
   for await (const rows of pages) {
     await present(db, table.account_id, fields, rows, lookups)
-    yield rows.map((row) => csvLine(fields.map((field) => printCell(field, row[field.id])))).join('')
+    yield rows.map((row) => csvLine(columns.map(({ id, print }) => print(row[id])))).join('')
     written += rows.length
     onProgress(written)
   }

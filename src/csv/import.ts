@@ -2,6 +2,7 @@
 
 import type { UserRef } from '../fields/cell.ts'
 import { ownFields, settled, type TableDef } from '../fields/definition.ts'
+import type { TitledRecords } from '../fields/field-type.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'
@@ -13,7 +14,7 @@ import { keepAll } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition } from '../tables/definitions.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
-import { type Named, readCell } from './cells.ts'
+import { readCell } from './cells.ts'
 import { type Column, readHeader } from './header.ts'
 import { namedRecords } from './lookups.ts'
 import { type Row, readRows } from './reader.ts'
@@ -88,7 +89,7 @@ const ignoredHeaders = (columns: readonly Column[]): string[] =>
 async function judge(
   context: Context,
   definition: TableDef,
-  { named, ...rules }: { role: Role; members: Map<UserRef, number>; named: ReadonlyMap<number, Named> },
+  { named, ...rules }: { role: Role; members: Map<UserRef, number>; named: ReadonlyMap<number, TitledRecords> },
   columns: readonly Column[],
   rows: readonly Row[],
 ) {
@@ -109,7 +110,7 @@ async function judge(
 function* draftsOf(
   columns: readonly Column[],
   rows: readonly Row[],
-  named: ReadonlyMap<number, Named>,
+  named: ReadonlyMap<number, TitledRecords>,
   refuse: (issue: CellIssue) => void,
 ): Generator<Draft> {
   for (const { number, cells } of rows) {

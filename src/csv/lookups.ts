@@ -2,9 +2,10 @@
 
 import { unicode } from '../fields/cell-sql.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
+import type { TitledRecords } from '../fields/field-type.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
-import { type Named, namesIn } from './cells.ts'
+import { namesIn } from './cells.ts'
 
 /** Titles remembered for each table that lookups point to: at most 500 characters each. */
 const MAX_REMEMBERED = 10_000
@@ -26,10 +27,10 @@ interface Target {
 export function namedRecords(
   db: Pick<Database, 'query'>,
   fields: readonly (FieldDef | null)[],
-): (rows: readonly { cells: readonly string[] }[]) => Promise<Map<number, Named>> {
+): (rows: readonly { cells: readonly string[] }[]) => Promise<Map<number, TitledRecords>> {
   const targets = targetsOf(fields)
   return async (rows) => {
-    const named = new Map<number, Named>()
+    const named = new Map<number, TitledRecords>()
     for (const target of targets) {
       const [titles, ids] = [new Set<string>(), new Set<number>()]
       for (const { index, field } of target.columns) {

@@ -3,6 +3,7 @@
 import { columnOf } from '../fields/cell-sql.ts'
 import { cellValue, type FieldDef, type TableDef } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
+import { TYPES } from '../fields/registry.ts'
 import { type Database, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { Row } from '../records/cells/present.ts'
 import { printOrder } from '../records/query/order-sql.ts'
@@ -52,14 +53,13 @@ export async function idsInOrder(
   return Int32Array.from({ length: packed.length / 4 }, (_, index) => packed.readInt32BE(4 * index))
 }
 
-/** Numbers as text: a float would round those of more than 15 digits. */
 const columns = (fields: readonly FieldDef[]): Sql =>
   raw(
     join([
       sql`r.id`,
       ...fields.flatMap((field) => {
         if (field.key) return []
-        return field.type === 'number' ? sql`${cellValue(field)}::text as ${ident(field.id)}` : columnOf(field)
+        return TYPES[field.type].csv.isReadAsText ? sql`${cellValue(field)}::text as ${ident(field.id)}` : columnOf(field)
       }),
     ]).sql,
   )

@@ -46,3 +46,28 @@ export function like(text: Sql, compare: Compare, part: string): Sql {
   const pattern = `${compare === 'starts_with' ? '' : '%'}${escaped}${compare === 'ends_with' ? '' : '%'}`
   return sql`lower(${text}) like ${lower(pattern)}`
 }
+
+/**
+ * A JSON object as SQL. Postgres finds its keys by halving, and does so within a parallel worker; a list would be searched for each
+ * cell, and a table would be asked.
+ */
+export const jsonOf = (entries: readonly (readonly [number | string, number | string])[]): Sql =>
+  sql`${JSON.stringify(Object.fromEntries(entries))}::jsonb`
+
+// ── lists ───────────────────────────────────────────────────────────────────
+
+/** One value as a list; no value is no list. */
+export const asList = (one: Sql): Sql => sql`case when ${one} is not null then array[${one}] end`
+
+/** A list of one as its value, read by `read`; no value for any other list. */
+export const onlyValue = (list: Sql, read: (one: Sql) => Sql = (one) => one): Sql =>
+  sql`case when cardinality(${list}) = 1 then ${read(sql`${list}[1]`)} end`
+
+/** Values between commas, each read by itself and kept once; null when one of them cannot be read, or there are more than 1,000. */
+export function eachOf(text: Sql, read: (one: Sql) => Sql): Sql {
+  return sql`(select case when bool_and(p.id is not null) and count(*) <= 1000 then array_agg(p.id order by p.at) end
+    from (select o.id, min(o.at) as at from (
+      select ${read(sql`s.word`)} as id, s.at
+      from (select btrim(t.word) as word, t.at from unnest(string_to_array(${text}, ',')) with ordinality t (word, at)) s
+      where s.word <> '') o group by o.id) p)`
+}

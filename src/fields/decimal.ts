@@ -3,7 +3,7 @@
 const NUMERIC = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i
 /** Numbers lie within ±10^15, with at most 8 digits after the point (contract.md §1). */
 const LIMIT = 10n ** 15n
-const MAX_DECIMALS = 8
+export const MAX_DECIMALS = 8
 
 /**
  * Rounds half away from zero, as PostgreSQL does.

@@ -54,6 +54,49 @@ export type Grouping =
   /** Instants belong to the local day in which they lie. */
   | { readonly by: 'days'; readonly isInstant: boolean }
 
+/** Whose users, members and records a text can name, and the zone in which a date and an instant become each other. */
+export interface ConversionPlace {
+  account_id: number
+  space_id: number
+  timeZone: string
+}
+
+/** A field that gets another type: as it is and as it is to be, with the text form of the cell. */
+export interface TypeChange {
+  from: FieldSettings
+  to: FieldSettings
+  text: Sql
+  place: ConversionPlace
+}
+
+/** Makes a cell of another type without going through text; null for the way through text. */
+export type DirectConversion = ((cell: Sql, change: TypeChange) => Sql) | null
+export const THROUGH_TEXT: DirectConversion = null
+
+/** The titles of the records that a file names. */
+export interface TitledRecords {
+  titles: ReadonlyMap<number, string | null>
+  /** By title: the record that has it, 'several', or null for none. */
+  ids: ReadonlyMap<string, number | 'several' | null>
+}
+
+/** A value to be parsed as if a caller had written it, or the reason why there is none. */
+export type ReadText = { value: unknown } | { reason: string }
+
+/** How cells are written into files of comma-separated values and read back. Of a list, each value is written and read by itself. */
+export interface CsvRule {
+  /** Whether the text needs a shield where a spreadsheet would take it for a formula. A negative number is none. */
+  readonly isShielded: boolean
+  /** Whether the column is read as text, because a float would round values of more than 15 digits. */
+  readonly isReadAsText: boolean
+  /** @param value as the wire has it, anything but null */
+  print(value: unknown): string
+  /** @param text not empty @param named titles of the table that a lookup points to, as far as `titleIn` has found them in the file */
+  read(text: string, field: FieldSettings, named: TitledRecords | undefined): ReadText
+  /** The title, and the id if there is one beside it, by which a text names a record; null for types and texts that name none so. */
+  titleIn(text: string): { title: string; id: number | null } | null
+}
+
 /** A part of a view's layout that is built on fields of certain types. */
 export type LayoutRole = 'date' | 'color' | 'image' | 'category'
 
@@ -110,4 +153,14 @@ export interface FieldTypeDefinition {
   readonly groups: Grouping | null
   /** Whether `search` looks into the field: the condition that finds a word, or null when no value has it. Null for types that are not searched. */
   readonly search: ((field: FieldSettings, column: Sql, word: string) => Sql | null) | null
+
+  // ── as text ───────────────────────────────────────────────────────────────
+
+  /** One value as text, as SQL: null if it no longer names anything. Null for types that become no other type. */
+  readonly asText: ((value: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null
+  /** Reads a text as a cell, as SQL: null for a text that could not be written to such a field. Null for types that nothing becomes. */
+  readonly fromText: ((text: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null
+  /** The types beside texts that such a field becomes, each with the way that it takes (docs/field-types.md). */
+  readonly becomes: Readonly<Record<string, DirectConversion>>
+  readonly csv: CsvRule
 }

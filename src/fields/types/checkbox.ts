@@ -3,7 +3,8 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import { asItIs, cell, wrong } from '../cell.ts'
 import { columnOf, isNull } from '../cell-sql.ts'
 import { equality } from '../compares.ts'
-import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { UNSHIELDED } from '../csv-rules.ts'
+import { type Condition, type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
 import type { ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -36,6 +37,18 @@ export const checkbox: FieldTypeDefinition = {
   equalityRank: null,
   groups: { by: 'value', value: emptyAsFalse, values: () => [false, true] },
   search: null,
+
+  asText: (stored) => sql`(case when ${stored} then 'true' when not ${stored} then 'false' end)`,
+  fromText: (text) => sql`case lower(btrim(${text})) when 'true' then true when 'yes' then true when '1' then true
+        when 'false' then false when 'no' then false when '0' then false end`,
+  becomes: { number: (stored) => sql`${stored}::int::numeric`, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
+  csv: { ...UNSHIELDED, read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }) },
+}
+
+/** The words that products write for a checkbox. */
+const CHECKED: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(['true', 'yes', '1', 'on', 'x', 'checked'].map((word) => [word, true])),
+  ...Object.fromEntries(['false', 'no', '0', 'off', 'unchecked'].map((word) => [word, false])),
 }
 
 function condition({ field, compare, operand }: Condition): Sql {

@@ -4,8 +4,10 @@ import { isCalendarDate } from '../../platform/time.ts'
 import { asItIs, readAs } from '../cell.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
+import { UNSHIELDED } from '../csv-rules.ts'
 import { dateMeant, type Moment, parseToken } from '../date-tokens.ts'
-import type { Condition, FieldTypeDefinition, QueryContext } from '../field-type.ts'
+import { DATE_PATTERN, dayStart } from '../day-sql.ts'
+import { type Condition, type FieldTypeDefinition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 
 const DAY: ValueKind = { wants: 'a date (YYYY-MM-DD) or a date token', read: (value) => readDate(value) ?? readToken(value) }
@@ -32,6 +34,11 @@ export const date: FieldTypeDefinition = {
   equalityRank: 4,
   groups: { by: 'days', isInstant: false },
   search: null,
+
+  asText: (value) => sql`${value}::text`,
+  fromText: (text) => dateIn(sql`btrim(${text})`),
+  becomes: { datetime: (cell, { place }) => dayStart(cell, place.timeZone), select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
+  csv: UNSHIELDED,
 }
 
 function condition({ field, compare, operand }: Condition, { moment }: QueryContext): Sql {
@@ -52,3 +59,6 @@ export function readToken(value: unknown): Operand | null {
   const token = typeof value === 'string' ? parseToken(value) : null
   return token && { kind: 'token', token }
 }
+
+const dateIn = (text: Sql): Sql =>
+  sql`case when ${text} ~ ${`^${DATE_PATTERN}$`} and pg_input_is_valid(${text}, 'date') then ${text}::date end`

@@ -4,8 +4,10 @@ import { dayRange, instantText, LAST_DATE, parseInstant } from '../../platform/t
 import { asItIs, readAs } from '../cell.ts'
 import { columnOf, isNull, scalar, stampOf } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
+import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
-import type { Condition, FieldTypeDefinition, QueryContext } from '../field-type.ts'
+import { DATE_PATTERN, dayStart, inYears, TIME_PATTERN } from '../day-sql.ts'
+import { type Condition, type FieldTypeDefinition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import { readDate, readToken } from './date.ts'
 
@@ -37,6 +39,15 @@ export const datetime: FieldTypeDefinition = {
   equalityRank: null,
   groups: { by: 'days', isInstant: true },
   search: null,
+
+  asText: (value) => sql`${value}::text`,
+  fromText: (text, _, { timeZone }) => instantOf(sql`btrim(${text})`, timeZone),
+  becomes: {
+    date: (cell, { place }) => sql`(${cell} at time zone 'UTC' at time zone ${place.timeZone}::text)::date`,
+    select: THROUGH_TEXT,
+    multi_select: THROUGH_TEXT,
+  },
+  csv: UNSHIELDED,
 }
 
 /** A date is its whole local day: `=` means within it, `>` after its end, `<` before its start. */
@@ -75,4 +86,19 @@ const timestamp = (instant: Date): Sql => sql`${stampOf(instant)}::timestamp`
 function readInstant(value: unknown): Operand | null {
   const instant = typeof value === 'string' ? parseInstant(value) : null
   return instant && { kind: 'instant', instant }
+}
+
+const INSTANT = `^${DATE_PATTERN}[T ]${TIME_PATTERN}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
+
+/** As `parseInstant` of time.ts reads it: in UTC unless it has an offset, without fractions; or a date, as the beginning of its day. */
+function instantOf(text: Sql, timeZone: string): Sql {
+  const whole = sql`(case when strpos(${text}, '.') > 0 then regexp_replace(${text}, '\\.[0-9]+', '') else ${text} end)`
+  // An offset begins where seconds would, at the earliest.
+  const inUtc = sql`(${whole} || case when substr(${text}, 17) ~ '[Zz+-]' then '' else 'Z' end)`
+  // A text that Postgres writes as it has read it is in the form of the wire, which costs less to find out than by a pattern.
+  return sql`case
+    when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text} then ${text}::timestamp(0)
+    when ${text} ~ ${`^${DATE_PATTERN}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, timeZone)}
+    when ${text} ~* ${INSTANT} and pg_input_is_valid(${inUtc}, 'timestamptz')
+      then ${inYears(sql`left(${text}, 10)`, sql`(${inUtc}::timestamptz at time zone 'UTC')::timestamp(0)`)} end`
 }

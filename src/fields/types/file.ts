@@ -1,7 +1,9 @@
 /** Files: lists of entries got from uploads. The entry of a path is looked up when it is written. */
 import { type Sql, sql } from '../../platform/database/database.ts'
+import type { FileEntry } from '../../platform/stored-files.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
+import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition } from '../field-type.ts'
 import { EMPTINESS, TEXT, textOf } from '../operand.ts'
 
@@ -27,6 +29,11 @@ export const file: FieldTypeDefinition = {
   equalityRank: null,
   groups: null,
   search: null,
+
+  asText: null,
+  fromText: null,
+  becomes: {},
+  csv: { ...SHIELDED, print: (entry) => (entry as FileEntry).path, read: (path) => ({ value: { path } }) },
 }
 
 function parse(given: unknown): Parsed {

@@ -1,9 +1,19 @@
 /** Records of another table: lookup and multi_lookup. A record that has been deleted since is left out of every cell. */
 import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
-import { asArrayText, asItIs, EMPTY, type Parsed, property, readList, wholeNumber, wrong } from '../cell.ts'
-import { columnOf, hasValue, like, scalar } from '../cell-sql.ts'
+import { MAX_ID } from '../../platform/http/schemas.ts'
+import { asArrayText, asItIs, EMPTY, type LookupValue, type Parsed, property, readList, wholeNumber, wrong } from '../cell.ts'
+import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import type { Condition, FieldTypeDefinition, QueryContext, SortRule } from '../field-type.ts'
+import { IS_ID, SHIELDED } from '../csv-rules.ts'
+import {
+  type Condition,
+  type FieldTypeDefinition,
+  type QueryContext,
+  type ReadText,
+  type SortRule,
+  THROUGH_TEXT,
+  type TitledRecords,
+} from '../field-type.ts'
 import { EMPTINESS, type Operand, readId, TEXT, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -39,6 +49,16 @@ export const lookup: FieldTypeDefinition = {
   equalityRank: 0,
   groups: null,
   search: null,
+
+  asText: titleOf,
+  fromText: (text, field) => recordWith(sql`btrim(${text})`, field),
+  becomes: {
+    multi_lookup: asList,
+    number: (cell, { text }) => sql`case when ${text} is not null then ${cell}::numeric end`,
+    select: THROUGH_TEXT,
+    multi_select: THROUGH_TEXT,
+  },
+  csv: { ...SHIELDED, print: printRecord, read: readRecord, titleIn },
 }
 
 export const multiLookup: FieldTypeDefinition = {
@@ -55,6 +75,9 @@ export const multiLookup: FieldTypeDefinition = {
   isEmpty: (field, column, context) => isGone(field, context, sql`l.id = any(${column})`),
   sort: null,
   equalityRank: null,
+
+  fromText: (text, field) => eachOf(text, (one) => recordWith(one, field)),
+  becomes: { lookup: (cell) => onlyValue(cell) },
 }
 
 // ── cells ───────────────────────────────────────────────────────────────────
@@ -100,4 +123,46 @@ function titleKey({ lookup_table_id: tableId }: FieldSettings, column: Sql, { lo
   // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.
   if (!title || tableId === null) return sql`null::text`
   return sql`(select lower(l.${ident(title)}) from ${recordsOf(tableId)} l where l.id = ${column})`
+}
+
+// ── as text ─────────────────────────────────────────────────────────────────
+
+/** The title of the record, or its id if it has none; null for a record that has been deleted, as it is read. */
+function titleOf(id: Sql, { lookup, lookup_table_id: tableId }: FieldSettings): Sql {
+  if (!lookup || tableId === null) return sql`null::text`
+  const title = lookup.title_field ? sql`coalesce(l.${ident(lookup.title_field)}, l.id::text)` : sql`l.id::text`
+  return sql`(select ${title} from ${recordsOf(tableId)} l where l.id = ${id})`
+}
+
+function recordWith(id: Sql, { lookup_table_id: tableId }: FieldSettings): Sql {
+  return sql`(select l.id from ${recordsOf(tableId ?? 0)} l where l.id = case when ${id} ~ '^[0-9]{1,9}$' then ${id}::int end)`
+}
+
+// ── in files ────────────────────────────────────────────────────────────────
+
+/** `Acme (12)`: for people and for the way back. */
+function printRecord(value: unknown): string {
+  const { id, title } = value as LookupValue
+  return title === null ? String(id) : `${title} (${id})`
+}
+
+const TITLE_AND_ID = /^(.*) \((\d{1,10})\)$/s
+
+/** Reads the record that a file names: by id, by `title (id)` if that record has that title, or by a title that only one record has. */
+function readRecord(given: string, { lookup_table_id: tableId }: FieldSettings, named: TitledRecords | undefined): ReadText {
+  const text = given.trim()
+  if (IS_ID.test(text)) return { value: Number(text) }
+  // Not trimmed: a title may begin with a blank.
+  const [, title, id] = TITLE_AND_ID.exec(given) ?? []
+  if (id !== undefined && named?.titles.get(Number(id)) === title) return { value: Number(id) }
+  const found = named?.ids.get(text)
+  if (found === 'several') return { reason: `several records of table ${tableId} have this title: name one by its id` }
+  return found ? { value: found } : { reason: `there is no such record in table ${tableId}` }
+}
+
+function titleIn(text: string): { title: string; id: number | null } | null {
+  const title = text.trim()
+  if (title === '' || IS_ID.test(title) || title.includes('\0')) return null
+  const id = Number(TITLE_AND_ID.exec(title)?.[2] ?? Number.NaN)
+  return { title, id: id <= MAX_ID ? id : null }
 }

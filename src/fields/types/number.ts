@@ -3,8 +3,9 @@ import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
 import { asItIs, cell, type Parsed, wrong } from '../cell.ts'
 import { columnOf, isNull, like, scalar, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
-import { roundedDecimal } from '../decimal.ts'
-import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { UNSHIELDED } from '../csv-rules.ts'
+import { MAX_DECIMALS, roundedDecimal } from '../decimal.ts'
+import { type Condition, type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, readText, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -42,6 +43,17 @@ export const number: FieldTypeDefinition = {
   equalityRank: 3,
   groups: null,
   search: null,
+
+  asText: (stored) => sql`trim_scale(${stored})::text`,
+  fromText: (text, { decimals }) => numberOf(sql`btrim(${text})`, decimals ?? MAX_DECIMALS),
+  becomes: {
+    checkbox: (stored) => sql`case ${stored} when 0 then false when 1 then true end`,
+    select: THROUGH_TEXT,
+    multi_select: THROUGH_TEXT,
+    lookup: THROUGH_TEXT,
+    multi_lookup: THROUGH_TEXT,
+  },
+  csv: { ...UNSHIELDED, isReadAsText: true },
 }
 
 function parse(given: unknown, { decimals }: FieldSettings): Parsed {
@@ -92,4 +104,15 @@ const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
 function plainDecimal(given: number): string {
   const text = String(given)
   return text.includes('e') ? given.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 100 }) : text
+}
+
+const PLAIN_NUMBER = '^-?[0-9]+\\.?[0-9]*$'
+const NUMBER_TEXT = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)(e[+-]?[0-9]{1,3})?$'
+
+/** Rounded half away from zero, within ±10^15 (contract.md §1). A short and plain number is sure to lie within. */
+function numberOf(text: Sql, decimals: number): Sql {
+  const rounded = sql`round(${text}::numeric, ${decimals}::int)`
+  return sql`case when octet_length(${text}) <= 15 and ${text} ~ ${PLAIN_NUMBER} then trim_scale(${rounded})
+    when octet_length(${text}) <= 500 and ${text} ~* ${NUMBER_TEXT}
+    then case when abs(${rounded}) <= 1000000000000000 then trim_scale(${rounded}) end end`
 }

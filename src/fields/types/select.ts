@@ -2,9 +2,10 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, asItIs, cell, type Parsed, readList, wrong } from '../cell.ts'
-import { columnOf, hasValue, isNull, scalar } from '../cell-sql.ts'
+import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import type { Condition, FieldTypeDefinition } from '../field-type.ts'
+import { SHIELDED } from '../csv-rules.ts'
+import type { Condition, FieldTypeDefinition, TypeChange } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 import { hasPart, hasWord, lowerCased } from '../text-match.ts'
@@ -45,6 +46,11 @@ export const select: FieldTypeDefinition = {
   equalityRank: 6,
   groups: { by: 'value', value, values: ({ options }) => (options ?? []).map(({ title }) => title) },
   search,
+
+  asText: (id, { options }) => sql`(${jsonOf((options ?? []).map((option) => [option.id, option.title]))} ->> (${id})::text)`,
+  fromText: (text, field) => optionOf(sql`btrim(${text})`, field),
+  becomes: { multi_select: (cell, change) => asList(sameOption(cell, change)) },
+  csv: { ...SHIELDED, read: (text) => ({ value: text.trim() || null }) },
 }
 
 export const multiSelect: FieldTypeDefinition = {
@@ -69,6 +75,11 @@ export const multiSelect: FieldTypeDefinition = {
   equalityRank: null,
   groups: null,
   search: null,
+
+  // A title with a comma is no list, if it is the title of an option.
+  fromText: (text, field) => sql`coalesce(${asList(optionOf(sql`btrim(${text})`, field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
+  becomes: { select: (cell, change) => onlyValue(cell, (one) => sameOption(one, change)) },
+  csv: SHIELDED,
 }
 
 // ── options ─────────────────────────────────────────────────────────────────
@@ -143,4 +154,19 @@ function search(field: FieldSettings, column: Sql, word: string): Sql | null {
   const wanted = lowerCased(word)
   const found = (field.options ?? []).filter(({ title }) => hasWord(title, wanted)).map(({ id }) => id)
   return found.length ? sql`${column} = any(${found}::int[])` : null
+}
+
+// ── as text ─────────────────────────────────────────────────────────────────
+
+function optionOf(title: Sql, { options }: FieldSettings): Sql {
+  return sql`(${jsonOf((options ?? []).map((option) => [option.title, option.id]))} -> ${title})::int`
+}
+
+/** The option of the new field that has the same title. */
+function sameOption(id: Sql, { from, to }: TypeChange): Sql {
+  const ids = (from.options ?? []).flatMap((option): [number, number][] => {
+    const same = to.options?.find(({ title }) => title === option.title)
+    return same ? [[option.id, same.id]] : []
+  })
+  return sql`(${jsonOf(ids)} -> (${id})::text)::int`
 }

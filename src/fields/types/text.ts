@@ -3,6 +3,7 @@ import { type Sql, sql } from '../../platform/database/database.ts'
 import { asItIs, cell, type Parsed, wrong } from '../cell.ts'
 import { columnOf, isNull, like, lower, operator, scalar } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
+import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition, SortRule } from '../field-type.ts'
 import { EMPTINESS, TEXT, textOf } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
@@ -39,6 +40,12 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   equalityRank: 2,
   groups: null,
   search,
+
+  asText: (value) => sql`${value}::text`,
+  fromText: (words) => fitting(words, maxLength),
+  // Texts become every type that reads text, without a line here.
+  becomes: {},
+  csv: SHIELDED,
 })
 
 // 500 characters are 1,500 bytes at most, which fit into a row of an index. Longer texts may not.
@@ -75,3 +82,10 @@ function search(_: FieldSettings, column: Sql, word: string): Sql {
   if (!isShortWord(word)) return like(column, 'contains', word)
   return sql`lower(${column}) ~ ${lower(`(^|[^[:alnum:]])${word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')}`)}`
 }
+
+const fitting = (words: Sql, max: number): Sql =>
+  sql`case when octet_length(${words}) <= ${max} or ${unitsOf(words)} <= ${max} then ${words} end`
+
+/** The length as JavaScript counts it, characters beyond the first 65,536 twice. */
+const unitsOf = (words: Sql): Sql => sql`case when octet_length(${words}) = char_length(${words}) then octet_length(${words})
+  else 2 * char_length(${words}) - char_length(regexp_replace(${words}, '[\\U00010000-\\U0010FFFF]', '', 'g')) end`

@@ -1,10 +1,12 @@
 /** Times of day, to the second, without a date and without a zone. */
-import { sql } from '../../platform/database/database.ts'
+import { type Sql, sql } from '../../platform/database/database.ts'
 import { isTimeOfDay, timeOfDay } from '../../platform/time.ts'
 import { asItIs, readAs } from '../cell.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
-import type { FieldTypeDefinition } from '../field-type.ts'
+import { UNSHIELDED } from '../csv-rules.ts'
+import { TIME_PATTERN } from '../day-sql.ts'
+import { type FieldTypeDefinition, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type ValueKind } from '../operand.ts'
 
 const TIME: ValueKind = {
@@ -34,4 +36,11 @@ export const time: FieldTypeDefinition = {
   equalityRank: 5,
   groups: null,
   search: null,
+
+  asText: (value) => sql`${value}::text`,
+  fromText: (text) => timeIn(sql`btrim(${text})`),
+  becomes: { select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
+  csv: UNSHIELDED,
 }
+
+const timeIn = (text: Sql): Sql => sql`case when ${text} ~ ${`^${TIME_PATTERN}$`} then ${text}::time(0) end`

@@ -1,9 +1,30 @@
 /** Members: user and multi_user. Cells hold ids of users, whose names and addresses are read for all rows together. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { asArrayText, asItIs, EMPTY, type Parsed, property, readList, textProperty, type UserRef, wholeNumber, wrong } from '../cell.ts'
-import { columnOf, hasValue, isNull, like, scalar, unicode } from '../cell-sql.ts'
+import { isMember } from '../../spaces/membership.ts'
+import {
+  asArrayText,
+  asItIs,
+  EMPTY,
+  type Parsed,
+  property,
+  readList,
+  textProperty,
+  type UserRef,
+  type UserValue,
+  wholeNumber,
+  wrong,
+} from '../cell.ts'
+import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import type { Condition, FieldTypeDefinition, QueryContext, SortRule } from '../field-type.ts'
+import { IS_ID, SHIELDED } from '../csv-rules.ts'
+import {
+  type Condition,
+  type ConversionPlace,
+  type FieldTypeDefinition,
+  type QueryContext,
+  type SortRule,
+  THROUGH_TEXT,
+} from '../field-type.ts'
 import { EMPTINESS, type Operand, readId, readText, textOf, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
@@ -53,6 +74,17 @@ export const user: FieldTypeDefinition = {
   equalityRank: 1,
   groups: { by: 'value', value: (_, column) => column, values: () => null },
   search: null,
+
+  asText: (id, _, { account_id }) =>
+    sql`((select jsonb_object_agg(u.id, u.email) from public.users u where u.account_id = ${account_id}) ->> (${id})::text)`,
+  fromText: (text, _, place) => memberOf(sql`lower(btrim(${text}))`, place),
+  becomes: { multi_user: asList, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
+  csv: {
+    ...SHIELDED,
+    print: (person) => (person as UserValue).email,
+    // An id or an address.
+    read: (text) => ({ value: IS_ID.test(text.trim()) ? Number(text) : text }),
+  },
 }
 
 export const multiUser: FieldTypeDefinition = {
@@ -69,6 +101,9 @@ export const multiUser: FieldTypeDefinition = {
   sort: null,
   equalityRank: null,
   groups: null,
+
+  fromText: (text, _, place) => eachOf(text, (one) => memberOf(sql`lower(${one})`, place)),
+  becomes: { user: (cell) => onlyValue(cell) },
 }
 
 // ── cells ───────────────────────────────────────────────────────────────────
@@ -111,4 +146,12 @@ function idOf(operand: Operand, { me, accountId }: QueryContext): Sql {
   if (operand.kind === 'id') return sql`${operand.id}::int`
   const email = operand.kind === 'email' ? operand.email : null
   return sql`coalesce((select u.id from users u where u.account_id = ${accountId} and u.email = ${email}), 0)`
+}
+
+// ── as text ─────────────────────────────────────────────────────────────────
+
+/** The current member with the address. The object of all members depends on no cell, so it is read once a statement. */
+function memberOf(email: Sql, { account_id, space_id }: ConversionPlace): Sql {
+  return sql`((select jsonb_object_agg(u.email, u.id) from public.users u
+  where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}) -> ${email})::int`
 }
