@@ -1,9 +1,9 @@
-/** How a service says more than a value: the version of a row, and the inputs that it ignored. */
+/** The result of a service that has more than a value: the version of a row, and the ignored inputs. */
 
 /**
- * What a service returns when its value is a row with a version, or when a rule may make it ignore inputs. A service with neither
- * returns the plain value. Over HTTP, `answering` (http/trpc.ts) sends `value` as the body and the rest as headers; jobs, scripts and
- * other services read the properties.
+ * The result of a service whose value is a row with a version, or that may ignore inputs because of a rule. Other services return the
+ * plain value. Over HTTP, `answering` (http/trpc.ts) sends `value` as the body and the other properties as headers; jobs, scripts and
+ * services read the properties.
  */
 export interface Answer<T> {
   value: T
@@ -13,8 +13,8 @@ export interface Answer<T> {
   ignored?: readonly string[]
 }
 
-/** The versions that the caller expects the row to have, one of which is enough; undefined to update whatever version is there. */
+/** The versions that the caller accepts for the row; undefined accepts any version. */
 export type IfMatch = readonly number[] | undefined
 
-/** Whether the row has none of the expected versions. */
+/** True if the row has another version than those of If-Match. */
 export const isStale = (ifMatch: IfMatch, { version }: { version: number }): boolean => ifMatch !== undefined && !ifMatch.includes(version)

@@ -1,4 +1,4 @@
-/** What a process is made of, and what a service acts with. */
+/** The parts that a process shares, and the context of a service. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { type Actor, systemActor } from './access/authorize.ts'
@@ -8,18 +8,18 @@ import type { Jobs } from './jobs/queue.ts'
 import type { Mailer } from './mailer.ts'
 import type { Storage } from './storage.ts'
 
-/** What a process has one of, and every service may use. A feature adds its own by declaration merging, as tables/cascade.ts does. */
+/** The parts of a process that every service may use. A feature adds its own by declaration merging, like tables/cascade.ts. */
 export interface Shared {
   db: Database
   settings: Settings
   jobs: Jobs
   storage: Storage
   mailer: Mailer
-  /** Where callers reach the service, without a trailing slash. */
+  /** The URL at which callers reach the service, without a trailing slash. */
   publicUrl: () => string
 }
 
-/** All that a process has one of. A feature adds what its own routes use by declaration merging, as events/feed.ts does. */
+/** All shared parts of a process. A feature adds the parts that its routes use by declaration merging, like events/feed.ts. */
 export interface Deps extends Shared {
   limits: Limits
   log: FastifyBaseLogger
@@ -28,36 +28,36 @@ export interface Deps extends Shared {
 }
 
 /**
- * What a service acts with. It knows nothing of HTTP: a service takes If-Match as an argument and returns versions and ignored inputs
- * (answer.ts), so that requests, jobs and scripts call the same functions. A service does not check access: the procedure has.
+ * The context of a service call. It has nothing of HTTP: a service takes If-Match as an argument and returns versions and ignored inputs
+ * (answer.ts), so requests, jobs and scripts call the same functions. A service does not check access, because the procedure has.
  */
 export interface Context extends Shared {
   actor: Actor
-  /** The time of the request or job, the same for all that it does. */
+  /** The time of the request or job. It does not change while the call runs. */
   now: Date
   log: FastifyBaseLogger
-  /** Aborts, with an AppError as its reason, when nobody waits for the result any more. A statement that may take long is cancelled by it. */
+  /** Aborts with an AppError as its reason when the caller has hung up. Statements that may take long are then cancelled. */
   signal: AbortSignal
-  /** Runs `fn` in a transaction, which also stores the answer for an Idempotency-Key: all of it is committed, or none. */
+  /** Runs `fn` in a transaction. The answer for an Idempotency-Key is stored in the same one. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
 }
 
-/** What one call adds to what the process shares. */
+/** The parts of a context that belong to one call. */
 export type Call = Pick<Context, 'actor' | 'now' | 'log' | 'signal'>
 
-/** The context of one call. Features extend `Shared`, so all of `deps` is copied: naming its parts here would leave theirs out. */
+/** The context of one call. It copies all of `deps`, because features extend `Shared` with parts of their own. */
 export const contextOf = (deps: Deps, call: Call): Context => ({ ...deps, transaction: deps.db.transaction, ...call })
 
-/** For jobs and scripts, which act on behalf of nobody. */
+/** The context of a job or script that acts for no user. */
 export const systemContext = (deps: Deps): Context =>
   contextOf(deps, { actor: systemActor, now: deps.clock(), log: deps.log, signal: NEVER_ABORTED })
 
 const NEVER_ABORTED = new AbortController().signal
 
-/** The user in whose name a script acts. */
+/** The user for whom a script acts. */
 export type ActingUser = Pick<Actor, 'accountId' | 'userId' | 'email' | 'name' | 'timeZone' | 'isOwner'>
 
-/** For scripts and the first start, which act in the name of a user, as if signed in. */
+/** The context of a script, or of the first start, that acts for a user as if they had signed in. */
 export function userContext(deps: Deps, user: ActingUser): Context {
   return { ...systemContext(deps), actor: { ...systemActor, ...user, kind: 'session' } }
 }

@@ -1,4 +1,4 @@
-/** The operator's own mail: invitations, notifications. Mail from a record goes through `email/`. */
+/** Mail of the operator: invitations and notifications. Mail from a record is sent by `email/`. */
 import { createTransport } from 'nodemailer'
 import type { Settings } from '../settings.ts'
 
@@ -11,23 +11,23 @@ export interface Letter {
 }
 
 export interface Mailer {
-  /** Whether there is a server to send through. */
+  /** Whether an SMTP server is configured. */
   isSetUp: boolean
-  /** Hands the letter to the operator's SMTP server. @throws when it does not take it, so that the job tries again */
+  /** Sends the letter through the operator's SMTP server. @throws if the server refuses it, so that the job is retried */
   send(letter: Letter): Promise<void>
   close(): void
 }
 
 const SILENCE_TIMEOUT_MS = 30_000
 
-/** The operator's mail is not set up: whoever sends is told so in the log, and the letter is lost. */
+/** No SMTP server is configured. The sender logs it, and the letter is not sent. */
 export class NoMailer extends Error {
   constructor() {
     super('SMTP_URL is not set, so no mail is sent')
   }
 }
 
-/** @param fallbackUrl where mail goes without SMTP_URL: the catcher of the embedded default */
+/** @param fallbackUrl the server to use without SMTP_URL: the mail catcher of the embedded default */
 export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'mailFrom'>, fallbackUrl?: string): Mailer {
   const url = smtpUrl ?? fallbackUrl
   if (!url) {
@@ -44,7 +44,7 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
       url,
       disableFileAccess: true,
       disableUrlAccess: true,
-      // Shorter than the time after which a job is taken for dead and repeated.
+      // Shorter than the time after which a job expires and is retried.
       connectionTimeout: SILENCE_TIMEOUT_MS,
       greetingTimeout: SILENCE_TIMEOUT_MS,
       socketTimeout: SILENCE_TIMEOUT_MS,

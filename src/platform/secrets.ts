@@ -16,19 +16,19 @@ import { Semaphore } from './semaphore.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
 
-/** Random bytes as text for URLs and cookies (base64url); 32 bytes unless told. Store only its `tokenHash`. */
+/** A random token for URLs and cookies, in base64url; 32 bytes by default. Store only its `tokenHash`. */
 export function newToken(byteCount = 32): string {
   return randomBytes(byteCount).toString('base64url')
 }
 
-/** Random bytes as lower-case hex, for tokens in mail addresses, whose local parts lose their case on the way. */
+/** A random token in lower-case hex, for mail addresses, whose local parts may lose their case in transit. */
 export function newHexToken(byteCount: number): string {
   return randomBytes(byteCount).toString('hex')
 }
 
 /**
- * What is stored of a token, and what it is looked up by. A plain SHA-256 is enough: the tokens are random, so there is nothing to
- * guess, and a lookup by hash in a unique index tells nothing through its timing.
+ * The hash that is stored for a token and by which it is found. A plain SHA-256 is enough: random tokens cannot be guessed, and the
+ * timing of a lookup by hash reveals nothing about the token.
  */
 export function tokenHash(token: string): Buffer<ArrayBuffer> {
   return hash('sha256', token, 'buffer') as Buffer<ArrayBuffer>
@@ -49,7 +49,7 @@ export function newKeySecret(kind: KeyKind): string {
   return body + keyChecksum(body)
 }
 
-/** The kind of key that the text is, by prefix and checksum alone; null for what cannot be a key, so that it costs no query. */
+/** The kind of the key, by its prefix and checksum; null if the text cannot be a key, which saves a query. */
 export function looksLikeKey(text: string): KeyKind | null {
   if (!KEY_PATTERN.test(text)) return null
   const body = text.slice(0, -KEY_CHECKSUM_LENGTH)
@@ -76,7 +76,7 @@ const TAG_BYTES = 16
 
 /**
  * Encrypts with AES-256-GCM under SECRET_KEY.
- * @param context where the secret belongs, such as `smtp:12`; what was encrypted for one row cannot be read as another's.
+ * @param context the row that the secret belongs to, such as `smtp:12`; it cannot be decrypted with another context.
  * @returns one format byte, the nonce, the tag, the cipher text.
  */
 export function encrypt(secretKey: Buffer, plainText: string, context: string): Buffer<ArrayBuffer> {
@@ -86,7 +86,7 @@ export function encrypt(secretKey: Buffer, plainText: string, context: string): 
   return Buffer.concat([Buffer.of(FORMAT), nonce, cipher.getAuthTag(), body])
 }
 
-/** Undoes `encrypt`. Throws a plain Error when the key or the context is another one, or the bytes were changed. */
+/** Decrypts. @throws Error if the key or the context differs, or the bytes were changed */
 export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: string): string {
   const bytes = Buffer.from(encrypted)
   if (bytes[0] !== FORMAT || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error('Not an encrypted secret')
@@ -102,8 +102,8 @@ const encryptionKey = (secretKey: Buffer) => keyFor(secretKey, 'gridpost secrets
 const derivedKeys = memo((_: Buffer) => new Map<string, KeyObject>())
 
 /**
- * SECRET_KEY serves several purposes and may be of any length; each purpose gets a key of its own, which is kept: deriving it for
- * each page of a cursor costs as much as a database round trip, and making a key object from its bytes a quarter of that.
+ * SECRET_KEY may be of any length, and each purpose gets a key that is derived from it. The keys are kept: deriving one for each page
+ * of a cursor costs as much as a database round trip, and creating a key object from its bytes a quarter of that.
  */
 function keyFor(secretKey: Buffer, purpose: string): KeyObject {
   const derived = derivedKeys(secretKey)
@@ -112,7 +112,7 @@ function keyFor(secretKey: Buffer, purpose: string): KeyObject {
   return key
 }
 
-/** The HMAC-SHA-256 of the bytes under SECRET_KEY. What was signed for one purpose does not count for another. */
+/** The HMAC-SHA-256 of the bytes under SECRET_KEY. A signature for one purpose is not valid for another. */
 export function sign(secretKey: Buffer, purpose: string, bytes: Uint8Array): Buffer {
   return createHmac('sha256', keyFor(secretKey, purpose)).update(bytes).digest()
 }
@@ -135,8 +135,8 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether the password is the one that was hashed. Without a stored hash (unknown user, invited user) it does the same work
- * against a hash that nothing matches, so that the time of the answer does not tell which addresses exist.
+ * Whether the password matches the hash. Without a stored hash (unknown user, invited user) it does the same work against a hash that
+ * nothing matches, so that the response time does not reveal which addresses exist.
  */
 export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', hash = ''] = PHC.exec(stored ?? NOBODYS_HASH) ?? []
@@ -147,7 +147,7 @@ export async function verifyPassword(password: string, stored: string | null | u
   return timingSafeEqual(actual, expected) && stored != null
 }
 
-/** Of the cost of the real ones; its hash is not the hash of anything known, and `verifyPassword` would refuse it even so. */
+/** Costs as much as a real hash. No known password has it, and `verifyPassword` refuses it in any case. */
 const NOBODYS_HASH = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(Buffer.alloc(SALT_BYTES, 1))}$${unpadded(Buffer.alloc(HASH_BYTES, 1))}`
 
 type Cost = { memory: number; passes: number; parallelism: number }
@@ -156,7 +156,7 @@ type Cost = { memory: number; passes: number; parallelism: number }
 const hashing = new Semaphore(2)
 
 function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost): Promise<Buffer> {
-  // NFKC: the same password typed on another keyboard may come in another composition.
+  // NFKC: another keyboard may compose the same characters in another way.
   const message = password.normalize('NFKC')
   return hashing.run(
     () =>

@@ -1,4 +1,4 @@
-/** What the service of the embedded default tells the other processes of its DATA_DIR: where it listens, and where its mail catcher is. */
+/** The file in DATA_DIR by which the service of the embedded default tells other processes its address and that of its mail catcher. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 import { isAlive } from './database/embedded/server.ts'
 
 const Running = z.object({
-  /** Null when no service has run yet, and a script has set the catcher's port aside for the first one. */
+  /** Null if no service has run yet and a script has reserved the port of the catcher. */
   pid: z.int().nullable(),
   url: z.string(),
   catchDomain: z.string(),
@@ -16,12 +16,12 @@ export type Running = z.infer<typeof Running>
 
 const fileIn = (dataDir: string) => join(dataDir, 'service.json')
 
-/** The file stays after the end, so that the catcher keeps its port: integrations name it. */
+/** Writes the file. It stays after the service has stopped, because integrations refer to the port of the catcher. */
 export function noteRunning(dataDir: string, running: Running): void {
   renameSync(writeBeside(dataDir, running), fileIn(dataDir))
 }
 
-/** Sets a port aside for the catcher of the first service; of several scripts at once, one does, and the others find its note. */
+/** Reserves a port for the catcher of the first service. If several scripts do so at once, one succeeds and the others read its file. */
 export function reserveCatcher(dataDir: string, reserved: Omit<Running, 'pid'>): void {
   const partial = writeBeside(dataDir, { ...reserved, pid: null })
   try {
@@ -33,14 +33,14 @@ export function reserveCatcher(dataDir: string, reserved: Omit<Running, 'pid'>):
   }
 }
 
-/** Written whole first, so that nobody reads half of it. */
+/** Writes a temporary file, so that nobody reads an incomplete one. */
 function writeBeside(dataDir: string, running: Running): string {
   const partial = `${fileIn(dataDir)}.${process.pid}`
   writeFileSync(partial, `${JSON.stringify(running)}\n`, { mode: 0o600 })
   return partial
 }
 
-/** What the service that runs, or the last one that ran, has noted; null when none has. */
+/** Reads the file of the running service, or of the last one; null if there is none. */
 export function readRunning(dataDir: string): (Running & { isAlive: boolean }) | null {
   try {
     const running = Running.parse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')))
@@ -50,7 +50,7 @@ export function readRunning(dataDir: string): (Running & { isAlive: boolean }) |
   }
 }
 
-/** Where a service with these settings is reached on this machine: one that listens everywhere, as localhost. */
+/** The URL of a service with these settings on this machine; localhost for one that listens on all addresses. */
 export function urlOf({ host }: Pick<Settings, 'host'>, port: number): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return `http://${name}:${port}`

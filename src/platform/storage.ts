@@ -1,4 +1,4 @@
-/** Bytes by path: a folder on disk, or a bucket that speaks S3. Which rows name them is the business of `files/`. */
+/** Stores bytes under a path: in a folder on disk, or in an S3 bucket. `files/` keeps the rows that refer to them. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
@@ -8,28 +8,28 @@ import { Readable } from 'node:stream'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 
 export interface Storage {
-  /** What an attachment's `host` says. */
+  /** The `host` of an attachment. */
   readonly host: string
-  /** Stores the bytes under a new path; they are there, whole, when it resolves. */
+  /** Stores the bytes under a new path. They are complete and durable when the promise resolves. */
   write(path: string, bytes: Uint8Array | Readable): Promise<void>
-  /** A stream of the bytes, or of `range` (both ends included); null when there is no such path. */
+  /** Streams the bytes, or a range with both ends included; null if the path does not exist. */
   read(path: string, range?: { start: number; end: number }): Promise<Readable | null>
-  /** Forgets the path; no error when it is not there. */
+  /** Deletes the path. It is no error if it does not exist. */
   remove(path: string): Promise<void>
 }
 
 /**
- * Opens the place that the setting STORAGE names: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true`, whose
- * credentials come from the usual AWS_* variables. Nothing is touched until the first use.
+ * Opens the storage of the setting STORAGE: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true` with credentials
+ * from the usual AWS_* variables. It connects at the first use.
  */
 export function openStorage(setting: string): Storage {
   return setting.startsWith('s3://') ? bucketStorage(new URL(setting)) : folderStorage(setting)
 }
 
-/** One segment of plain characters, so that no path leads anywhere else, in a folder or in a bucket. */
+/** One segment of plain characters, so that a path cannot leave its folder or bucket. */
 const PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
 
-/** Whether a path of this form can be in storage at all. */
+/** Whether the path has the form of paths in storage. */
 export const isPath = (path: string) => PATH.test(path)
 
 function requirePlain(path: string): string {
@@ -40,7 +40,7 @@ function requirePlain(path: string): string {
 // ── a folder ────────────────────────────────────────────────────────────────
 
 function folderStorage(folder: string): Storage {
-  // Spread over 256 folders: one with a million entries is slow to list and to back up.
+  // Files are spread over 256 folders, because a folder with a million entries is slow to list and to back up.
   const placeOf = (path: string) => join(folder, createHash('sha256').update(requirePlain(path)).digest('hex').slice(0, 2), path)
   return {
     host: 'local',
@@ -65,7 +65,7 @@ function folderStorage(folder: string): Storage {
     },
     async read(path, range) {
       try {
-        // Not by a FileHandle: a stream of one that is destroyed unread leaves it open (Node 24).
+        // A stream of a FileHandle leaves the handle open if it is destroyed before it was read (Node 24).
         const stream = createReadStream(placeOf(path), range)
         await once(stream, 'open')
         return stream
@@ -80,7 +80,7 @@ function folderStorage(folder: string): Storage {
   }
 }
 
-/** A new name survives a power cut only once its folder is on disk, too. */
+/** Syncs the folder, without which a new file name may be lost in a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {
@@ -92,7 +92,7 @@ async function syncFolder(path: string): Promise<void> {
 
 // ── a bucket ────────────────────────────────────────────────────────────────
 
-/** Parts of an upload whose length is not known before; S3 wants 5 MB or more. */
+/** The size of the parts of an upload of unknown length. S3 requires at least 5 MB. */
 const PART_BYTES = 8 * 1_048_576
 
 function bucketStorage(url: URL): Storage {
@@ -100,13 +100,13 @@ function bucketStorage(url: URL): Storage {
   const config: S3ClientConfig = {
     region: url.searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
     forcePathStyle: url.searchParams.get('forcePathStyle') === 'true',
-    // Checksums in trailers are news to most stores that speak S3.
+    // Most stores with an S3 API do not support checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     ...(url.searchParams.has('endpoint') && { endpoint: url.searchParams.get('endpoint') as string }),
   }
   let opened: Promise<{ s3: S3Client; sdk: typeof import('@aws-sdk/client-s3') }> | undefined
-  // The package takes some 30 MB, which a service with a folder should not pay.
+  // The package takes about 30 MB of memory, so it is loaded only for a bucket.
   const connection = () => {
     opened ??= import('@aws-sdk/client-s3').then((sdk) => ({ s3: new sdk.S3Client(config), sdk }))
     return opened
@@ -139,7 +139,7 @@ function bucketStorage(url: URL): Storage {
   }
 }
 
-/** Sends a stream in parts; an upload that fails leaves nothing behind that is paid for. */
+/** Uploads a stream in parts. A failed upload is aborted, because stored parts cost money. */
 async function writeParts(
   s3: S3Client,
   sdk: typeof import('@aws-sdk/client-s3'),

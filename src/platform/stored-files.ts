@@ -1,12 +1,12 @@
 /**
- * The rows of what is in storage. Records, comments, tasks and mails hold entries; this is who may hold what, and what nobody
- * holds any more. The bytes go later, by a job of `files/`.
+ * The rows of stored files. Records, comments, tasks and mails refer to files; these rows decide who may refer to a file, and which
+ * files are not referred to any more. A job of `files/` deletes their bytes later.
  */
 import { type Database, type Sql, sql, toTheSecond } from './database/database.ts'
 import { badInput } from './http/errors.ts'
 import { formatInstant } from './time.ts'
 
-/** An attachment, as the wire and every cell has it. */
+/** An attachment, in the form of the wire and of cells. */
 export interface FileEntry {
   name: string
   path: string
@@ -15,7 +15,7 @@ export interface FileEntry {
   host: string
 }
 
-/** What may be read decides who may read the file: a record of a table, or a task. */
+/** The record or task that a file belongs to. Whoever may read it may read the file. */
 export interface FilePlace {
   account_id: number
   space_id?: number
@@ -24,15 +24,15 @@ export interface FilePlace {
   task_id?: number
 }
 
-/** Who may put a file on a task that is still to be made: the session that uploaded it, by a token that counts once. */
+/** The right to attach a file to a task that does not exist yet: the session that uploaded it may use a token once. */
 export interface Staging {
   tokenHash: Buffer<ArrayBuffer>
   sessionId: number | null
 }
 
 /**
- * Notes a file whose bytes are in storage.
- * @param isHeld false while no cell or attachment names it: it goes again when none comes to
+ * Inserts the row of a file whose bytes are in storage.
+ * @param isHeld false if no cell or attachment refers to the file yet. Without a reference it is deleted later
  */
 export async function insertFile(
   db: Database,
@@ -57,7 +57,7 @@ export async function insertFile(
   })
 }
 
-/** The entries of files stored in a table, or for a task, by path. Paths of another place, or of none, are missing. */
+/** The entries of files of a table or task, by path. Unknown paths, and those of another table or task, are missing. */
 export async function findFiles(
   db: Database,
   place: { account_id: number; table_id: number } | { account_id: number; task_id: number },
@@ -72,8 +72,8 @@ export async function findFiles(
 }
 
 /**
- * The files that this session staged since the instant, by the hash of their token in hex. They are locked until the transaction ends: of
- * two requests that redeem one token, the second finds it spent.
+ * The files that the session staged since the instant, by the hash of their token in hex. They stay locked until the transaction ends,
+ * so of two requests with the same token the second finds it used.
  */
 export async function lockStaged(
   db: Database,
@@ -90,8 +90,8 @@ export async function lockStaged(
 }
 
 /**
- * Gives staged files to their task, in the transaction that makes it: from now on they have their final path, and count as held.
- * The bytes stay where they are until a job brings them there (`settleFiles`).
+ * Attaches staged files to their task, in the transaction that creates it. They get their final path and count as held. A job moves
+ * the bytes to that path later (`settleFiles`).
  */
 export async function bindStaged(db: Database, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
   const bound = staged.map((file) => ({ ...file, path: `${taskPrefix(taskId)}${file.path.slice(STAGED_PREFIX.length)}` }))
@@ -103,36 +103,36 @@ export async function bindStaged(db: Database, taskId: number, staged: readonly 
   return bound
 }
 
-/** How the paths of a task's files begin (api.md, Task attachment uploads). */
+/** The prefix of the paths of a task's files (api.md, Task attachment uploads). */
 export const taskPrefix = (taskId: number) => `task-${taskId}-`
-/** How the paths of files begin whose task has no id yet. */
+/** The prefix of the paths of files whose task does not exist yet. */
 export const STAGED_PREFIX = 'staged-'
 
-/** Where the bytes are, if not under the path; undefined when there is no such file. */
+/** The path of the bytes in storage, null if it is the path of the file; undefined if the file does not exist. */
 export async function storageKeyOf(db: Database, path: string): Promise<{ storage_key: string | null } | undefined> {
   const [file] = await db.query<{ storage_key: string | null }>(sql`select storage_key from stored_files where path = ${path}`)
   return file
 }
 
-/** Says that the bytes are under the path. @returns false when the file has gone meanwhile */
+/** Notes that the bytes have been moved to the path of the file. @returns false if the file has been deleted */
 export async function settleFile(db: Database, path: string): Promise<boolean> {
   return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0
 }
 
 const ofPaths = (paths: readonly string[]): Sql => sql`path = any(${paths}::text[])`
 
-/** Selects files, locked in one order for everybody: two who name the same files in opposite orders would wait for each other. */
+/** Selects and locks files. Everyone locks in the order of the paths, which prevents deadlocks. */
 const locked = (which: Sql): Sql => sql`select path from stored_files where ${which} order by path for update`
 
-/** Locks files for a transaction that holds some of them and drops others: each by itself would be an order of its own. */
+/** Locks files in one statement for a transaction that holds some of them and drops others. */
 export async function lockFiles(db: Database, paths: readonly string[]): Promise<void> {
   if (paths.length) await db.query(locked(ofPaths(paths)))
 }
 
 /**
- * Says that the files are held from now on, in the transaction that writes what holds them. Its row locks keep the job that
- * removes dropped files from taking one of them away at this moment.
- * @throws AppError 400 when one has just gone
+ * Marks the files as held, in the transaction that writes the reference. The row locks keep the job that deletes dropped files from
+ * deleting one of them at the same time.
+ * @throws AppError 400 if one has just been deleted
  */
 export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[]): Promise<void> {
   if (!paths.length) return
@@ -142,17 +142,17 @@ export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly s
   if (held < new Set(paths).size) throw badInput('attachments', 'a file has just been removed')
 }
 
-/** Says that something no longer holds the files. The job looks whether anything else does. */
+/** Marks the files as dropped by one reference. The job checks whether there is another one. */
 export async function dropFiles(db: Database, paths: readonly string[], now: Date): Promise<void> {
   if (paths.length) await drop(db, ofPaths(paths), now)
 }
 
-/** Drops what came with records that are deleted. @param recordIds null is every record of the table */
+/** Drops the files of deleted records. @param recordIds null stands for all records of the table */
 export async function dropFilesOfRecords(db: Database, tableId: number, recordIds: readonly number[] | null, now: Date): Promise<void> {
   await drop(db, sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`, now)
 }
 
-/** Drops all files of tasks that have been deleted, those of their comments too. @param tasks selects their ids */
+/** Drops all files of deleted tasks, including those of their comments. @param tasks selects the ids of the tasks */
 export async function dropFilesOfTasks(db: Database, tasks: Sql, now: Date): Promise<void> {
   await drop(db, sql`task_id in (${tasks})`, now)
 }
@@ -163,7 +163,7 @@ async function drop(db: Database, which: Sql, now: Date): Promise<void> {
     update stored_files f set dropped_at = ${formatInstant(now)}::timestamp from named where f.path = named.path`)
 }
 
-/** Removes the rows of files that nothing holds; the bytes are the caller's to remove once that is committed. */
+/** Deletes the rows of files without references. The caller deletes the bytes after the commit. */
 export async function forgetFiles(db: Database, paths: readonly string[]): Promise<void> {
   if (paths.length) await db.prisma.storedFile.deleteMany({ where: { path: { in: [...paths] } } })
 }

@@ -1,4 +1,4 @@
-/** Those who were admitted and stay for longer than a request: who are they by now? */
+/** Checks again the credentials of callers that hold a stream open. */
 
 import { type Database, sql } from '../database/database.ts'
 import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authorize.ts'
@@ -8,7 +8,7 @@ export interface Guest {
   ip: string
 }
 
-/** The actor that each of them is now; undefined where the key or session has ended. In their order, by one statement. */
+/** Reads the current actor of each guest, in their order, in one statement; undefined if the key or session has ended. */
 export async function reauthenticate(db: Database, guests: readonly Guest[], now: Date): Promise<(Actor | undefined)[]> {
   const hashes = (kind: 'key' | 'session') =>
     guests.flatMap(({ credentials }) => (credentials.kind === kind ? [credentials.tokenHash] : []))

@@ -1,4 +1,4 @@
-/** What ids of a path name that is not one feature's own: a space, a table, a record. */
+/** The resources that several features use: spaces, tables and records. */
 
 import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { forbidden } from '../http/errors.ts'
@@ -23,14 +23,14 @@ export interface RecordRow extends TableRow {
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }
 const NEEDED: Record<Right, Role> = { read: 'viewer', write: 'member', admin: 'admin' }
 
-/** The role that counts: an account's owner, and with that its account keys, are admins of every space. */
+/** The effective role: the account's owner, and so its account keys, are admins of every space. */
 export function roleOf(actor: Actor, memberRole: Role | null): Role | null {
   return actor.isOwner ? 'admin' : memberRole
 }
 
 /**
- * Whitelist, read right, role, in this order.
- * @throws AppError 403 with the words of api.md, Errors
+ * Checks the whitelist and then the role.
+ * @throws AppError 403 with the message of api.md, Errors
  */
 export function checkSpace(space: { space_id: number; member_role: Role | null }, actor: Actor, right: Right): void {
   if (actor.spaceIds && !actor.spaceIds.includes(space.space_id)) throw forbidden(OTHER_SPACE)
@@ -61,7 +61,7 @@ export const tableResource: Resource<TableRow> = {
   check: checkSpace,
 }
 
-/** The same resource for those whom the rule allows: others are refused once everything else was checked. */
+/** The resource with a further rule, which is checked last. */
 export const withRule = <Row extends object>(resource: Resource<Row>, rule: (row: Row, actor: Actor) => boolean): Resource<Row> => ({
   ...resource,
   check: (row, actor, right) => {
@@ -70,7 +70,7 @@ export const withRule = <Row extends object>(resource: Resource<Row>, rule: (row
   },
 })
 
-/** The same resources with the ids spelled as in the body of the email endpoints. */
+/** The resource with other names for its ids, as the bodies of the email endpoints have them. */
 export function renamed<Row extends object>(resource: Resource<Row>, names: Record<string, string>): Resource<Row> {
   const original = (ids: Record<string, number>) =>
     Object.fromEntries(resource.ids.map(({ name }) => [name, ids[names[name] ?? name] ?? 0]))
@@ -87,7 +87,7 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
   ofTable(
     table_id,
     sql`, r.id as record_id, r.version as record_version${more}`,
-    // The id is a checked number, so it can stand in the name of the schema.
+    // The id was checked to be a number, so it is safe in the name of the schema.
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
   )
 
@@ -101,13 +101,13 @@ export const recordResource: Resource<RecordRow> = {
   } as unknown as Resource<RecordRow>,
 }
 
-// ── what a service gets of a row that was found and checked ─────────────────
+// ── references for services, from checked rows ──────────────────────────────
 
 export interface SpaceRef {
   id: number
   account_id: number
   name: string
-  /** Of the acting user. */
+  /** The role of the acting user. */
   role: Role
 }
 
@@ -121,7 +121,7 @@ export interface RecordRef {
   version: number
 }
 
-// A checked row has a role: `checkSpace` refuses who has none.
+// A checked row has a role, because `checkSpace` refuses callers without one.
 export const spaceOf = (row: SpaceRow, actor: Actor): SpaceRef => ({
   id: row.space_id,
   account_id: row.account_id,

@@ -1,4 +1,4 @@
-/** Brings a database to the state that this release wants: the migrations, the schema of the job queue, its queues (design.md §3). */
+/** Brings a database to the state that this release needs: migrations, the schema of the job queue, and its queues (design.md §3). */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,15 +11,15 @@ import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url))
 
-/** The number that `prisma migrate` locks too, so that the two never run at once. */
+/** The advisory lock that `prisma migrate` also takes, so that both never run at once. */
 const DEPLOY_LOCK = 72_707_369
-/** A deploy that runs elsewhere is waited for this long. */
+/** How long to wait for a deploy of another process. */
 const DEPLOY_LOCK_TIMEOUT = '5min'
-/** A statement that waits for a table blocks everybody behind it: better to give way and try again. */
+/** A migration that waits for a table lock blocks all later statements on the table, so it gives up early and is retried. */
 const LOCK_TIMEOUT_MS = 2_000
 const ATTEMPTS = 15
 
-/** The database cannot be brought to the state that this release needs; the message is one line. */
+/** The database cannot be migrated. The message is one line. */
 export class MigrationError extends Error {}
 
 interface Migration {
@@ -30,7 +30,7 @@ interface Migration {
 }
 
 export interface DeployOptions {
-  /** The queues that there shall be (background.ts); those that are there already get their present options. */
+  /** The queues to create (background.ts). Existing queues get the current options. */
   queues?: readonly Queue[]
   migrationsDir?: string
   log?: (message: string) => void
@@ -44,12 +44,13 @@ export async function connect(client: pg.Client): Promise<void> {
 }
 
 /**
- * Applies what is missing; several processes may call it at once, one of them works. Answers the names of what it applied.
- * @throws MigrationError when an applied file has been changed since, or a statement fails; that file is rolled back whole
+ * Applies pending migrations. If several processes call it at once, one of them applies them.
+ * @returns the names of the applied migrations
+ * @throws MigrationError if the file of an applied migration was changed, or a statement fails; that migration is rolled back
  */
 export async function deploy(connection: pg.ClientConfig, options: DeployOptions = {}): Promise<string[]> {
   const { queues = [], migrationsDir = MIGRATIONS_DIR, log = () => {} } = options
-  // One connection of its own: the lock belongs to the session, and a pool would put it aside.
+  // A connection outside of the pool, because the lock belongs to the session.
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000, application_name: 'gridpost deploy' })
   client.on('error', () => {})
   try {
@@ -63,7 +64,7 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
     const { pending } = await status(client, migrationsDir)
     for (const migration of pending) {
       log(`Applying migration ${migration.name}`)
-      await withPatience(() => apply(client, migration))
+      await retryOnLock(() => apply(client, migration))
     }
     await prepareQueues(client, queues)
     return pending.map(({ name }) => name)
@@ -72,13 +73,13 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
   }
 }
 
-/** A refused connection to a name with several addresses has no message of its own. */
+/** A refused connection to a host with several addresses has only the messages of its attempts. */
 function reasonOf(error: Error): string {
   const [first] = error instanceof AggregateError ? error.errors : [error]
   return String(first?.message ?? error).split('\n')[0] ?? ''
 }
 
-/** The collation pg_c_utf8 came with PostgreSQL 17; text is kept as UTF-8. */
+/** The collation pg_c_utf8 exists since PostgreSQL 17; text is stored as UTF-8. */
 async function requireServer(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ version: string; number: string; encoding: string }>(
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
@@ -89,7 +90,7 @@ async function requireServer(client: pg.Client): Promise<void> {
   if (server?.encoding !== 'UTF8') throw new MigrationError(`The database must have the encoding UTF8, and has ${server?.encoding}`)
 }
 
-/** Prisma's own table, so that its tools understand the database. */
+/** Prisma's table of applied migrations, so that its tools work on the database. */
 const HISTORY_TABLE = `CREATE TABLE IF NOT EXISTS _prisma_migrations (
   id varchar(36) PRIMARY KEY, checksum varchar(64) NOT NULL, finished_at timestamptz, migration_name varchar(255) NOT NULL,
   logs text, rolled_back_at timestamptz, started_at timestamptz NOT NULL DEFAULT now(), applied_steps_count integer NOT NULL DEFAULT 0)`
@@ -104,9 +105,9 @@ export interface MigrationStatus {
 }
 
 /**
- * What has been applied and what has not. Migrations that this release does not know are a later release's, and no error:
- * migrations are additive and run beside the previous version.
- * @throws MigrationError when an applied migration's file has another checksum now
+ * Lists applied and pending migrations. Applied migrations that this release does not know belong to a later release and are no error,
+ * because migrations are additive and run beside the previous version.
+ * @throws MigrationError if the file of an applied migration has another checksum
  */
 export async function status(client: Queryable, migrationsDir = MIGRATIONS_DIR): Promise<MigrationStatus> {
   const { rows: tables } = await client.query<{ found: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS found`)
@@ -156,14 +157,14 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
   }
 }
 
-async function withPatience(work: () => Promise<void>): Promise<void> {
+async function retryOnLock(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
       if (!isLockTimeout(error)) throw error
       if (attempt === ATTEMPTS)
-        throw new MigrationError('A table stayed locked by running work; try again when it is quieter', { cause: error })
+        throw new MigrationError('A table stayed locked by running work; retry when there is less load', { cause: error })
       await sleep(200 * attempt * (0.5 + Math.random()))
     }
   }
@@ -171,7 +172,7 @@ async function withPatience(work: () => Promise<void>): Promise<void> {
 
 const isLockTimeout = (error: unknown) => (error as { code?: string }).code === '55P03'
 
-/** Makes or lifts pg-boss's schema and its queues; the service itself then runs with `migrate: false`. */
+/** Creates or upgrades pg-boss's schema and queues; the service then runs with `migrate: false`. */
 async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promise<void> {
   const boss = new PgBoss({
     db: { executeSql: (text, values) => client.query(text, values) },
@@ -179,11 +180,11 @@ async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promi
     supervise: false,
     schedule: false,
   })
-  // As text, because the plans then build their indexes at once; `migrate: true` leaves them to a worker that ends with us.
-  if (!(await boss.isInstalled())) await withPatience(() => runPlan(client, getConstructionPlans()))
+  // The plans are run as text, which builds their indexes at once; `migrate: true` leaves them to a worker of this process.
+  if (!(await boss.isInstalled())) await retryOnLock(() => runPlan(client, getConstructionPlans()))
   const version = await boss.schemaVersion()
   if (version !== null && version < bossPackage.pgboss.schema)
-    await withPatience(() => runPlan(client, getMigrationPlans('pgboss', version)))
+    await retryOnLock(() => runPlan(client, getMigrationPlans('pgboss', version)))
   const there = new Set((await boss.getQueues()).map(({ name }) => name))
   if (!there.has(DEAD_LETTERS)) await boss.createQueue(DEAD_LETTERS)
   for (const queue of queues) {
@@ -192,7 +193,7 @@ async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promi
   }
 }
 
-/** A plan brings its own BEGIN and COMMIT, and a lock_timeout that is longer than ours. */
+/** Runs a plan without its own lock_timeout, which is longer than LOCK_TIMEOUT_MS. A plan contains BEGIN and COMMIT. */
 async function runPlan(client: pg.Client, plan: string): Promise<void> {
   try {
     await client.query(plan.replace(/SET LOCAL lock_timeout = \d+;/, ''))

@@ -59,7 +59,7 @@ export async function once(
 }
 
 /** Deletes the answers that have expired. */
-export async function forgetAnswers(db: Database, now: Date): Promise<void> {
+export async function deleteExpiredAnswers(db: Database, now: Date): Promise<void> {
   await db.execute(sql`delete from idempotency_keys where created_at <= ${oldestKept(now)}::timestamp`)
 }
 

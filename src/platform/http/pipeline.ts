@@ -1,12 +1,12 @@
 /**
- * Runs a procedure's middlewares as tRPC does (11.25, pinned by the lock file), without its copies: for each of them tRPC copies what it
- * hands on twice, in code compiled for engines that cannot copy objects by themselves. That was a tenth of a small request.
+ * Runs the middlewares of a procedure like tRPC (11.25, pinned by the lock file), without its copies: for each middleware tRPC copies the
+ * options twice, in code compiled for engines without object spread. The copies took a tenth of a small request.
  */
 import { getTRPCErrorFromUnknown } from '@trpc/server'
 
 type Result = { ok: true; data: unknown } | { ok: false; error: Error }
 
-/** What the caller of a procedure gives: context, path, type, how to read the input, and whatever else. */
+/** The options of a call: context, path, type, a function that reads the input, and others. */
 interface Call {
   ctx: object
   input?: unknown
@@ -21,13 +21,13 @@ interface Next {
 
 type Middleware = (call: Call & { meta: unknown; next(more?: Next): Promise<Result> }) => Promise<Result | undefined>
 
-/** A procedure that is made: its checks, parsers and resolver in their order. */
+/** A built procedure: its checks, parsers and resolver in order. */
 interface Definition {
   middlewares: readonly Middleware[]
   meta: unknown
 }
 
-/** For `experimental_caller`: takes the place of tRPC's own way to call a procedure, over RPC and REST alike. */
+/** For `experimental_caller`: replaces tRPC's own function that calls a procedure, over RPC and REST. */
 export async function callDirectly({ args: [call], _def }: { args: unknown[]; _def: unknown }): Promise<unknown> {
   const result = await run(_def as Definition, 0, call as Call)
   if (!result.ok) throw result.error
@@ -45,7 +45,7 @@ async function run(definition: Definition, index: number, call: Call): Promise<R
   }
 }
 
-/** A context is added to, an input takes the place of the one before. */
+/** Adds to the context, and replaces the input. */
 const withMore = (call: Call, more: Next): Call => ({
   ...call,
   ctx: more.ctx ? { ...call.ctx, ...more.ctx } : call.ctx,

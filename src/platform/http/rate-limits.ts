@@ -111,6 +111,6 @@ async function leaseMore(db: Database, window: Window): Promise<void> {
 }
 
 /** Deletes the windows that have ended. */
-export async function forgetWindows(db: Database, now: Date): Promise<void> {
+export async function deleteExpiredWindows(db: Database, now: Date): Promise<void> {
   await db.execute(sql`delete from rate_windows where expires_at < ${formatInstant(now)}::timestamp`)
 }

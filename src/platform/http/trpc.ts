@@ -1,6 +1,6 @@
 /**
- * The procedure builders. A procedure says what it needs (a right on a space, a table, a record) and who may call it;
- * what reaches its service has been checked, and comes with a context to act in.
+ * The procedure builders. A procedure declares the right that it needs (on a space, a table or a record) and who may call it. Its
+ * service gets resources that were checked, and a context.
  */
 import { initTRPC } from '@trpc/server'
 import type { FastifyBaseLogger } from 'fastify'
@@ -39,43 +39,43 @@ export interface RequestContext {
   credentials: Credentials
   isCrossSite: boolean
   now: Date
-  /** One per call of a batch, in order. */
+  /** The key of each call of a batch, in the order of the calls. */
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
   setHeader(name: string, value: string): void
   /** Aborts when the caller hangs up before the answer is complete. */
   signal: () => AbortSignal
-  /** Notes that a key or session was used; app.ts knows the feature that keeps them. */
+  /** Notes that a key or session was used; app.ts knows the feature that stores it. */
   onUse(actor: Actor, lastSeenAt: string | null): void
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
-  /** REST: what was found out before the body was read. */
+  /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined
-  /** Whether the credentials were found to be good, and the request was counted. */
+  /** Whether the credentials are valid and the request was counted. */
   isCallerKnown?: boolean
 }
 
-/** What tRPC hands on. It copies the context for each middleware: one property is cheaper than fifteen. */
+/** The context of tRPC, which copies it for each middleware: one property costs less than fifteen. */
 export interface CallContext {
   request: RequestContext
 }
 
 export interface Meta extends Record<string, unknown> {
   access?: Access
-  /** Set by `rest`. */
+  /** The REST route, set by `rest`. */
   openapi?: NonNullable<OpenApiMeta['openapi']>
   status?: number
   isList?: boolean
-  /** REST answers `rows`; these headers carry the rest. */
+  /** An example of the input and output for the document. */
   example?: { input?: unknown; output: unknown }
-  /** A key in the body that only a browser session may set. */
+  /** A key of the body that only a browser session may set. */
   sessionOnlyKey?: 'attachments'
-  /** Bytes of a JSON body; 1 MB unless told. */
+  /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
-  /** Whether an Idempotency-Key counts. */
+  /** Whether the procedure honours an Idempotency-Key. */
   isRepeatable?: boolean
-  /** Whether the answer tells the row's version in an ETag, and whether an If-Match with it counts. */
+  /** Whether the response has the row's version as its ETag, and whether the procedure honours If-Match. */
   etag?: 'answered' | 'answered and heeded'
-  /** Whether inputs that a rule makes it ignore are named in X-Ignored. */
+  /** Whether X-Ignored names the inputs that a rule made the service ignore. */
   mayIgnore?: boolean
 }
 
@@ -83,7 +83,7 @@ const t = initTRPC
   .meta<Meta>()
   .context<CallContext>()
   .create({
-    // Subscriptions: a client that has heard nothing for longer than two pings takes the connection for dead.
+    // A client of a subscription reconnects if it has received nothing for longer than two pings.
     sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
     errorFormatter: ({ error, shape, ctx }) => {
       const { status, body } = answerOf(error, ctx?.request.requestId ?? '')
@@ -94,7 +94,7 @@ const t = initTRPC
 
 export const { router, mergeRouters } = t
 
-/** The type says that such a procedure is for calls of a server to itself; it is only run by other means. */
+/** The library types such a procedure as one for server-side calls; here the caller only replaces how its middlewares run. */
 const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure
 
 /** How an operation behaves on REST, beyond what its schemas say. */
@@ -107,12 +107,12 @@ export function rest(method: 'GET' | 'POST', path: `/${string}`, docs: Operation
 }
 
 const MB = 1_048_576
-/** Bytes of a JSON body, unless a procedure says otherwise (contract.md §1). */
+/** The maximum size of a JSON body in bytes, unless a procedure sets another (contract.md §1). */
 export const BODY_LIMIT = MB
-/** Bytes of a JSON body that carries a batch. */
+/** The maximum size of a JSON body with a batch, in bytes. */
 export const BATCH_BODY_LIMIT = 10 * MB
 
-/** What `admit` needs of a request. */
+/** The parts of a request that `admit` needs. */
 export function askingOf(ctx: RequestContext): Asking {
   const { deps, credentials, ip, now, isCrossSite } = ctx
   return {
@@ -139,7 +139,7 @@ export function askingOf(ctx: RequestContext): Asking {
 export const serviceContext = ({ deps, now, log, signal }: RequestContext, actor: Actor): Context =>
   contextOf(deps, { actor, now, log, signal: signal() })
 
-/** The headers that tell what an answer says beside its value. */
+/** The headers for the properties of an answer besides its value. */
 export function headersOf({ version, ignored }: Answer<unknown>): Headers {
   return {
     ...(version !== undefined && { etag: `"${version}"` }),
@@ -168,7 +168,7 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
   return versions.filter((version) => version <= MAX_ID)
 }
 
-/** One middleware for all that every call needs: each further one would cost a copy of the context. @param refs what the row is called */
+/** One middleware for everything that each call needs, because each further one costs a copy of the context. @param refs names the row */
 const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(request, access, getRawInput)
@@ -187,7 +187,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     return result
   })
 
-/** @param headers those that `proceed` fills in; on a replay, those that were kept are put there */
+/** @param headers filled by `proceed`, or on a replay with the stored headers */
 async function repeatable<Result extends { ok: boolean }>(
   ctx: RequestContext,
   actor: Actor,
@@ -200,7 +200,7 @@ async function repeatable<Result extends { ok: boolean }>(
     { db, secretKey: settings.secretKey, actor, now: ctx.now, operation: path, key, input: raw },
     async () => {
       fresh = await proceed()
-      // tRPC hands errors on as values; thrown, they undo the transaction.
+      // tRPC returns errors as values. Throwing the error rolls the transaction back.
       if (!fresh.ok) throw (fresh as unknown as { error: unknown }).error
       return { value: (fresh as unknown as { data: unknown }).data, headers }
     },
@@ -213,7 +213,7 @@ async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => 
   try {
     return await getRawInput()
   } catch (error) {
-    // A body that cannot be read: but who has no credentials is told so first.
+    // A caller without credentials gets 401 before the error of an invalid body.
     if (!ctx.admission && access.callers.length) await authenticate(askingOf(ctx))
     throw error
   }
@@ -224,15 +224,15 @@ interface Options<Row extends object = object> {
   idsIn?: 'path' | 'body'
   isSilent?: boolean
   isOwnerOnly?: boolean
-  /** `ctx.row` has what it selects, too. */
+  /** `ctx.row` also has the columns that it selects. */
   alongside?: Alongside<Row>
 }
 
-/** Needs no id: something of the caller's own, or of its account. */
+/** A procedure without an id, on data of the caller or its account. */
 export const accountProcedure = <Row extends object = object>(allowed: Callers, options: Options<Row> = {}) =>
   withAccess<Row, object>({ callers: allowed, resource: null, right: 'read', ...options }, () => ({}))
 
-/** On something that a feature knows how to find. `ctx.row` is what its resource selects. */
+/** A procedure on a resource that a feature defines. `ctx.row` is the row that the resource selects. */
 export const resourceProcedure = <Row extends object, Refs extends object = object>(
   resource: Resource<Row>,
   right: Right,
@@ -241,15 +241,15 @@ export const resourceProcedure = <Row extends object, Refs extends object = obje
   refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
 ) => withAccess({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
 
-/** On the space named `space_id`. */
+/** A procedure on the space with the id `space_id`. */
 export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(spaceResource, right, allowed, options, (row, actor) => ({ space: spaceOf(row, actor) }))
 
-/** On the table named `table_id`. */
+/** A procedure on the table with the id `table_id`. */
 export const tableProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(tableResource, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
-/** On the record named `table_id`, `record_id`. */
+/** A procedure on the record with the ids `table_id` and `record_id`. */
 export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
   resourceProcedure(recordResource, right, allowed, options, (row, actor) => ({
     table: tableOf(row, actor),

@@ -1,7 +1,7 @@
 /** Deletes rows of the platform that have expired. */
 import { z } from 'zod'
-import { forgetAnswers } from '../http/idempotency.ts'
-import { forgetWindows } from '../http/rate-limits.ts'
+import { deleteExpiredAnswers } from '../http/idempotency.ts'
+import { deleteExpiredWindows } from '../http/rate-limits.ts'
 import { defineQueue } from './queue.ts'
 import { type Work, work } from './worker.ts'
 
@@ -11,8 +11,8 @@ export const cleanupWorks: Work[] = [
   work(
     cleanup,
     async ({ db, now }) => {
-      await forgetWindows(db, now)
-      await forgetAnswers(db, now)
+      await deleteExpiredWindows(db, now)
+      await deleteExpiredAnswers(db, now)
     },
     { concurrency: 1, cron: '*/10 * * * *' },
   ),

@@ -1,10 +1,10 @@
-/** Background work over pg-boss: a job is enqueued in the transaction that made it necessary (design.md §5). */
+/** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary (design.md §5). */
 import type pg from 'pg'
 import { PgBoss, type QueueOptions } from 'pg-boss'
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 
-/** A kind of job. Its data are ids: the job re-reads, and may run twice without harm. */
+/** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
 export interface Queue<Data extends object = object> {
   name: string
   schema: z.ZodType<Data>
@@ -13,10 +13,10 @@ export interface Queue<Data extends object = object> {
 
 export const defineQueue = <Data extends object>(queue: Queue<Data>): Queue<Data> => queue
 
-/** Where jobs go that have failed for good; they are kept there for a person to look at. */
+/** The queue that keeps jobs after their last failed attempt, for an operator to inspect. */
 export const DEAD_LETTERS = 'dead-letters'
 
-/** What `deploy` creates a queue with: back-off, a dead-letter queue, and a NOTIFY that wakes the workers at once. */
+/** The options with which `deploy` creates a queue: back-off, a dead-letter queue, and a NOTIFY that wakes the workers. */
 export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true; deadLetter: string } => ({
   retryLimit: 5,
   retryDelay: 2,
@@ -35,23 +35,23 @@ export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true;
 const SUPERVISE_SECONDS = 5
 
 export interface Jobs {
-  /** Enqueues in the transaction under way, so that the job exists exactly when the change does. */
+  /** Enqueues a job in the open transaction, so that it is committed together with the change. */
   send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date }): Promise<void>
-  /** Enqueues many of a kind by one statement, in the transaction under way. */
+  /** Enqueues several jobs in one statement, in the open transaction. */
   sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[]): Promise<void>
-  /** Whether the queue can be reached. */
+  /** Whether the queue can be used. */
   isReady(): Promise<boolean>
-  /** Starts to work. @param concurrency how many jobs of this queue run at once in this process */
+  /** Starts a worker. @param concurrency how many jobs of this queue run at once in this process */
   work<Data extends object>(queue: Queue<Data>, concurrency: number, work: (data: Data) => Promise<void>): Promise<void>
-  /** Runs a queue by the clock. @param cron in UTC, five fields */
+  /** Enqueues a job on a schedule. @param cron five fields, in UTC */
   schedule(queue: Queue, cron: string): Promise<void>
-  /** Lets running jobs finish. */
+  /** Waits for running jobs, and starts no others. */
   stop(): Promise<void>
 }
 
 /**
- * Connects to the queue, whose schema and queues `deploy` has made.
- * @param isWorker whether this process also keeps the queue in order (retries, schedules, clean-up)
+ * Connects to pg-boss, whose schema and queues `deploy` has created.
+ * @param isWorker whether this process also runs pg-boss's maintenance: retries, schedules, clean-up
  */
 export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker: boolean, onError: (error: Error) => void): Promise<Jobs> {
   const boss = new PgBoss({
@@ -59,11 +59,11 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     max: 3,
     migrate: false,
     supervise: isWorker,
-    // By default pg-boss looks once a minute for jobs whose worker is gone.
+    // By default pg-boss checks once a minute for jobs whose worker has died.
     superviseIntervalSeconds: SUPERVISE_SECONDS,
     monitorIntervalSeconds: SUPERVISE_SECONDS,
     schedule: isWorker,
-    // By default a minute's run comes up to 35 s into the minute, and a reminder is due within one.
+    // By default a schedule runs up to 35 s late, but a reminder must be sent within the minute.
     cronMonitorIntervalSeconds: 5,
     cronWorkerIntervalSeconds: 1,
     useListenNotify: isWorker,
@@ -100,7 +100,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
             try {
               for (const job of jobs) await work(queue.schema.parse(job.data ?? {}))
             } finally {
-              // pg-boss 12.35 takes one job and then sleeps until the next poll or NOTIFY, however many wait: one a second.
+              // After each job pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait.
               boss.notifyWorker(worker)
             }
           },

@@ -1,18 +1,18 @@
-/** The worker: which queues are worked on, by what, and how often. */
+/** Connects queues to the functions that run their jobs. */
 
 import { type Context, type Deps, systemContext } from '../context.ts'
 import type { Jobs, Queue } from './queue.ts'
 
 export interface Work {
   queue: Queue
-  /** At once, in one process. */
+  /** How many jobs run at once in one process. */
   concurrency: number
-  /** Five fields, UTC: run by the clock, too. */
+  /** A schedule that also enqueues jobs: five fields, in UTC. */
   cron?: string
   run(context: Context, data: never): Promise<void>
 }
 
-/** Binds a queue to what does its jobs. */
+/** Connects a queue to the function that runs its jobs. */
 export function work<Data extends object>(
   queue: Queue<Data>,
   run: (context: Context, data: Data) => Promise<void>,
@@ -29,7 +29,7 @@ export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs =
       try {
         await run({ ...systemContext(deps), log }, data as never)
       } catch (error) {
-        // pg-boss repeats it; the log is where a person sees why.
+        // pg-boss retries the job; the log tells operators why.
         log.error({ err: error, data }, 'job failed')
         throw error
       }
