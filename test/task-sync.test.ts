@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
-import { forgetTraces } from '../src/tasks/deletion.ts'
+import { deleteTombstones } from '../src/tasks/deletion.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { later, NOW, taskSupport } from './support/tasks.ts'
 
@@ -60,9 +60,9 @@ describe('updated_since', () => {
     await post(member, a, 'update', { title: 'A2' })
     expect(await changes(since(2))).toMatchObject({ rows: ['C', `${b} ${at(5)}`, 'A2'] })
     const context = systemContext(app.deps)
-    await forgetTraces({ ...context, now: later(5 + 30 * 24 * 60) })
+    await deleteTombstones({ ...context, now: later(5 + 30 * 24 * 60) })
     expect(await changes(since(5))).toMatchObject({ rows: [`${b} ${at(5)}`, 'A2'] })
-    await forgetTraces({ ...context, now: later(6 + 30 * 24 * 60) })
+    await deleteTombstones({ ...context, now: later(6 + 30 * 24 * 60) })
     expect(await changes(since(5))).toMatchObject({ rows: ['A2'] })
   })
 

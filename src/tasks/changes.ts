@@ -1,4 +1,4 @@
-/** Changing a task, and marking it done or not. */
+/** Updating a task, and marking it done or undone. */
 
 import { followersToNotify, subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
@@ -12,19 +12,18 @@ import { taskFollowers, taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import * as attachments from './files/attachments.ts'
 import { assigned, marked } from './notices.ts'
-import { findPerson, inputOf, losers, named, OUT_OF_REACH } from './people.ts'
+import { findPerson, ignoredEmails, inputOf, namedPerson, OUT_OF_REACH } from './people.ts'
 import type { TaskRow } from './procedure.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { changeDue, dueIssues, isPast, reminderAt } from './reminders/reminder.ts'
 import type { Marked, Status, Task, TaskUpdate } from './schema.ts'
 import { answerOf } from './service.ts'
-import { lockExternalIds, takeFromGone, taken } from './sync/external-ids.ts'
+import { externalIdTaken, lockExternalIds, releaseFromDeleted } from './sync/external-ids.ts'
 
 /**
- * Changes what the input names. A reminder that the change makes impossible is dropped; whoever becomes the assignee is
- * subscribed and told.
- * @throws AppError 400 for an impossible combination, assignee or file; 404 when just deleted; 409 for a stale If-Match, with the
- * present row, and for an external_id that is taken
+ * Updates the given keys. A reminder that the update makes impossible is dropped. A new assignee is subscribed and notified.
+ * @throws AppError 400 for an invalid combination, assignee or file; 404 when the task has just been deleted; 409 for a stale If-Match,
+ * with the current row, and for an external_id that another task has
  */
 export async function update(
   context: Context,
@@ -33,11 +32,11 @@ export async function update(
   ifMatch?: IfMatch,
 ): Promise<Answer<Task>> {
   const { db, actor, now, transaction } = context
-  const ignored = losers(input)
+  const ignored = ignoredEmails(input)
   const change = async () => {
     if (input.external_id != null) {
       await lockExternalIds(context, [input.external_id])
-      await takeFromGone(context, input.external_id)
+      await releaseFromDeleted(context, input.external_id)
     }
     const [current] = await db.query<StoredTask>(
       sql`select ${taskColumns(sql`k`)}, k.version from tasks k where k.id = ${task_id} for update`,
@@ -53,7 +52,7 @@ export async function update(
     const assigneeId = await newAssignee(context, current, input)
     const files = await attachments.replace(context, current, input.attachments)
     const next = { ...due, title, details, assignee_user_id: assigneeId, attachments: files, external_id }
-    // What changes nothing makes nobody's If-Match stale.
+    // An update without a difference keeps the version, so that it makes no If-Match stale.
     if (Object.entries(next).every(([key, value]) => current[key as keyof StoredTask] === value)) return answerOf(current, ignored)
     const keepsReminder = sql`(due_date, due_time, reminder_offset_mins, reminder_time) is not distinct from
       (${due.due_date}::date, ${due.due_time}::time, ${due.reminder_offset_mins}::int, ${due.reminder_time}::time)`
@@ -64,7 +63,7 @@ export async function update(
           due_date = ${due.due_date}::date, due_time = ${due.due_time}::time,
           reminder_offset_mins = ${due.reminder_offset_mins}::int, reminder_time = ${due.reminder_time}::time,
           reminder_at = ${reminder}::timestamp,
-          -- Another due date or reminder is a reminder that has not been sent yet.
+          -- With another due date or reminder, the reminder is sent again.
           reminder_sent_at = case when ${keepsReminder} then reminder_sent_at end,
           reminder_missed = case when ${keepsReminder} then reminder_missed else ${isPast(reminder, now)} end,
           updated_at = ${formatInstant(now)}::timestamp, version = version + 1
@@ -85,15 +84,18 @@ export async function update(
   try {
     return await transaction(change)
   } catch (error) {
-    if (isUniqueViolation(error)) throw taken()
+    if (isUniqueViolation(error)) throw externalIdTaken()
     throw error
   }
 }
 
-/** Whom the input names; the present assignee when it names nobody, or them, who may have left since. @throws AppError 400 */
+/**
+ * The id of the assignee that the request names, or of the current one. The current assignee may be named even after leaving the space.
+ * @throws AppError 400 for a person who cannot be reached
+ */
 async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_user_id, assignee_email }: TaskUpdate): Promise<number> {
-  const assignee = named(assignee_user_id, assignee_email)
-  if ((assignee.id === null && assignee.email === null) || assignee.id === task.assignee_user_id) return task.assignee_user_id
+  const assignee = namedPerson(assignee_user_id, assignee_email)
+  if (!assignee || assignee.id === task.assignee_user_id) return task.assignee_user_id
   const [found] = await db.query<{ id: number }>(sql`
     ${findPerson(assignee, task.space_id, actor)}
     union select u.id from users u where u.id = ${task.assignee_user_id} and u.email = ${assignee.email}::text`)
@@ -102,15 +104,16 @@ async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_
 }
 
 /**
- * Marks the task. `ok` is false when it was so already: of two calls at once, the conditional update lets one win.
- * @throws AppError 404 when it has just been deleted
+ * Marks the task done or undone. `ok` is false when it has that status already. Of two concurrent requests, the conditional update lets
+ * one change it.
+ * @throws AppError 404 when the task has just been deleted
  */
 export async function mark({ db, actor, now }: Context, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
   const at = sql`${formatInstant(now)}::timestamp`
   const completion =
     status === 'done'
       ? sql`completed_at = ${at}, completed_by_user_id = ${actor.userId}`
-      : // A reminder whose time went by while the task was done is not sent late.
+      : // A reminder that became due while the task was done is not sent late.
         sql`completed_at = null, completed_by_user_id = null,
           reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
   const [changed] = await db.query<{ id: number }>(
@@ -124,7 +127,7 @@ export async function mark({ db, actor, now }: Context, { task_id, title }: Task
     'tasks:mark',
   )
   if (changed) return { ok: true, status }
-  // A statement of its own, which sees a deletion that the update has waited for.
+  // A separate statement sees a deletion that the update has waited for.
   const [still] = await db.query<{ id: number }>(sql`select id from tasks where id = ${task_id}`, 'tasks:exists')
   if (!still) throw notFound('Task')
   return { ok: false, status }

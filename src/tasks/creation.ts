@@ -1,4 +1,4 @@
-/** Making a task, on a record or standalone. */
+/** Creating a task, on a record or standalone. */
 
 import { subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
@@ -12,24 +12,24 @@ import { taskSubscriptions } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import { bind, stagedEntries } from './files/attachments.ts'
 import { assigned } from './notices.ts'
-import { findPerson, inputOf, named, OUT_OF_REACH } from './people.ts'
+import { findPerson, inputOf, type NamedPerson, namedPerson, OUT_OF_REACH } from './people.ts'
 import { type StoredTask, taskColumns } from './queries.ts'
 import { isPast, reminderAt } from './reminders/reminder.ts'
 import type { NewTask } from './schema.ts'
 
-/** Where a new task is put; null is nowhere. */
-export interface Place {
+/** The record that a new task is on. Null in its place stands for a standalone task. */
+export interface TaskPlace {
   space_id: number
   table_id: number
   record_id: number
 }
 
 /**
- * Makes a task, with the files that were staged for it. Answers null when another task has its external_id.
- * @param input its due date, time and reminder go together (`withRules`)
- * @throws AppError 400 for an assignee or assigner who cannot be one, or a file that is not staged; 404 when the record has just been deleted
+ * Creates a task with its staged files. Returns null when another task has its external_id.
+ * @param input due date, time and reminder fit together (`withRules`)
+ * @throws AppError 400 for an assignee or assigner who may not be one, or a file that is not staged; 404 when the record has just been deleted
  */
-export async function make(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
+export async function createNew(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
   const { attachments } = input
   if (!attachments?.length) return insert(context, place, input)
   return context.transaction(async () => {
@@ -42,40 +42,24 @@ export async function make(context: Context, place: Place | null, input: NewTask
   })
 }
 
-/** Inserts the task, with its subscribers and the notification to its assignee, in one statement. */
-async function insert(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
-  const { db, actor, now } = context
-  const assignee = named(input.assignee_user_id, input.assignee_email)
-  const assigner = named(input.assigner_user_id, input.assigner_email)
-  const isAssigned = assignee.id !== null || assignee.email !== null
-  const hasAssigner = assigner.id !== null || assigner.email !== null
-  const { title, details = null, due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = input
-  const { external_id = null } = input
-  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
-  const at = sql`${formatInstant(now)}::timestamp`
-  const spaceId = place?.space_id ?? null
+interface People {
+  /** Null for the acting user. */
+  assignee: NamedPerson | null
+  /** Null for the default of api.md, Ownership 1. */
+  assigner: NamedPerson | null
+}
 
-  const [row] = await db.query<Made>(
-    sql`with live as (${living(place)}),
-    people as (
-      -- Who may call at all can be the assignee: only somebody else has to be looked for.
-      select ${isAssigned ? sql`(${findPerson(assignee, spaceId, actor)})` : sql`${actor.userId}::int`} as found_assignee_id,
-        ${hasAssigner ? sql`(${findPerson(assigner, spaceId, actor)})` : sql`null::int`} as found_assigner_id
-    ),
-    new_task as (
-      insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
-        due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed,
-        external_id, created_at, updated_at)
-      select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
-        ${spaceId}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
-        ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
-        ${reminder}::timestamp, ${isPast(reminder, now)}, ${external_id}::text, ${at}, ${at}
-      from people, live
-      where found_assignee_id is not null ${hasAssigner ? sql`and found_assigner_id is not null and ${mayBeNamed(actor)}` : empty}
-      -- Of two who come with one external_id, the second waits for the first, and inserts nothing.
-      ${external_id === null ? empty : sql`on conflict do nothing`}
-      returning *
-    ),
+/** Inserts the task, its subscriptions, the notification of its assignee and the events in one statement. */
+async function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+  const { db, actor, now } = context
+  const people: People = {
+    assignee: namedPerson(input.assignee_user_id, input.assignee_email),
+    assigner: namedPerson(input.assigner_user_id, input.assigner_email),
+  }
+  const [row] = await db.query<Created>(
+    sql`with live as (${lockedPlace(place)}),
+    people as (${findPeople(people, place, actor)}),
+    new_task as (${inserting(people, place, input, context)}),
     subscribed as (${subscribing(
       taskSubscriptions,
       sql`select id as task_id, assignee_user_id as user_id from new_task
@@ -90,35 +74,68 @@ async function insert(context: Context, place: Place | null, input: NewTask): Pr
       now,
     )}),
     emitted as (${emitting([taskEvents('task.created', sql`new_task`), notificationEvents(sql`notified`)], now)})
-    select people.*, ${hasAssigner ? mayBeNamed(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live, k.version, ${taskColumns(sql`k`)}
+    select people.*, ${people.assigner ? canBeAssigner(actor) : sql`true`} as may_assign, exists (select 1 from live) as is_live,
+      k.version, ${taskColumns(sql`k`)}
     from people left join new_task k on true`,
     'tasks:create',
   )
-
   if (!row?.is_live) throw notFound('Record')
-  if (row.found_assignee_id === null) throw badInput(inputOf('assignee', assignee), OUT_OF_REACH[place ? 'record' : 'standalone'])
-  if (hasAssigner && row.found_assigner_id === null)
-    throw badInput(inputOf('assigner', assigner), OUT_OF_REACH[place ? 'record' : 'standalone'])
-  if (!row.may_assign) throw badInput(inputOf('assigner', assigner), 'must be the caller or the assignee')
+  requirePeople(row, people, place)
   const { found_assignee_id: _assignee, found_assigner_id: _assigner, may_assign: _may, is_live: _live, ...task } = row
   return task.id === null ? null : task
 }
 
-interface Found {
+/** Selects the ids of the people, null for one who cannot be reached. The acting user need not be searched for. */
+const findPeople = ({ assignee, assigner }: People, place: TaskPlace | null, actor: Actor): Sql => {
+  const spaceId = place?.space_id ?? null
+  return sql`
+    select ${assignee ? sql`(${findPerson(assignee, spaceId, actor)})` : sql`${actor.userId}::int`} as found_assignee_id,
+      ${assigner ? sql`(${findPerson(assigner, spaceId, actor)})` : sql`null::int`} as found_assigner_id`
+}
+
+/** The statement that inserts the task, unless `live` or the people are missing. It returns the row. */
+function inserting({ assigner }: People, place: TaskPlace | null, input: NewTask, { actor, now }: Context): Sql {
+  const { title, details = null, external_id = null, ...times } = input
+  const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null } = times
+  const reminder = reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time })
+  const at = sql`${formatInstant(now)}::timestamp`
+  return sql`
+    insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details,
+      due_date, due_time, reminder_offset_mins, reminder_time, reminder_at, reminder_missed,
+      external_id, created_at, updated_at)
+    select ${actor.accountId}, coalesce(found_assigner_id, ${ownerByDefault(actor)}), found_assignee_id,
+      ${place?.space_id ?? null}::int, ${place?.table_id ?? null}::int, ${place?.record_id ?? null}::int, ${title}, ${details},
+      ${due_date}::date, ${due_time}::time, ${reminder_offset_mins}::int, ${reminder_time}::time,
+      ${reminder}::timestamp, ${isPast(reminder, now)}, ${external_id}::text, ${at}, ${at}
+    from people, live
+    where found_assignee_id is not null ${assigner ? sql`and found_assigner_id is not null and ${canBeAssigner(actor)}` : empty}
+    -- Of two concurrent requests with one external_id, the second waits for the first and inserts nothing.
+    ${external_id === null ? empty : sql`on conflict do nothing`}
+    returning *`
+}
+
+interface FoundPeople {
   found_assignee_id: number | null
   found_assigner_id: number | null
   may_assign: boolean
-  is_live: boolean
 }
-type Made = Found & StoredTask & { id: number | null }
+type Created = FoundPeople & { is_live: boolean } & StoredTask & { id: number | null }
 
-/** Selects a row if the place is there, and locks its record: a deletion at the same moment comes before the task or takes it along. */
-export const living = (place: Place | null): Sql =>
+/** @throws AppError 400 for a person who cannot be reached, or who may not be the assigner */
+function requirePeople({ found_assignee_id, found_assigner_id, may_assign }: FoundPeople, people: People, place: TaskPlace | null): void {
+  const outOfReach = OUT_OF_REACH[place ? 'record' : 'standalone']
+  if (found_assignee_id === null) throw badInput(inputOf('assignee', people.assignee), outOfReach)
+  if (people.assigner && found_assigner_id === null) throw badInput(inputOf('assigner', people.assigner), outOfReach)
+  if (!may_assign) throw badInput(inputOf('assigner', people.assigner), 'must be the caller or the assignee')
+}
+
+/** Selects a row if the record still exists, and locks it: a concurrent deletion happens before the insert, or deletes the task, too. */
+export const lockedPlace = (place: TaskPlace | null): Sql =>
   place ? sql`select id from ${recordsOf(place.table_id)} where id = ${place.record_id} for key share` : sql`select 1 as id`
 
-/** Without an assigner, a key of the account leaves the task to its assignee: the owner is usually uninvolved (api.md, Ownership 1). */
+/** Without an assigner, a task that an account key creates belongs to its assignee, because the owner is rarely involved (api.md, Ownership 1). */
 const ownerByDefault = (actor: Actor): Sql => (actor.kind === 'account' ? sql`found_assignee_id` : sql`${actor.userId}::int`)
 
-/** An account key may name anyone as assigner; people only themselves or the assignee (api.md, Ownership 3). */
-const mayBeNamed = (actor: Actor): Sql =>
+/** An account key may name anyone as assigner; users may name themselves or the assignee (api.md, Ownership 3). */
+const canBeAssigner = (actor: Actor): Sql =>
   actor.kind === 'account' ? sql`true` : sql`found_assigner_id in (${actor.userId}, found_assignee_id)`

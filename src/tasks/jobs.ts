@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { type Work, work } from '../platform/jobs/worker.ts'
-import { forgetTraces } from './deletion.ts'
+import { deleteTombstones } from './deletion.ts'
 import { sweepReminders } from './reminders/reminder-sweep.ts'
 
 const remind = defineQueue({ name: 'tasks.remind', schema: z.object({}) })
@@ -12,5 +12,5 @@ export const taskWorks: Work[] = [
     concurrency: 1,
     cron: '* * * * *',
   }),
-  work(forget, forgetTraces, { concurrency: 1, cron: '23 * * * *' }),
+  work(forget, deleteTombstones, { concurrency: 1, cron: '23 * * * *' }),
 ]

@@ -3,7 +3,7 @@
 import type { Actor, Role } from '../platform/access/authorize.ts'
 import { roleOf } from '../platform/access/resources.ts'
 
-/** What the rules need of a task. */
+/** The columns of a task that the rules look at. */
 export interface Ownership {
   creator_user_id: number
   assignee_user_id: number
@@ -13,13 +13,13 @@ export interface Ownership {
   member_role: Role | null
 }
 
-/** Creator and assignee; an account key in context acts for the account, or an integration could not touch what it made. */
+/** The creator and the assignee may edit. An account key acts for the account, so that an integration can edit the tasks it created. */
 export function canEdit(task: Ownership, actor: Actor): boolean {
   if (actor.kind === 'account') return true
   return actor.userId === task.creator_user_id || actor.userId === task.assignee_user_id
 }
 
-/** Who may edit it, and on a record task an admin of its space. */
+/** Editors may delete, and on a record an admin of the space. */
 export function canDelete(task: Ownership, actor: Actor): boolean {
   return canEdit(task, actor) || isSpaceAdmin(task, actor)
 }

@@ -1,4 +1,4 @@
-/** Procedures on a task: found by its id alone, so that a stranger's is refused, not hidden (api.md, Errors). */
+/** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
 import { type Actor, type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, withRule } from '../platform/access/resources.ts'
@@ -7,7 +7,7 @@ import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { canDelete, canEdit } from './policy.ts'
 
-/** A task as it was found and checked. Space, table and record are null together, on a standalone task. */
+/** A task that was found and checked. On a standalone task, space, table and record are null. */
 export interface TaskRow {
   task_id: number
   task_account_id: number
@@ -23,7 +23,7 @@ export interface TaskRow {
   is_subscriber: boolean
 }
 
-/** A task whose table or space was deleted is gone, like its records. */
+/** A task in a deleted table or space is not found. */
 const ofTask = (taskId: number | undefined): Sql => sql`
     select k.id as task_id, k.account_id as task_account_id, k.title, k.creator_user_id, k.assignee_user_id,
       k.space_id, k.table_id, t.version as table_version, t.name as table_name, k.record_id, m.role as member_role,
@@ -34,14 +34,14 @@ const ofTask = (taskId: number | undefined): Sql => sql`
     left join space_members m on m.space_id = k.space_id and m.user_id = p.p_user_id
     where k.id = ${taskId} and (k.table_id is null or s.id is not null)`
 
-/** The task named `task_id`, of any account: what the caller cannot read is 403. */
+/** The task `task_id`, of any account. */
 export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
   check: requireReadable,
 }
 
-/** Another account first: of its tasks a stranger learns no more than that there is one. */
+/** @throws AppError 403; the account is checked first, so that callers learn nothing but the existence of another account's task */
 function requireReadable(task: TaskRow, actor: Actor): void {
   if (task.task_account_id !== actor.accountId) throw forbidden()
   if (task.space_id !== null) {
@@ -54,11 +54,11 @@ function requireReadable(task: TaskRow, actor: Actor): void {
 
 const RULES = { read: () => true, edit: canEdit, delete: canDelete }
 
-/** On the task named `task_id`, for whoever may read it, edit it or delete it (policy.ts). */
+/** On the task `task_id`, for callers who may read, edit or delete it (policy.ts). */
 export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = callers.any) =>
   resourceProcedure(withRule(taskResource, RULES[right]), 'read', allowed, {}, (task) => ({ task }))
 
-/** What tasks that are on no record are reached through: not for account keys (api.md, Authentication 3). */
+/** Standalone tasks, which account keys cannot reach (api.md, Authentication 3). */
 const standaloneResource: Resource = {
   ids: [],
   select: () => sql`select true as is_standalone`,
@@ -67,7 +67,7 @@ const standaloneResource: Resource = {
   },
 }
 
-/** Off a record. An operator can close it to every key (api.md, Authentication 8). @param options with `alongside`, what the row is */
+/** On standalone tasks. An operator can close these endpoints to all keys (api.md, Authentication 8). @param options `alongside` selects the row */
 export const standaloneProcedure = <Row extends object = object>(options: { alongside?: Alongside<Row> } = {}) =>
   resourceProcedure<Row>(standaloneResource, 'read', callers.any, options).use(({ ctx, next }) => {
     const { actor, settings } = ctx.context

@@ -6,26 +6,26 @@ import type { TaskRow } from './procedure.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
 import type { RecordTaskQuery, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 
-/** So many comments come with a task (api.md, Limits). */
+/** The number of comments in a task's detail (api.md, Limits). */
 const RECENT_COMMENTS = 20
 
-/** The row of the wire, and the version that its ETag tells. @param k alias of a row of tasks */
+/** The columns on the wire. @param k alias of a row of tasks */
 export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
   ${k}.table_id, ${k}.record_id, ${k}.title, ${k}.details, ${k}.due_date, ${k}.due_time, ${k}.reminder_offset_mins, ${k}.reminder_time,
   ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
   ${k}.attachments, ${k}.external_id`
 
 type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string | null }
-/** As stored: the row and its version. */
+/** A stored row with its version. */
 export type StoredTask = Stored<Task> & { version: number }
 
-/** The row of the wire, which ends with attachments for all who give tasks no ids of their own (contract.md §4). */
+/** The task on the wire, without an external_id that is null (contract.md §4). */
 export function onWire<Row extends { external_id: string | null }>({ external_id, ...row }: Row): OnWire<Row> {
   return external_id === null ? row : { ...row, external_id }
 }
 type OnWire<Row> = Omit<Row, 'external_id'> & { external_id?: string }
 
-/** The same for a row of a list, without its total. Key by key it takes a tenth of the time of a copy without some keys. */
+/** `onWire` for a row of a list, without its total. Copying key by key takes a tenth of the time of rest and spread. */
 function listed(row: Stored<Task>): Task {
   const task: Task = {
     id: row.id,
@@ -55,8 +55,8 @@ function listed(row: Stored<Task>): Task {
 }
 
 /**
- * The task with all that belongs to it, in one statement; undefined when it has just been deleted.
- * @param titleField of its table, if it has one
+ * The task with its counts, subscribers and comments, in one statement. Returns undefined when the task has just been deleted.
+ * @param titleField of the table, if it has one
  */
 export async function getTask(
   db: Database,
@@ -98,7 +98,7 @@ export async function listOnRecord(
   recordId: number,
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<Page<Task>> {
-  // The tasks of one record are few: all requests can share a connection for them.
+  // A record has few tasks, so this is a short read.
   return page(db.lookUp, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
 }
 
@@ -106,7 +106,7 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
   sql`tasks k where k.table_id = ${tableId} and k.record_id = ${recordId}${status ? sql` and k.status = ${status}` : empty}`,
 ]
 
-/** Tasks of a user, on records or not, except where they can no longer read. */
+/** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
 export async function listOfUser(db: Database, actor: Actor, { limit, offset, ...query }: TaskQuery): Promise<Page<Task>> {
   return page(db.query, ofUser(actor, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
 }
@@ -115,7 +115,7 @@ type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 
 function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQuery, all = inParts): Sql[] {
   const words = search.split(/\s+/).filter(Boolean)
-  // Written out rather than bound: a plan that is made for any value cannot use the indexes on open tasks.
+  // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
     [sql`k.account_id = ${actor.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
     ' and ',
@@ -125,35 +125,35 @@ function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQu
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`
 const delegatedBy = (userId: number) => sql`tasks k where k.creator_user_id = ${userId} and k.assignee_user_id <> ${userId}`
-// Whoever makes or gets a task follows it: leaving those out by their ids, in the indexes, spares reading nearly all that are followed.
+// Creators and assignees follow their tasks. Excluding those by id, from the indexes, avoids reading nearly all followed tasks.
 const onlyFollowedBy = (userId: number) => sql`task_subscribers f join tasks k on k.id = f.task_id
   where f.user_id = ${userId} and f.task_id not in (
     select id from tasks where assignee_user_id = ${userId} union all select id from tasks where creator_user_id = ${userId})`
 
 const inParts = (userId: number) => [assignedTo(userId), delegatedBy(userId), onlyFollowedBy(userId)]
 
-// The same for a walk in the order of changes, which stops where the page is full: as one part, because one that finds less than a page
-// walks to the end. `offset 0` keeps Postgres from gathering all that is followed before.
+// The same tasks for a scan in the order of changes, which stops when the page is full. It is one part, because a part with less than a
+// page would be scanned to its end. `offset 0` keeps PostgreSQL from collecting all followed tasks first.
 const inOneWalk = (userId: number) => [
   sql`tasks k where (k.assignee_user_id = ${userId} or k.creator_user_id = ${userId}
     or exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = ${userId} offset 0))`,
 ]
 
-/** What each tab is put together from: parts that share no task, so that each uses an index of its own. */
+/** The parts of each tab. No task is in two parts, and each part uses its own index. */
 const TABS = {
   my: (userId) => [assignedTo(userId)],
   delegated: (userId) => [delegatedBy(userId)],
   all: (userId, all) => all(userId),
 } satisfies Record<TaskQuery['tab'], (userId: number, all: (userId: number) => Sql[]) => Sql[]>
 
-// A select of its own is run once a statement; a plan for any word would lower it again for each task.
+// A scalar subquery runs once per statement; inline, a generic plan would lower the word again for each task.
 const hasWord = (word: string): Sql =>
   sql`position((select lower(${word}::text collate pg_c_utf8)) in lower((k.title || ' ' || coalesce(k.details, '')) collate pg_c_utf8)) > 0`
 
 /**
- * One page, and how many there are in all.
- * @param ask on which connection
- * @param parts each a from and a where for tasks `k`; no task is in two of them
+ * One page, and the total.
+ * @param ask the method of the database to use
+ * @param parts each has a `from` and a `where` for tasks `k`; no task is in two parts
  * @param order of rows `k`
  */
 async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, limit: number, offset: number): Promise<Page<Task>> {
@@ -167,73 +167,75 @@ async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, 
   )
   if (rows.length) return { total: rows[0]?.total ?? 0, rows: rows.map(listed) }
   if (limit > 0 && offset === 0) return { total: 0, rows: [] }
-  // Beyond the end there is no row that could tell the total.
+  // A page beyond the end has no row with the total.
   const [beyond] = await ask<{ total: number }>(sql`select count(*)::int as total from ${found}`, 'tasks:beyond')
   return { total: beyond?.total ?? 0, rows: [] }
 }
 
-/** Open before done, then due, none last; the done ones by when, newest first (contract.md §4). Of one day, tasks without a time come last. */
+/** Open tasks by due date and time, tasks without one last; then done tasks, the latest completion first (contract.md §4). */
 const ORDER = sql`k.status = 'done', case when k.status = 'open' then k.due_date end nulls last,
   case when k.status = 'open' then k.due_time end nulls last, case when k.status = 'open' then k.id end, k.completed_at desc, k.id desc`
-/** The same where all are open, at half the price. */
+/** The same order for open tasks only, at half the cost. */
 const ORDER_OF_OPEN = sql`k.due_date nulls last, k.due_time nulls last, k.id`
 
-/** Where tasks are looked for, and the traces of those that were there. */
-export interface Watched {
+/** The tasks of a list with `updated_since`, and their tombstones. */
+export interface ChangeSource {
   /** As for `page`. */
   parts: readonly Sql[]
   /** A condition on rows of deleted_tasks, `d`. */
-  gone: Sql
+  tombstones: Sql
 }
 
-export const watchedOnRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Watched => ({
+export const watchedOnRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): ChangeSource => ({
   parts: onRecord(tableId, recordId, status),
-  gone: sql`d.table_id = ${tableId} and d.record_id = ${recordId}`,
+  tombstones: sql`d.table_id = ${tableId} and d.record_id = ${recordId}`,
 })
 
-/** Of a deleted task its people are told even where they may no longer read: only that it is gone. */
-export const watchedByUser = (actor: Actor, query: UserQuery): Watched => ({
+/** A deleted task is listed even for users who may no longer read its space, because only its id is shown. */
+export const watchedByUser = (actor: Actor, query: UserQuery): ChangeSource => ({
   parts: ofUser(actor, query, inOneWalk),
-  gone: sql`d.account_id = ${actor.accountId} and ${GONE[query.tab](actor.userId)}`,
+  tombstones: sql`d.account_id = ${actor.accountId} and ${TOMBSTONES[query.tab](actor.userId)}`,
 })
 
-const GONE = {
+const TOMBSTONES = {
   my: (userId) => sql`d.assignee_user_id = ${userId}`,
   delegated: (userId) => sql`d.creator_user_id = ${userId} and d.assignee_user_id <> ${userId}`,
   all: (userId) => sql`(${userId} in (d.assignee_user_id, d.creator_user_id) or ${userId} = any(d.subscriber_ids))`,
 } satisfies Record<TaskQuery['tab'], (userId: number) => Sql>
 
-/** A task that changed, or one that is gone, with the instant by which they are in order. */
-export type Change = { at: string; is_gone: boolean; id: number } & Omit<Stored<Task>, 'id'>
+/** A changed or deleted task, with the instant of the change. */
+export type ChangedTask = { at: string; is_deleted: boolean; id: number } & Omit<Stored<Task>, 'id'>
 
-/** Changes, and how many there are in all where a walk starts: to count them for each page would read all of them for each. */
+/** A page of changed tasks. Only the first page has a total, because counting reads all changes. */
 export interface ChangesPage {
-  rows: Change[]
+  rows: ChangedTask[]
   total?: number
 }
 
 /**
- * What changed since the instant, that second included, oldest change first. A page that continues another reads about as many rows
- * as it has, in the order of an index.
+ * The tasks that have changed since the instant, that second included, oldest change first. A page that continues another reads little
+ * more than its own rows, in the order of an index.
  * @param since `YYYY-MM-DD HH:MM:SS`, UTC
- * @param after where the page before ended
+ * @param after the last row of the previous page
  */
 export async function listChanges(
   db: Database,
-  { parts, gone }: Watched,
+  { parts, tombstones }: ChangeSource,
   { since, after, limit, offset }: { since: string; after: { at: string; id: number } | null; limit: number; offset: number },
 ): Promise<ChangesPage> {
   const from = (at: Sql, id: Sql) =>
     after ? sql`(${at}, ${id}) > (${after.at}::timestamp, ${after.id}::int)` : sql`${at} >= ${since}::timestamp`
   const found = [
-    ...parts.map((part) => sql`select k.id, k.updated_at as at, false as is_gone from ${part} and ${from(sql`k.updated_at`, sql`k.id`)}`),
-    sql`select d.id, d.deleted_at as at, true as is_gone from deleted_tasks d where ${gone} and ${from(sql`d.deleted_at`, sql`d.id`)}`,
+    ...parts.map(
+      (part) => sql`select k.id, k.updated_at as at, false as is_deleted from ${part} and ${from(sql`k.updated_at`, sql`k.id`)}`,
+    ),
+    sql`select d.id, d.deleted_at as at, true as is_deleted from deleted_tasks d where ${tombstones} and ${from(sql`d.deleted_at`, sql`d.id`)}`,
   ]
-  // No part can give the page more than all of it: each stops there by itself.
+  // Each part is limited to the size of the page, so that its scan stops early.
   const firsts = found.map((part) => sql`(${part} order by at, id limit ${limit + offset})`)
   const total = after ? sql`null::int` : sql`(select count(*)::int from (${join(found, ' union all ')}) c)`
-  const rows = await db.query<Change & { total: number | null; id: number | null }>(
-    sql`select n.total, c.at, c.is_gone, ${taskColumns(sql`k`)}, c.id
+  const rows = await db.query<ChangedTask & { total: number | null; id: number | null }>(
+    sql`select n.total, c.at, c.is_deleted, ${taskColumns(sql`k`)}, c.id
       from (select ${total} as total) n
       left join lateral (
         select * from (${join(firsts, ' union all ')}) c order by c.at, c.id limit ${limit} offset ${offset}
@@ -258,10 +260,10 @@ export async function countOnRecord(db: Database, tableId: number, recordId: num
   return count ?? { open: 0, total: 0 }
 }
 
-/** Whether the task's assignee exists and may see it, now. @param task alias of a row of tasks @param user of its assignee's row of users */
+/** True while the assignee exists and may read the task. @param task alias of a row of tasks @param user alias of the assignee's row of users */
 export const assigneeSees = (task: Sql, user: Sql): Sql => sql`(${user}.status <> 'deleted' and ${canSee(user, task)})`
 
-/** What the reminder of a task hangs on, with its assignee. */
+/** The facts about a task's reminder, and its assignee. */
 export interface ReminderRow extends ReminderFacts {
   user_id: number
   name: string
@@ -269,7 +271,7 @@ export interface ReminderRow extends ReminderFacts {
   timezone: string
 }
 
-/** Undefined when the task has just been deleted. */
+/** Returns undefined when the task has just been deleted. */
 export async function getReminder(db: Database, taskId: number): Promise<ReminderRow | undefined> {
   const [row] = await db.query<ReminderRow>(
     sql`select k.reminder_at, k.reminder_sent_at, k.reminder_missed, k.status, u.id as user_id, u.name, u.email, u.timezone,

@@ -10,17 +10,17 @@ const MAX_TITLE = 500
 const MAX_DETAILS = 100_000
 const MAX_COMMENT = 50_000
 const MAX_EXTERNAL_ID = 200
-/** A year. */
+/** One year. */
 const MAX_REMINDER_OFFSET_MINS = 525_600
 
-// ── what answers hold ───────────────────────────────────────────────────────
+// ── responses ───────────────────────────────────────────────────────
 
 export const Status = z.enum(['open', 'done'])
 export type Status = z.infer<typeof Status>
 
 export const DeletedTask = z
   .strictObject({ id: Id, deleted_at: Instant })
-  .meta({ id: 'DeletedTask', description: 'What is left of a task, in lists with updated_since.' })
+  .meta({ id: 'DeletedTask', description: 'A deleted task, in lists with updated_since.' })
 export type DeletedTask = z.infer<typeof DeletedTask>
 
 const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:00' })
@@ -28,7 +28,7 @@ const UtcTime = z.string().meta({ description: 'UTC, HH:MM:SS', example: '14:30:
 export const Task = z
   .strictObject({
     id: Id,
-    creator_user_id: Id.meta({ description: 'Who owns the task: whom it shows as coming from.' }),
+    creator_user_id: Id.meta({ description: 'The owner of the task, whom it is shown as coming from.' }),
     assignee_user_id: Id,
     account_id: Id,
     space_id: Id.nullable().meta({ description: 'Null on a standalone task, like table_id and record_id.' }),
@@ -36,11 +36,14 @@ export const Task = z
     record_id: Id.nullable(),
     title: z.string(),
     details: z.string().nullable(),
-    due_date: z.string().nullable().meta({ description: 'A calendar date; together with due_time one instant in UTC.', format: 'date' }),
+    due_date: z
+      .string()
+      .nullable()
+      .meta({ description: 'A calendar date. Together with due_time it is an instant in UTC.', format: 'date' }),
     due_time: UtcTime.nullable(),
     reminder_offset_mins: z.int().nullable().meta({ description: 'Minutes before the due instant.' }),
     reminder_time: UtcTime.nullable().meta({ description: 'On due_date, for a task without due_time.' }),
-    reminder_at: Instant.nullable().meta({ description: 'When the reminder is due, computed.' }),
+    reminder_at: Instant.nullable().meta({ description: 'The computed instant of the reminder.' }),
     reminder_sent_at: Instant.nullable(),
     status: Status,
     completed_at: Instant.nullable(),
@@ -48,14 +51,14 @@ export const Task = z
     created_at: Instant,
     updated_at: Instant,
     attachments: z.array(Attachment),
-    external_id: z.string().optional().meta({ description: 'What an integration calls it; absent when nobody has named it so.' }),
+    external_id: z.string().optional().meta({ description: 'The id that an integration gave the task; absent without one.' }),
   })
   .meta({ id: 'Task', description: 'A to-do with one assignee, on a record or standalone.' })
 export type Task = z.infer<typeof Task>
 
 /**
- * A row of a list: a task, or with updated_since what is left of one. In TypeScript a task whose `deleted_at` tells, so that those who
- * do not ask for changes need not tell the two apart.
+ * A row of a list: a task, or with updated_since a deleted one. Its TypeScript type is a task with an optional `deleted_at`, so that
+ * callers without updated_since need not distinguish the two.
  */
 export const ListedTask = z.union([Task, DeletedTask]) as unknown as z.ZodType<Task & Partial<DeletedTask>, Task | DeletedTask>
 
@@ -71,7 +74,7 @@ export const TaskComment = z
     created_at: Instant,
     updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
   })
-  .meta({ id: 'TaskComment', description: 'What somebody wrote on a task.' })
+  .meta({ id: 'TaskComment', description: 'A comment on a task.' })
 export type TaskComment = z.infer<typeof TaskComment>
 
 export const TaskDetail = Task.extend({
@@ -81,48 +84,49 @@ export const TaskDetail = Task.extend({
   table_name: z.string().nullable(),
   record_title: z.string().nullable(),
   recent_comments: z.array(TaskComment).meta({ description: 'The latest 20, newest first.' }),
-}).meta({ id: 'TaskDetail', description: 'A task with what belongs to it.' })
+}).meta({ id: 'TaskDetail', description: 'A task with its counts, subscribers and latest comments.' })
 export type TaskDetail = z.infer<typeof TaskDetail>
 
 export const TaskCount = z
   .strictObject({ open: z.int(), total: z.int() })
-  .meta({ id: 'TaskCount', description: "A record's open tasks, and all of them." })
+  .meta({ id: 'TaskCount', description: "The number of a record's open tasks, and of all its tasks." })
 export type TaskCount = z.infer<typeof TaskCount>
 
-export const BadgeCount = z
-  .strictObject({ count: z.int(), overdue: z.int() })
-  .meta({ id: 'BadgeCount', description: "The caller's open tasks that are due today or overdue, and how many are past due." })
+export const BadgeCount = z.strictObject({ count: z.int(), overdue: z.int() }).meta({
+  id: 'BadgeCount',
+  description: "The number of the caller's open tasks that are due today or overdue, and of those that are overdue.",
+})
 export type BadgeCount = z.infer<typeof BadgeCount>
 
 export const Reminder = z
   .strictObject({
-    fires_at: Instant.nullable().meta({ description: 'When it fires, or has fired, UTC; null on a task without a reminder.' }),
+    fires_at: Instant.nullable().meta({ description: 'The instant of the reminder in UTC; null without a reminder.' }),
     local: z
       .string()
       .nullable()
-      .meta({ description: 'The same by the clock of whom it goes to, YYYY-MM-DD HH:MM:SS.', example: '2026-03-31 16:00:00' }),
+      .meta({ description: 'The same instant in the time zone of the assignee, YYYY-MM-DD HH:MM:SS.', example: '2026-03-31 16:00:00' }),
     timezone: z.string().meta({ description: 'The time zone of the assignee.', example: 'Europe/Berlin' }),
     to: z
       .strictObject({ id: Id, name: z.string(), email: z.string() })
       .nullable()
-      .meta({ description: 'The assignee; null while they cannot see the task, and so would not be reminded.' }),
+      .meta({ description: 'The assignee; null while the assignee cannot see the task, and is not reminded.' }),
     state: z.enum(['none', 'scheduled', 'sent', 'missed']).meta({
       description:
-        'none: no reminder, or as things are it will not fire (the task is done, the assignee cannot see it). missed: it was past when it was set or when the task was opened again, or fell due while the assignee could not see the task; it is not sent any more.',
+        'none: no reminder, or one that will not be sent because the task is done or the assignee cannot see it. missed: it was past when it was set or when the task was reopened, or it became due while the assignee could not see the task; it will not be sent.',
     }),
   })
-  .meta({ id: 'TaskReminder', description: 'When a task reminds whom.' })
+  .meta({ id: 'TaskReminder', description: 'The time and recipient of a reminder.' })
 export type Reminder = z.infer<typeof Reminder>
 
 export const Marked = z
-  .strictObject({ ok: z.boolean().meta({ description: 'False when the task was in that state already.' }), status: Status })
+  .strictObject({ ok: z.boolean().meta({ description: 'False when the task already had that status.' }), status: Status })
   .meta({ id: 'Marked' })
 export type Marked = z.infer<typeof Marked>
 
 export const Subscribed = z.strictObject({ ok: z.literal(true), subscribed: z.boolean() }).meta({ id: 'TaskSubscribed' })
 export type Subscribed = z.infer<typeof Subscribed>
 
-// ── what requests hold ──────────────────────────────────────────────────────
+// ── requests ──────────────────────────────────────────────────────
 
 export const TaskPath = z.strictObject({ task_id: Id })
 export const CommentPath = TaskPath.extend({ comment_id: Id })
@@ -133,16 +137,16 @@ const ExternalId = z
   .string()
   .min(1, 'must not be empty')
   .max(MAX_EXTERNAL_ID, `must have at most ${MAX_EXTERNAL_ID} characters`)
-  .meta({ description: 'What an integration calls the task; unique in the account, case counts.' })
+  .meta({ description: 'The id that an integration gives the task: unique in the account, case-sensitive.' })
 const ReminderOffset = z.int().min(0, 'must be 0 or more').max(MAX_REMINDER_OFFSET_MINS, `must be at most ${MAX_REMINDER_OFFSET_MINS}`)
 
-/** Without the rules between its keys, so that the ids of a path can be added; see `withRules`. */
+/** Without the rules between keys (`withRules`), so that it can be extended with the ids of a path. */
 export const NewTask = z.strictObject({
   title: Title,
   details: Details.nullish(),
   assignee_user_id: Id.nullish().meta({ description: 'Wins over assignee_email. Default: the acting user.' }),
   assignee_email: EmailAddress.nullish(),
-  assigner_user_id: Id.nullish().meta({ description: 'Whom the task shows as coming from. Wins over assigner_email.' }),
+  assigner_user_id: Id.nullish().meta({ description: 'The user whom the task is shown as coming from. Wins over assigner_email.' }),
   assigner_email: EmailAddress.nullish(),
   notify_assigner: z.boolean().nullish().meta({ description: 'Default true; false leaves the assigner unsubscribed.' }),
   due_date: CalendarDate.nullish(),
@@ -151,24 +155,24 @@ export const NewTask = z.strictObject({
   reminder_time: Time.nullish().meta({ description: 'UTC, on due_date; for a task without due_time.' }),
   attachments: attachments(StagedEntry)
     .nullish()
-    .meta({ description: 'What uploads for a new task answered. From a browser session only.' }),
+    .meta({ description: 'The responses of uploads for a new task. From a browser session only.' }),
   external_id: ExternalId.nullish(),
   upsert: z
     .boolean()
     .nullish()
-    .meta({ description: 'Change the task that has the external_id, if there is one; what is absent or null then stays as it is.' }),
+    .meta({ description: 'Update the task that has the external_id, if it exists. Absent and null keys then keep their values.' }),
 })
 export type NewTask = z.infer<typeof NewTask>
 
 const DUE_KEYS = new Set<PropertyKey | undefined>(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'])
 
-/** Adds the rules between due date, time and reminder (api.md, Create body), and those of an upsert; they presuppose that each key is valid. */
+/** Adds the rules between due date, time and reminder (api.md, Create body), and those of an upsert. They apply once each key is valid. */
 export const withRules = <Shape extends z.ZodType<NewTask>>(schema: Shape) =>
   schema.superRefine((task, ctx) => {
     const { due_date = null, due_time = null, reminder_offset_mins = null, reminder_time = null, upsert, external_id, attachments } = task
     if (upsert && external_id == null) ctx.addIssue({ code: 'custom', path: ['upsert'], message: 'needs external_id' })
     if (upsert && attachments?.length) ctx.addIssue({ code: 'custom', path: ['attachments'], message: 'cannot be combined with upsert' })
-    // Zod 4 refines an object whose parts have been refused, too.
+    // Zod 4 runs refinements even on an object with invalid keys.
     if (ctx.issues.some(({ path }) => DUE_KEYS.has(path?.[0]))) return
     for (const issue of dueIssues({ due_date, due_time, reminder_offset_mins, reminder_time })) ctx.addIssue({ code: 'custom', ...issue })
   })
@@ -176,8 +180,7 @@ export const withRules = <Shape extends z.ZodType<NewTask>>(schema: Shape) =>
 const MAX_TASKS = 100
 const CheckedTask = withRules(NewTask)
 
-/** One of many tasks to make: documented like NewTask, but judged by itself, so that it is refused without the others. */
-// As unknown it takes anything; typed clients are still told what to send.
+/** One of many tasks to create. Documented and typed as NewTask, but parsed as unknown and validated on its own, so that it is refused alone. */
 const TaskOfMany = z.unknown().meta(z.toJSONSchema(NewTask, { io: 'input' })) as unknown as z.ZodType<NewTask, z.input<typeof NewTask>>
 export const parseTask = (given: unknown) => CheckedTask.safeParse(given)
 
@@ -186,7 +189,7 @@ export const NewTasks = z.strictObject({
     .array(TaskOfMany)
     .min(1, 'must not be empty')
     .max(MAX_TASKS, `must have at most ${MAX_TASKS} tasks`)
-    .meta({ description: 'As in a create. Each is made or refused by itself.' }),
+    .meta({ description: 'As in a create. Each is created or refused on its own.' }),
 })
 export type NewTasks = z.infer<typeof NewTasks>
 
@@ -194,13 +197,13 @@ export const MadeTask = z
   .strictObject({
     ok: z.boolean(),
     task: Task.optional(),
-    message: z.string().optional().meta({ description: 'Why it was refused.' }),
+    message: z.string().optional().meta({ description: 'The reason of a refusal.' }),
     code: z.string().optional().meta({ description: 'As in the body of an error.' }),
   })
-  .meta({ id: 'MadeTask', description: 'What became of one of many tasks.' })
+  .meta({ id: 'MadeTask', description: 'The result for one of many tasks.' })
 export type MadeTask = z.infer<typeof MadeTask>
 
-/** A key that is absent keeps its value, null clears it; rules between keys need the row. */
+/** An absent key keeps its value, null clears it. The service checks the rules between keys, which need the stored row. */
 export const TaskUpdate = changesOf(
   z.strictObject({
     title: Title,
@@ -213,7 +216,7 @@ export const TaskUpdate = changesOf(
     assignee_email: EmailAddress,
     attachments: attachments(AttachmentEntry)
       .nullish()
-      .meta({ description: 'The whole list; what it leaves out is removed. From a browser session only.' }),
+      .meta({ description: 'The whole list; files that it leaves out are removed. From a browser session only.' }),
     external_id: ExternalId.nullish(),
   }),
 )
@@ -230,14 +233,15 @@ const Sync = {
     })
     .nullish()
     .meta({
-      description: 'Only what changed in that second or later, oldest change first; deleted tasks as {id, deleted_at}, for 30 days.',
+      description:
+        'Only tasks that changed in that second or later, oldest change first. Deleted tasks are listed as {id, deleted_at} for 30 days.',
       example: '2026-03-31 09:30:00',
     }),
   cursor: z
     .string()
     .max(1_000, 'must have at most 1000 characters')
     .nullish()
-    .meta({ description: 'What the page before told in X-Next-Cursor; with updated_since only.' }),
+    .meta({ description: 'The X-Next-Cursor of the previous page. With updated_since only.' }),
 }
 
 export const RecordTaskQuery = z.strictObject({ status: absentOr(Status), limit: limit(50, 200), offset: Offset, ...Sync })
@@ -248,9 +252,9 @@ export const TaskQuery = z.strictObject({
     .default('my')
     .meta({ description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.' }),
   search: absentOr(z.string().max(500, 'must have at most 500 characters')).meta({
-    description: 'All words, in title and details, ignoring case.',
+    description: 'Tasks that contain all words in title or details, ignoring case.',
   }),
-  include_done: absentOr(z.boolean()).meta({ description: 'Default false; with updated_since true, since to become done is a change.' }),
+  include_done: absentOr(z.boolean()).meta({ description: 'Default false; with updated_since true, because completion is a change.' }),
   limit: limit(50, 200),
   offset: Offset,
   ...Sync,
@@ -258,7 +262,7 @@ export const TaskQuery = z.strictObject({
 export type TaskQuery = z.infer<typeof TaskQuery>
 
 export const Force = z.strictObject({
-  force: absentOr(z.boolean()).default(false).meta({ description: 'Succeed without doing anything when it is so already.' }),
+  force: absentOr(z.boolean()).default(false).meta({ description: 'Succeed without an effect instead of 409.' }),
 })
 
 export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
@@ -275,8 +279,8 @@ export const CommentContent = z.strictObject({
 export type CommentContent = z.infer<typeof CommentContent>
 
 export const NewComment = CommentContent.extend({
-  attachments: attachments(AttachmentEntry)
-    .nullish()
-    .meta({ description: 'What uploads for a comment on the task answered; fixed from then on. From a browser session only.' }),
+  attachments: attachments(AttachmentEntry).nullish().meta({
+    description: 'The responses of uploads for a comment on the task. They cannot be changed later. From a browser session only.',
+  }),
 })
 export type NewComment = z.infer<typeof NewComment>

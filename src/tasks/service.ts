@@ -11,15 +11,15 @@ import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire } from './queries.ts'
 import { reminderState } from './reminders/reminder.ts'
 import type { BadgeCount, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
-import { type Changes, changesOfUser, changesOnRecord, refuseCursor } from './sync/sync.ts'
+import { type ChangedTasks, changesOfUser, changesOnRecord, refuseCursor } from './sync/changed-since.ts'
 
-/** The row as the wire has it, with its version. @param ignored names of the inputs that were ignored */
+/** The task in the form of the wire, with its version. @param ignored the names of inputs that were ignored */
 export const answerOf = <Row extends { version: number; external_id: string | null }>(
   { version, ...task }: Row,
   ignored: readonly string[] = [],
 ) => ({ value: onWire(task), version, ignored })
 
-/** @throws AppError 404 when it has just been deleted */
+/** @throws AppError 404 when the task has just been deleted */
 export async function get(context: Context, task: TaskRow): Promise<Answer<TaskDetail>> {
   const { db, actor } = context
   const { table_id: id, table_version } = task
@@ -31,31 +31,31 @@ export async function get(context: Context, task: TaskRow): Promise<Answer<TaskD
   return answerOf(row)
 }
 
-/** The tasks of a record: open before done, then by due date; with `updated_since` what changed. */
-export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<Changes> {
+/** The tasks of a record, open before done, then by due date; with `updated_since` those that have changed. */
+export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<ChangedTasks> {
   if (updated_since != null) return changesOnRecord(context, path, { ...query, updated_since })
   refuseCursor(query.cursor)
   return listOnRecord(context.db, path.table_id, path.record_id, query)
 }
 
-/** A record's open tasks, and all of them. */
+/** The number of a record's open tasks, and of all its tasks. */
 export async function count({ db }: Context, { table_id, record_id }: RecordPath): Promise<TaskCount> {
   return countOnRecord(db, table_id, record_id)
 }
 
-/** The caller's tasks, on records or not; with `updated_since` what changed. */
-export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<Changes> {
+/** The caller's tasks, on records and standalone; with `updated_since` those that have changed. */
+export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<ChangedTasks> {
   if (updated_since != null) return changesOfUser(context, { ...query, updated_since })
   refuseCursor(query.cursor)
   return listOfUser(context.db, context.actor, query)
 }
 
-/** What is due for the caller. @param due read together with who asks */
+/** The number of tasks that are due for the caller. @param due selected in the statement that authenticates the caller */
 export function badgeCount({ actor, now }: Context, due: DueRow): BadgeCount {
   return countDue(due, actor, now)
 }
 
-/** When the task reminds whom, or why not. @throws AppError 404 when it has just been deleted */
+/** The time, recipient and state of the task's reminder. @throws AppError 404 when the task has just been deleted */
 export async function previewReminder({ db, now }: Context, { task_id }: TaskRow): Promise<Reminder> {
   const row = await getReminder(db, task_id)
   if (!row) throw notFound('Task')

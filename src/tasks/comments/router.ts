@@ -1,4 +1,4 @@
-/** What exists on the comments of a task: `tasks.comments` on RPC. */
+/** The comments of a task: `tasks.comments` on RPC. */
 
 import { commentProcedureOf } from '../../comments/procedure.ts'
 import * as comments from '../../comments/service.ts'

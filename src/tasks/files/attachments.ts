@@ -1,4 +1,4 @@
-/** The files of tasks and their comments: which uploads may be taken up where (api.md, Task attachment uploads). */
+/** The files of tasks and their comments: which uploads may be attached where (api.md, Task attachment uploads). */
 
 import { settleFiles } from '../../files/sweep.ts'
 import type { Context } from '../../platform/context.ts'
@@ -7,12 +7,12 @@ import { tokenHash } from '../../platform/secrets.ts'
 import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged } from '../../platform/stored-files.ts'
 import type { AttachmentEntry, StagedEntry } from './schema.ts'
 
-/** So long a staged file waits for its task. */
+/** The hours in which a staged file can be attached. */
 const STAGED_HOURS = 24
 
 /**
- * The entries of a task or of a comment on it, as they are stored.
- * @throws AppError 400 for one that was not uploaded for the task, that differs from what was, or that is listed twice
+ * The stored files of a task or of a comment on it.
+ * @throws AppError 400 for a file that was not uploaded for the task, that differs from the upload, or that is listed twice
  */
 export async function taskEntries({ db, actor }: Context, taskId: number, given: readonly AttachmentEntry[]): Promise<FileEntry[]> {
   const paths = given.map(({ path }) => path)
@@ -21,8 +21,8 @@ export async function taskEntries({ db, actor }: Context, taskId: number, given:
 }
 
 /**
- * The staged files that a new task takes up, locked until the transaction ends.
- * @throws AppError 400 for a token that is spent, expired or another session's, and as `taskEntries`
+ * The staged files of a new task, locked until the transaction ends.
+ * @throws AppError 400 for a token that is used, expired or another session's, and as `taskEntries`
  */
 export async function stagedEntries(context: Context, given: readonly StagedEntry[]): Promise<FileEntry[]> {
   const files = await lockEntries(context, given)
@@ -30,8 +30,8 @@ export async function stagedEntries(context: Context, given: readonly StagedEntr
 }
 
 /**
- * Locks the staged files of entries until the transaction ends, and answers them by the hash of their token. Whoever makes many tasks locks
- * the files of all of them first, since two who name the same files in opposite orders would wait for each other.
+ * Locks staged files until the transaction ends, and returns them by the hash of their token. A request that creates many tasks calls this
+ * for all of them first, so that two requests with the same files in opposite orders cannot deadlock.
  */
 export async function lockEntries({ db, actor, now }: Context, given: readonly StagedEntry[]): Promise<Map<string, FileEntry>> {
   if (!given.length) return new Map()
@@ -46,7 +46,7 @@ export async function lockEntries({ db, actor, now }: Context, given: readonly S
 
 const NOT_REDEEMABLE = 'is no file that this session has staged, or was used before'
 
-/** Gives staged files to the task that was just made. Their bytes follow once that is committed. */
+/** Attaches staged files to the new task. A job moves their bytes once the transaction is committed. */
 export async function bind({ db, jobs }: Context, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
   const bound = await bindStaged(db, taskId, staged)
   await jobs.send(settleFiles, { paths: pathsOf(bound) })
@@ -54,8 +54,8 @@ export async function bind({ db, jobs }: Context, taskId: number, staged: readon
 }
 
 /**
- * The new list of a task, in the transaction that writes it: what it names is held from now on, what it leaves out is dropped.
- * @param given undefined leaves the list alone
+ * Replaces the files of a task, in the transaction that updates it. Files that the new list leaves out are dropped.
+ * @param given undefined keeps the current files
  * @throws AppError 400 as `taskEntries`
  */
 export async function replace(
@@ -76,7 +76,7 @@ export async function replace(
 
 const pathsOf = (entries: readonly FileEntry[]) => entries.map(({ path }) => path)
 
-/** What was stored counts; where the caller says something else of it, the two are not about the same file. */
+/** The stored files of the entries. An entry whose details differ from the stored file is refused, because it means another file. */
 function matched<Entry extends AttachmentEntry | StagedEntry>(
   given: readonly Entry[],
   key: keyof Entry & string,

@@ -1,4 +1,4 @@
-/** Files of tasks and their comments on the wire: as answers tell them, and as requests take them up. */
+/** Files of tasks and their comments on the wire, in responses and in requests. */
 import { z } from 'zod'
 import { absentOr } from '../../platform/http/validation-messages.ts'
 
@@ -14,15 +14,15 @@ const UploadedFile = {
   type: absentOr(z.string()),
   host: absentOr(z.string()),
 }
-/** A list of them, as the bodies of requests name it. */
+/** A list of files in the body of a request. */
 export const attachments = <Entry extends z.ZodType>(entry: Entry) =>
   z.array(entry).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`)
 
-/** An entry as an upload for the task or its comments answered it. The path counts; what else is given must be as uploaded. */
+/** The response of an upload for the task or its comments. The path identifies the file; other keys must equal those of the upload. */
 export const AttachmentEntry = z.strictObject(UploadedFile)
 export type AttachmentEntry = z.infer<typeof AttachmentEntry>
 
-/** An entry as an upload for a new task answered it. The token counts; what else is given must be as uploaded. */
+/** The response of an upload for a new task. The token identifies the file; other keys must equal those of the upload. */
 export const StagedEntry = z.strictObject({
   ...UploadedFile,
   path: absentOr(UploadedFile.path),

@@ -1,4 +1,4 @@
-/** Sending reminders: a sweep every minute claims those that are due, so that none is lost in a downtime and none sent twice (design.md §5). */
+/** Sending reminders. A sweep every minute claims those that are due, so that no reminder is lost in a downtime or sent twice (design.md §5). */
 
 import { emitting } from '../../events/log.ts'
 import { mailWaiting } from '../../notifications/mail.ts'
@@ -10,11 +10,11 @@ import { taskEvents } from '../events.ts'
 import { type DueTask, reminded } from '../notices.ts'
 import { assigneeSees } from '../queries.ts'
 
-/** Claimed in one transaction: so long a writer may wait who wants one of these rows. */
+/** Reminders per transaction. A request that updates one of these tasks waits for the whole batch. */
 const BATCH = 500
 
-/** Somebody else held a row that is due: the sweep looks again this much later. */
-const AGAIN_AFTER_MS = 5_000
+/** The delay before the next sweep when another transaction had locked a due task. */
+const RETRY_AFTER_MS = 5_000
 
 interface DueReminder extends DueTask {
   id: number
@@ -24,31 +24,31 @@ interface DueReminder extends DueTask {
 }
 
 /**
- * Sends all reminders that are due, in the order in which they fell due: stamps each task and notifies its assignee. Any number of
- * sweeps may run at once, and one may die at any point.
- * @param again runs the sweep once more at that time, because rows that are due were locked
+ * Sends all due reminders, in the order of their instants: stamps each task and notifies its assignee. Any number of sweeps may run
+ * concurrently, and each may die at any point.
+ * @param retry queues another sweep, because due tasks were locked
  */
-export async function sweepReminders(context: Context, again: (at: Date) => Promise<void>): Promise<void> {
+export async function sweepReminders(context: Context, retry: (at: Date) => Promise<void>): Promise<void> {
   let count = 0
   for (let batch = await sendBatch(context); batch; batch = await sendBatch(context)) count += batch
-  // Reminders are mailed at once; should this be lost, the next minute's run finds them.
+  // Reminders are mailed without delay. If this job is lost, that of the next minute finds them.
   if (count) await context.jobs.send(mailWaiting, {})
   const [left] = await context.db.query<{ exists: boolean }>(
     sql`select exists (select 1 from tasks k where ${isDue(context.now)}) as exists`,
   )
-  if (left?.exists) await again(new Date(context.now.getTime() + AGAIN_AFTER_MS))
+  if (left?.exists) await retry(new Date(context.now.getTime() + RETRY_AFTER_MS))
 }
 
-/** @returns how many reminders were decided */
+/** @returns the number of reminders that were sent or marked as missed */
 async function sendBatch({ db, now, transaction }: Context): Promise<number> {
   return transaction(async () => {
-    // Judged again once a row is locked: what was done, deleted or moved at this moment is left alone. Comments do not wait for it.
+    // The condition is evaluated again once a row is locked, so a concurrent completion or deletion counts. This lock does not block comments.
     const due = await db.query<DueReminder>(sql`
       select k.id, k.title, k.due_date, k.due_time, k.reminder_at,
         exists (select 1 from users u where u.id = k.assignee_user_id and ${assigneeSees(sql`k`, sql`u`)}) as can_see
       from tasks k where ${isDue(now)} order by k.reminder_at, k.id limit ${BATCH} for no key update of k skip locked`)
     if (!due.length) return 0
-    await db.execute(deciding(due, now))
+    await db.execute(sending(due, now))
     return due.length
   })
 }
@@ -56,8 +56,8 @@ async function sendBatch({ db, now, transaction }: Context): Promise<number> {
 const isDue = (now: Date): Sql => sql`k.reminder_at <= ${formatInstant(now)}::timestamp
   and k.reminder_at is not null and k.reminder_sent_at is null and not k.reminder_missed and k.status = 'open'`
 
-/** Stamps all of them and tells of it: one statement. The version stays, because nobody has edited the task. */
-function deciding(due: DueReminder[], now: Date): Sql {
+/** The statement that stamps the tasks and notifies their assignees. The version stays, because the task was not edited. */
+function sending(due: DueReminder[], now: Date): Sql {
   const at = sql`${formatInstant(now)}::timestamp`
   const notices = due.map((task) => reminded(task, now))
   return sql`

@@ -1,4 +1,4 @@
-/** When a task is due and when its reminder fires: the rules between the four inputs (api.md, Create body; contract.md §4). */
+/** The due date of a task and its reminder: the rules between the four inputs (api.md, Create body; contract.md §4). */
 import type { Issue } from '../../platform/http/errors.ts'
 import { formatInstant, instant, instantOf, isCalendarDate, timeOfDay } from '../../platform/time.ts'
 
@@ -12,10 +12,10 @@ export interface Due {
   reminder_time: string | null
 }
 
-/** What of it a change names: a key that is absent keeps its value, null clears it. */
+/** An update of these keys: an absent key keeps its value, null clears it. */
 export type DueChange = { [Key in keyof Due]?: Due[Key] | undefined }
 
-/** What is wrong with a combination: each issue names the input that has to go. */
+/** The problems of a combination. Each issue names the input to remove. */
 export function dueIssues(due: Due): Issue[] {
   const { due_date, due_time, reminder_offset_mins, reminder_time } = due
   const issues: Issue[] = []
@@ -25,14 +25,14 @@ export function dueIssues(due: Due): Issue[] {
   if (reminder_offset_mins !== null && due_time === null) refuse('reminder_offset_mins', 'needs due_time')
   if (reminder_time !== null && due_date === null) refuse('reminder_time', 'needs due_date')
   if (reminder_time !== null && due_time !== null) refuse('reminder_time', 'is for tasks without due_time')
-  // The first days of the calendar: no column holds an instant of the year 0.
+  // On the first days of the calendar, the reminder could be in the year 0, which PostgreSQL cannot store.
   if (!issues.length && !isStorable(reminderAt(due))) refuse('reminder_offset_mins', 'lies before the first day of the calendar')
   return issues
 }
 
 const isStorable = (at: string | null) => at === null || isCalendarDate(at.slice(0, 10))
 
-/** The instant of the reminder, `YYYY-MM-DD HH:MM:SS` in UTC; null without one. The combination must be one without issues. */
+/** The instant of the reminder, `YYYY-MM-DD HH:MM:SS` in UTC, or null without a reminder. @param due a combination without issues */
 export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_time }: Due): string | null {
   if (due_date === null) return null
   if (reminder_time !== null) return formatInstant(instant(due_date, reminder_time))
@@ -40,14 +40,14 @@ export function reminderAt({ due_date, due_time, reminder_offset_mins, reminder_
   return formatInstant(new Date(instant(due_date, due_time).getTime() - reminder_offset_mins * 60_000))
 }
 
-/** Whether a reminder lies before the moment at which it is set, and so is not sent. @param reminder `YYYY-MM-DD HH:MM:SS`, UTC, or none */
+/** True for a reminder that is past when it is set, and therefore not sent. @param reminder `YYYY-MM-DD HH:MM:SS`, UTC */
 export const isPast = (reminder: string | null, now: Date): boolean => reminder !== null && reminder < formatInstant(now)
 
-/** What the minute between two sweeps explains is not late. */
+/** A delay that the minute between two sweeps can cause does not count as late. */
 const PUNCTUAL_MS = 2 * 60_000
 
 /**
- * By how much a reminder is late, in the largest unit that it fills, such as `3 h`; null when it is on time.
+ * The delay of a reminder in its largest full unit, such as `3 h`, or null when it is on time.
  * @param reminder `YYYY-MM-DD HH:MM:SS`, UTC
  */
 export function lateBy(reminder: string, now: Date): string | null {
@@ -61,7 +61,7 @@ export function lateBy(reminder: string, now: Date): string | null {
   return days === 1 ? '1 day' : `${days} days`
 }
 
-/** What decides about a reminder beside its instant. */
+/** The facts that decide the state of a reminder. */
 export interface ReminderFacts {
   /** `YYYY-MM-DD HH:MM:SS`, UTC; null without a reminder. */
   reminder_at: string | null
@@ -72,7 +72,7 @@ export interface ReminderFacts {
   can_see: boolean
 }
 
-/** What has become of a reminder, or will, as things are now. */
+/** The state of a reminder. `none` includes a reminder that will not fire unless the task or the assignee's rights change. */
 export function reminderState(facts: ReminderFacts, now: Date): 'none' | 'scheduled' | 'sent' | 'missed' {
   if (facts.reminder_at === null) return 'none'
   if (facts.reminder_sent_at !== null) return 'sent'
@@ -82,13 +82,13 @@ export function reminderState(facts: ReminderFacts, now: Date): 'none' | 'schedu
 }
 
 /**
- * What results from a change. What the change makes impossible without naming it is dropped: no date, no time and no reminder;
- * no time, no offset; a time, no reminder of date-only tasks. What it names stays, for `dueIssues` to refuse.
+ * The result of an update. Values that the update makes impossible are dropped: time and reminder without a date, the offset without a
+ * time, the reminder of date-only tasks with a time. Values that the update itself names stay, so that `dueIssues` refuses them.
  */
 export function changeDue(current: Due, change: DueChange): Due {
   const next = { ...current }
   for (const key of KEYS) if (change[key] !== undefined) Object.assign(next, { [key]: change[key] })
-  // As it is stored, so that 14:30 is no change from 14:30:00.
+  // In the stored form, so that 14:30 and 14:30:00 are equal.
   for (const key of ['due_time', 'reminder_time'] as const) next[key] &&= timeOfDay(next[key])
   const drop = (key: keyof Due) => {
     if (change[key] === undefined) next[key] = null

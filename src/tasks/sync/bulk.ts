@@ -1,24 +1,28 @@
-/** Making many tasks with one request (contract.md §7, Bulk tasks). */
+/** Creating many tasks with one request (contract.md §7, Bulk tasks). */
 import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badShape, forbidden, within } from '../../platform/http/errors.ts'
-import { living, type Place } from '../creation.ts'
+import { lockedPlace, type TaskPlace } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
 import { type MadeTask, type NewTask, parseTask } from '../schema.ts'
 import { lockExternalIds, lockTasks } from './external-ids.ts'
 import { create } from './upsert.ts'
 
 /**
- * Makes the tasks in order, each as `create` would: one that is refused changes nothing, and stops none of the others.
- * @param items as they came; each is judged by itself
- * @returns the outcome of each, in order; all of it is committed together. `ignored` names the inputs of any of them
+ * Creates the tasks in order, each as `create` does. A refused task changes nothing and does not stop the others.
+ * @param items not validated yet
+ * @returns the created task or the refusal of each item, in order, all committed together; `ignored` names the ignored inputs of all items
  */
-export async function createMany(context: Context, place: Place | null, items: readonly unknown[]): Promise<Answer<{ rows: MadeTask[] }>> {
+export async function createMany(
+  context: Context,
+  place: TaskPlace | null,
+  items: readonly unknown[],
+): Promise<Answer<{ rows: MadeTask[] }>> {
   const checked = items.map((item) => check(context, item))
   return context.transaction(async () => {
-    // All that another call could hold, before the first task is locked: else two could wait for each other.
-    if (place) await context.db.query(living(place))
+    // Everything that another request may lock comes before the first task, so that two requests cannot deadlock.
+    if (place) await context.db.query(lockedPlace(place))
     const inputs = checked.flatMap((input) => (input instanceof AppError ? [] : [input]))
     const named = (wanted: readonly NewTask[]) => wanted.flatMap(({ external_id }) => external_id ?? [])
     await lockExternalIds(context, named(inputs))
@@ -35,7 +39,7 @@ export async function createMany(context: Context, place: Place | null, items: r
 
 async function outcome(
   context: Context,
-  place: Place | null,
+  place: TaskPlace | null,
   input: NewTask | AppError,
   at: (string | number)[],
 ): Promise<Answer<MadeTask>> {
@@ -44,14 +48,14 @@ async function outcome(
     const { value: task, ignored = [] } = await create(context, place, input)
     return { value: { ok: true, task }, ignored }
   } catch (error) {
-    // What is no refusal breaks the transaction, and with that the whole.
+    // Any other error ends the transaction and the request.
     if (!(error instanceof AppError)) throw error
     const { message, code } = within(error, at)
     return { value: { ok: false, message, code } }
   }
 }
 
-/** The task as it can be made, or the refusal: 403 for attachments from a key, 400. */
+/** The valid task, or its refusal: 403 for attachments from a key, 400 for an invalid task. */
 function check({ actor }: Context, item: unknown): NewTask | AppError {
   if (actor.keyId !== null && item !== null && typeof item === 'object' && 'attachments' in item) return forbidden(NO_ATTACHMENTS)
   const { data, error } = parseTask(item)

@@ -1,48 +1,48 @@
-/** Creating a task, or changing the one that has its external_id already (contract.md §7). */
+/** Creating a task, or updating the task that has its external_id (contract.md §7). */
 
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { forbidden } from '../../platform/http/errors.ts'
 import { update } from '../changes.ts'
-import { make, type Place } from '../creation.ts'
-import { losers } from '../people.ts'
+import { createNew, type TaskPlace } from '../creation.ts'
+import { ignoredEmails } from '../people.ts'
 import { canEdit } from '../policy.ts'
 import type { TaskRow } from '../procedure.ts'
 import type { StoredTask } from '../queries.ts'
 import type { NewTask, Task, TaskUpdate } from '../schema.ts'
 import { answerOf } from '../service.ts'
-import { isGone, takeFromGone, taken } from './external-ids.ts'
+import { externalIdTaken, isInDeletedTable, releaseFromDeleted } from './external-ids.ts'
 
-/** Between looking for a task and making it another may come and go; each round follows such a change. */
-const MOST_ROUNDS = 5
+/** Each retry follows a concurrent request that created or deleted the task between the search and the insert. */
+const MAX_ATTEMPTS = 5
 
 /**
- * Makes a task; with `upsert`, changes the one that has the external_id.
- * @throws AppError as `make` and `update`; 409 for an external_id that is taken, with `upsert` by a task of another place or
- * somebody else's standalone one; 403 for one on the record that the caller may not edit
+ * Creates a task, or with `upsert` updates the one that has the external_id.
+ * @throws AppError as `createNew` and `update`; 409 for an external_id that is taken, with `upsert` when the task is on another record, or
+ * is a standalone task that the caller may not edit; 403 for a task on the same record that the caller may not edit
  */
-export async function create(context: Context, place: Place | null, input: NewTask): Promise<Answer<Task>> {
-  if (input.upsert && input.external_id != null) return createOrChange(context, place, input, input.external_id)
-  const made = (await make(context, place, input)) ?? (await makeInsteadOfGone(context, place, input))
-  if (!made) throw taken()
-  return answerOf(made, losers(input))
+export async function create(context: Context, place: TaskPlace | null, input: NewTask): Promise<Answer<Task>> {
+  if (input.upsert && input.external_id != null) return createOrUpdate(context, place, input, input.external_id)
+  const created = (await createNew(context, place, input)) ?? (await createInPlaceOfDeleted(context, place, input))
+  if (!created) throw externalIdTaken()
+  return answerOf(created, ignoredEmails(input))
 }
 
-async function makeInsteadOfGone(context: Context, place: Place | null, input: NewTask): Promise<StoredTask | null> {
-  return input.external_id != null && (await takeFromGone(context, input.external_id)) ? make(context, place, input) : null
+async function createInPlaceOfDeleted(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+  return input.external_id != null && (await releaseFromDeleted(context, input.external_id)) ? createNew(context, place, input) : null
 }
 
-async function createOrChange(context: Context, place: Place | null, input: NewTask, externalId: string): Promise<Answer<Task>> {
+async function createOrUpdate(context: Context, place: TaskPlace | null, input: NewTask, externalId: string): Promise<Answer<Task>> {
   return context.transaction(async () => {
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const found = await lockByExternalId(context, externalId)
-      if (found) return change(context, place, found, input)
-      const made = await make(context, place, input)
-      if (made) return answerOf(made, losers(input))
-      await takeFromGone(context, externalId)
+      if (found) return updateFound(context, place, found, input)
+      const created = await createNew(context, place, input)
+      if (created) return answerOf(created, ignoredEmails(input))
+      await releaseFromDeleted(context, externalId)
     }
-    throw taken()
+    throw externalIdTaken()
   })
 }
 
@@ -51,23 +51,23 @@ type FoundTask = Pick<TaskRow, 'task_id' | 'creator_user_id' | 'assignee_user_id
 async function lockByExternalId({ db, actor }: Context, externalId: string): Promise<FoundTask | undefined> {
   const [found] = await db.query<FoundTask>(sql`
     select id as task_id, creator_user_id, assignee_user_id, space_id, table_id, record_id from tasks k
-    where account_id = ${actor.accountId} and external_id = ${externalId} and not ${isGone} for update`)
+    where account_id = ${actor.accountId} and external_id = ${externalId} and not ${isInDeletedTable} for update`)
   return found
 }
 
-/** In the place that the request names the caller may read it: that has been checked. */
-async function change(context: Context, place: Place | null, found: FoundTask, input: NewTask): Promise<Answer<Task>> {
-  if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null)) throw taken()
-  // A task that is nowhere is hidden from whom it does not concern.
-  if (!canEdit({ ...found, member_role: null }, context.actor)) throw place ? forbidden() : taken()
-  const { ignored = [], ...changed } = await update(context, found, changeOf(input))
-  return { ...changed, ignored: [...ONLY_FOR_NEW.filter((key) => input[key] != null), ...ignored] }
+/** The caller may read the place that the request names; the task's own place may be another one. */
+async function updateFound(context: Context, place: TaskPlace | null, found: FoundTask, input: NewTask): Promise<Answer<Task>> {
+  if (found.table_id !== (place?.table_id ?? null) || found.record_id !== (place?.record_id ?? null)) throw externalIdTaken()
+  // A standalone task of other people is not revealed by 403.
+  if (!canEdit({ ...found, member_role: null }, context.actor)) throw place ? forbidden() : externalIdTaken()
+  const { ignored = [], ...updated } = await update(context, found, updateOf(input))
+  return { ...updated, ignored: [...ONLY_FOR_NEW.filter((key) => input[key] != null), ...ignored] }
 }
 
 const ONLY_FOR_NEW = ['assigner_user_id', 'assigner_email', 'notify_assigner'] as const
 
-/** What a create says of the task that has its external_id, as a change: null is absence there (contract.md §1). */
-function changeOf({ external_id: _has, upsert: _upsert, attachments: _files, ...input }: NewTask): TaskUpdate {
+/** The update that a create with `upsert` stands for. In a create, null means an absent key (contract.md §1). */
+function updateOf({ external_id: _has, upsert: _upsert, attachments: _files, ...input }: NewTask): TaskUpdate {
   const { assigner_user_id: _id, assigner_email: _email, notify_assigner: _notify, ...rest } = input
   return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)) as TaskUpdate
 }
