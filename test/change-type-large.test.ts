@@ -1,16 +1,15 @@
 /** A field of a table that is too large to be looked through while others wait gets another type. */
-import { getEventListeners } from 'node:events'
 import { expect, test } from 'vitest'
-import { convert } from '../src/conversions/convert.ts'
-import { changeType as change } from '../src/conversions/service.ts'
+import { check } from '../src/conversions/job/check.ts'
+import { convert } from '../src/conversions/job/convert.ts'
 import { follow } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
-import { unavailable } from '../src/platform/http/errors.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
+import { runConversion } from './support/conversions.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -32,6 +31,18 @@ async function tableOf(records: number, cell = 'i::text'): Promise<number> {
 }
 
 const changeType = async (table: number, body: object) => (await as.post(`/api/table/${table}/field/cell/changeType`, body)).body
+/** Starts a conversion, and lets it count the cells. */
+async function counted(table: number, body: object) {
+  const { job_id } = await changeType(table, body)
+  await check(systemContext(app.deps), { conversion_id: job_id })
+  return { job_id }
+}
+/** Runs a conversion to its end. */
+async function ended(table: number, body: object) {
+  const { job_id } = await changeType(table, body)
+  await runConversion(systemContext(app.deps), job_id)
+  return job(job_id)
+}
 const job = async (id: number) => (await as.get(`/api/job/${id}`)).body
 const set = (table: number, id: number, cell: string) => as.post(`/api/table/${table}/record/${id}/update`, { data: { cell } })
 
@@ -56,7 +67,7 @@ const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')
 
 test('what is written meanwhile is found along an index, also while writers wait', async () => {
   const table = await tableOf(100_000)
-  const { job_id } = await changeType(table, { type: 'number' })
+  const { job_id } = await counted(table, { type: 'number' })
   const plans: { isUnderLock: boolean; plan: string }[] = []
   let isUnderLock = false
   const context = watched(async (statement, { db }) => {
@@ -87,69 +98,60 @@ test('what is written meanwhile is found along an index, also while writers wait
 
 test('options are made of the values of all records, 500 at most', async () => {
   const table = await tableOf(45_000, `'part ' || i / 20000`)
-  const { job_id, converts } = await changeType(table, { type: 'select' })
-  expect(converts).toBe(45_000)
-  await convert(systemContext(app.deps), { conversion_id: job_id })
+  expect(await ended(table, { type: 'select' })).toMatchObject({ state: 'done', converts: 45_000 })
   expect(await cellsOf(table, [1, 20_000, 40_000])).toEqual([1, 2, 3])
 
   const colourful = await tableOf(45_000, '(i / 20000 * 1000 + i % 200)::text')
-  expect(await changeType(colourful, { type: 'multi_select' })).toMatchObject({ message: expect.stringContaining('more than 500') })
+  expect(await ended(colourful, { type: 'multi_select' })).toMatchObject({
+    state: 'refused',
+    error: expect.stringContaining('more than 500'),
+  })
 })
 
-test('the report counts all cells that fail, and names the first 100 by id, wherever they lie', async () => {
+test('the job counts all cells that fail, and names the first 100 by id, wherever they lie', async () => {
   const fails = (...ids: number[]) => ids.map((id) => ({ record_id: id, value: 'x' }))
   const everyNth = await tableOf(45_000, `case when i % 900 = 0 or i > 44950 then 'x' else i::text end`)
   const expected = [
     ...Array.from({ length: 49 }, (_, index) => 900 * (index + 1)),
     ...Array.from({ length: 50 }, (_, index) => 44_951 + index),
   ]
-  expect(await changeType(everyNth, { type: 'number', dry_run: true })).toEqual({
-    job_id: null,
+  expect(await ended(everyNth, { type: 'number', dry_run: true })).toEqual({
+    state: 'done',
+    done: 45_000,
+    total: 45_000,
+    error: null,
     converts: 45_000 - 99,
     fails: fails(...expected),
     failing: 99,
   })
   const edges = await tableOf(45_000, `case when i in (1, 20000, 20001, 45000) then 'x' when i % 2 = 0 then null else i::text end`)
-  expect(await changeType(edges, { type: 'number', dry_run: true })).toEqual({
-    job_id: null,
+  expect(await ended(edges, { type: 'number', dry_run: true })).toEqual({
+    state: 'done',
+    done: 45_000,
+    total: 45_000,
+    error: null,
     converts: 22_498,
     fails: fails(1, 20_000, 20_001, 45_000),
     failing: 4,
   })
   const all = await tableOf(45_000, `'x'`)
-  expect(await changeType(all, { type: 'date', dry_run: true })).toEqual({
-    job_id: null,
+  expect(await ended(all, { type: 'date', dry_run: true })).toEqual({
+    state: 'done',
+    done: 45_000,
+    total: 45_000,
+    error: null,
     converts: 0,
     fails: fails(...Array.from({ length: 100 }, (_, index) => index + 1)),
     failing: 45_000,
   })
   const sparse = await tableOf(2, `'x'`)
   await app.db.execute(raw(`update t${sparse}.records set id = 2147483647 where id = 2`))
-  expect(await changeType(sparse, { type: 'date', dry_run: true })).toMatchObject({ fails: fails(1, 2_147_483_647), failing: 2 })
+  expect(await ended(sparse, { type: 'date', dry_run: true })).toMatchObject({ fails: fails(1, 2_147_483_647), failing: 2 })
 }, 60_000)
-
-test('nobody is left to wait for the report: it ends, and no job is started', async () => {
-  const table = await tableOf(45_000)
-  const { version } = (await app.db.query<{ version: number }>(sql`select version from tables where id = ${table}`))[0] ?? { version: 0 }
-  const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version, role: 'admin' as const }
-  const caller = new AbortController()
-  let looks = 0
-  const context = watched(async ({ sql }) => {
-    if (!sql.includes('as failing')) return
-    looks++
-    caller.abort(unavailable('The caller has hung up'))
-  })
-  await expect(change({ ...context, signal: caller.signal }, ref, 'cell', { type: 'number' })).rejects.toMatchObject({
-    code: 'SERVICE_UNAVAILABLE',
-  })
-  expect(looks).toBe(1)
-  expect(getEventListeners(caller.signal, 'abort')).toEqual([])
-  expect(await app.db.query(sql`select from field_conversions where table_id = ${table}`)).toEqual([])
-})
 
 test('an index whose build did not end is made anew; it is nothing of the views, and goes with the job', async () => {
   const table = await tableOf(21_000)
-  const { job_id } = await changeType(table, { type: 'number' })
+  const { job_id } = await counted(table, { type: 'number' })
   const broken = watched(async (statement) => {
     if (holdsWriters(statement)) throw new Error('the plug was pulled')
   })
@@ -177,21 +179,21 @@ test('an index whose build did not end is made anew; it is nothing of the views,
   expect(await besides(table)).toEqual([])
 })
 
-test('a job that fails takes the index with it', async () => {
+test('a job that is refused takes the index with it', async () => {
   const table = await tableOf(21_000)
-  const { job_id } = await changeType(table, { type: 'number' })
+  const { job_id } = await counted(table, { type: 'number' })
   const context = watched(async (statement) => {
     if (holdsWriters(statement)) expect((await set(table, 7, 'seven')).status).toBe(200)
   })
   await convert(context, { conversion_id: job_id })
-  expect(await job(job_id)).toMatchObject({ state: 'failed', error: '1 cells that were written meanwhile do not convert' })
+  expect(await job(job_id)).toMatchObject({ state: 'refused', failing: 1, fails: [{ record_id: 7, value: 'seven' }] })
   expect(await cellsOf(table, [7])).toEqual(['seven'])
   expect(await besides(table)).toEqual([])
 })
 
 test('a job waits for its turn to build on the table', async () => {
   const table = await tableOf(21_000)
-  const { job_id } = await changeType(table, { type: 'number' })
+  const { job_id } = await counted(table, { type: 'number' })
   const context = systemContext(app.deps)
   const { promise: isRefused, resolve } = Promise.withResolvers<void>()
   let tries = 0
@@ -212,7 +214,7 @@ test('a job waits for its turn to build on the table', async () => {
 
 test('its build gives way to a change of the table, and begins again', async () => {
   const table = await tableOf(21_000)
-  const { job_id } = await changeType(table, { type: 'number' })
+  const { job_id } = await counted(table, { type: 'number' })
   const old = await app.db.connect()
   try {
     // A build waits for snapshots that are older than it.

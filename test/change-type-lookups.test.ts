@@ -1,9 +1,9 @@
-/** What is reported of cells that name records, compared with the same rules in plain JavaScript over cells of all kinds. */
+/** What a job counts of cells that name records, compared with the same rules in plain JavaScript over cells of all kinds. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { convert } from '../src/conversions/convert.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { runConversion } from './support/conversions.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -78,8 +78,12 @@ async function expectReport(table: number, body: object, fates: (Fate | null)[])
   const failing = fates.flatMap((fate, index) =>
     fate && !fate.converts ? [{ record_id: index + 1, value: [...fate.words].slice(0, 500).join('') }] : [],
   )
-  expect(answer.body).toEqual({
-    job_id: null,
+  await runConversion(systemContext(app.deps), answer.body.job_id)
+  expect((await as.get(`/api/job/${answer.body.job_id}`)).body).toEqual({
+    state: 'done',
+    done: fates.length,
+    total: fates.length,
+    error: null,
     converts: fates.filter((fate) => fate?.converts).length,
     fails: failing.slice(0, 100),
     failing: failing.length,
@@ -252,8 +256,8 @@ test('the titles of lookups become options, however many records are named', asy
   const table = await tableOf({ type: 'lookup', table: people }, [1, 2, 2, 3, 4, null], 'int')
   const { status, body } = await as.post(`/api/table/${table}/field/cell/changeType`, { type: 'select' })
   expect(status, JSON.stringify(body)).toBe(200)
-  expect(body).toMatchObject({ converts: 4, failing: 0 })
-  await convert(systemContext(app.deps), { conversion_id: body.job_id })
+  await runConversion(systemContext(app.deps), body.job_id)
+  expect((await as.get(`/api/job/${body.job_id}`)).body).toMatchObject({ state: 'done', converts: 4, failing: 0 })
   const { body: records } = await as.post(`/api/table/${table}/records/query`, {})
   expect(records.map(({ cell }: { cell: unknown }) => cell)).toEqual(['Odd', 'Even', 'Even', null, 'Even', null])
 })

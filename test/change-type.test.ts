@@ -1,16 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { convert, resumeAll } from '../src/conversions/convert.ts'
+import { check } from '../src/conversions/job/check.ts'
+import { convert } from '../src/conversions/job/convert.ts'
 import { isConvertible } from '../src/conversions/rules.ts'
+import { resumeAll } from '../src/conversions/service.ts'
 import { KEY_FIELD, parseCell } from '../src/fields/definition.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
-import { systemContext } from '../src/platform/context.ts'
+import { type Context, systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { dayRange, formatInstant, isCalendarDate, startOfDay } from '../src/platform/time.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
 import { get } from '../src/records/service.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { watchedContext } from './support/context.ts'
+import { runConversion } from './support/conversions.ts'
 
 const app = await testApp()
 let account: TestAccount
@@ -53,7 +57,8 @@ async function tableOf(field: Omit<FieldInput, 'name'>, values: readonly unknown
 const changeType = (table: number, body: object, caller: Caller = account.admin, field = 'cell') =>
   app.as(caller).post(`/api/table/${table}/field/${field}/changeType`, body)
 const job = (id: number, caller: Caller = account.admin) => app.as(caller).get(`/api/job/${id}`)
-const run = (id: number) => convert(systemContext(app.deps), { conversion_id: id })
+const run = (id: number) => runConversion(systemContext(app.deps), id)
+const count = (id: number) => check(systemContext(app.deps), { conversion_id: id })
 
 async function cells(table: number): Promise<unknown[]> {
   const { body } = await app.as(account.owner).post(`/api/table/${table}/records/query`, {})
@@ -358,22 +363,29 @@ describe('cells convert', () => {
   test.each(cases)('%s', async (_, field, values, change, expected, failing = 0) => {
     const table = await tableOf(field() as { type: string }, values())
     const before = await cells(table)
+    const total = values().length
+    const held = values().filter((value) => value !== null && !(Array.isArray(value) && !value.length)).length
+    const figures = { converts: held - failing, failing, fails: expect.toSatisfy((fails) => fails.length === failing) }
     const dry = await changeType(table, { ...change(), dry_run: true })
     expect(dry.status, JSON.stringify(dry.body)).toBe(200)
-    expect(dry.body).toMatchObject({ job_id: null, failing })
-    expect(dry.body.fails).toHaveLength(failing)
+    expect(dry.body).toEqual({ job_id: expect.any(Number) })
+    await run(dry.body.job_id)
+    expect((await job(dry.body.job_id)).body).toEqual({ state: 'done', done: total, total, error: null, ...figures })
     if (failing) {
       const refused = await changeType(table, change())
-      expect(refused.status).toBe(409)
-      expect(refused.body.issues).toHaveLength(failing)
+      expect(refused.body).toEqual({ job_id: expect.any(Number) })
+      await run(refused.body.job_id)
+      const error = expect.stringMatching(/^(1 cell does|\d+ cells do) not convert; send drop_failing: true to empty (it|them)$/)
+      expect((await job(refused.body.job_id)).body).toEqual({ state: 'refused', done: total, total, error, ...figures })
     }
     expect(await cells(table)).toEqual(before)
+    expect(await besides(table)).toEqual([])
 
     const { status, body } = await changeType(table, { ...change(), drop_failing: failing > 0 })
     expect(status, JSON.stringify(body)).toBe(200)
     expect(await cells(table)).toEqual(before)
     await run(body.job_id)
-    expect((await job(body.job_id)).body).toEqual({ state: 'done', done: values().length, total: values().length, error: null })
+    expect((await job(body.job_id)).body).toEqual({ state: 'done', done: total, total, error: null, ...figures })
     expect(await cells(table)).toEqual(expected())
     expect(await fieldOf(table)).toMatchObject(change())
     expect(await besides(table)).toEqual([])
@@ -558,9 +570,15 @@ describe('bad input', () => {
         `insert into t${table}.records (created_at, updated_at, cell) select now(), now(), i::text from generate_series(1, 501) i`,
       ] as never),
     )
-    const { status, body } = await changeType(table, { type: 'select' })
-    expect(status).toBe(400)
-    expect(body.message).toContain('500')
+    const { body } = await changeType(table, { type: 'select' })
+    await run(body.job_id)
+    expect((await job(body.job_id)).body).toEqual({
+      state: 'refused',
+      done: 0,
+      total: 501,
+      error: 'options: must be given: the records hold more than 500 different values',
+    })
+    expect((await fieldOf(table)).type).toBe('text')
   })
 })
 
@@ -582,7 +600,7 @@ test('only an admin of the space may change a type or see the job', async () => 
   expect(await statuses((caller) => job(body.job_id, caller))).toEqual([403, 403, 200, 403, 404, 404])
   expect((await job(2_000_000_000)).body.message).toBe('Job not found')
   expect(await app.as(account.owner).rpc.jobs.get.query({ job_id: body.job_id })).toEqual({
-    state: 'queued',
+    state: 'checking',
     done: 0,
     total: 1,
     error: null,
@@ -623,20 +641,26 @@ describe('views', () => {
   })
 
   test('that were saved meanwhile end the job, and the field is as it was', async () => {
-    const table = await tableOf({ type: 'number' }, [1])
-    const { body } = await changeType(table, { type: 'text' })
-    await app.as(account.admin).post(`/api/table/${table}/views/create`, {
-      name: 'Late',
-      type: 'grid',
-      filters: [{ column: 'cell', compare: '>', value: 1 }],
-    })
-    await run(body.job_id)
-    expect((await job(body.job_id)).body).toMatchObject({
-      state: 'failed',
-      error: 'Views need this field: Late; send force: true to change them',
-    })
-    expect(await cells(table)).toEqual([1])
-    expect(await besides(table)).toEqual([])
+    for (const isCounted of [false, true]) {
+      const table = await tableOf({ type: 'number' }, [1])
+      const { body } = await changeType(table, { type: 'text' })
+      if (isCounted) await count(body.job_id)
+      await app.as(account.admin).post(`/api/table/${table}/views/create`, {
+        name: 'Late',
+        type: 'grid',
+        filters: [{ column: 'cell', compare: '>', value: 1 }],
+      })
+      await run(body.job_id)
+      expect((await job(body.job_id)).body).toMatchObject({
+        state: 'refused',
+        error: 'Views need this field: Late; send force: true to change them',
+        converts: 1,
+        failing: 0,
+        fails: [],
+      })
+      expect(await cells(table)).toEqual([1])
+      expect(await besides(table)).toEqual([])
+    }
   })
 })
 
@@ -680,10 +704,19 @@ describe('while the job runs', () => {
     for (const drop_failing of [false, true]) {
       const table = await tableOf({ type: 'text' }, ['1'])
       const { body } = await changeType(table, { type: 'number', drop_failing })
+      await count(body.job_id)
       await createRecord(table, { cell: 'two' })
       await run(body.job_id)
       expect((await job(body.job_id)).body).toMatchObject(
-        drop_failing ? { state: 'done' } : { state: 'failed', error: '1 cells that were written meanwhile do not convert' },
+        drop_failing
+          ? { state: 'done', converts: 1, failing: 0, fails: [] }
+          : {
+              state: 'refused',
+              error: '1 cell does not convert; send drop_failing: true to empty it',
+              converts: 1,
+              failing: 1,
+              fails: [{ record_id: 2, value: 'two' }],
+            },
       )
       expect(await cells(table)).toEqual(drop_failing ? [1, null] : ['1', 'two'])
       expect(await besides(table)).toEqual([])
@@ -732,22 +765,113 @@ describe('while the job runs', () => {
     expect((await app.as(account.admin).post(`${field}/delete`)).status).toBe(200)
   })
 
-  test('a table that is deleted ends it', async () => {
+  test.each([
+    ['before it has counted', async () => {}],
+    ['before it converts', count],
+    [
+      'while it converts',
+      (id: number) => expect(convertAfterCount(breakingAt('set done = done +'), id)).rejects.toThrow('the plug was pulled'),
+    ],
+  ])('a table that is deleted %s cancels it', async (_, begin) => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const { body } = await changeType(table, { type: 'number' })
+    await begin(body.job_id)
     await app.as(account.admin).post(`/api/table/${table}/delete`)
+    expect((await job(body.job_id)).status).toBe(404)
     await run(body.job_id)
-    const [conversion] = await app.db.query<{ state: string }>(sql`select state from field_conversions where id = ${body.job_id}`)
-    expect(conversion?.state).toBe('failed')
+    const [conversion] = await app.db.query<object>(sql`select state, error from field_conversions where id = ${body.job_id}`)
+    expect(conversion).toEqual({ state: 'cancelled', error: 'The table has been deleted' })
+    expect(await besides(table)).toEqual([])
   })
+})
+
+describe('a dry run', () => {
+  test('hinders nobody, and is cancelled when its field is deleted', async () => {
+    const table = await tableOf(SELECT, ['Open'])
+    const { body } = await changeType(table, { type: 'text', dry_run: true })
+    const field = `/api/table/${table}/field/cell`
+    expect((await app.as(account.admin).post(`${field}/update`, { options: ['Open'], force: true })).status).toBe(200)
+    expect((await app.as(account.admin).post(`${field}/delete`)).status).toBe(200)
+    await run(body.job_id)
+    expect((await job(body.job_id)).body).toEqual({ state: 'cancelled', done: 0, total: 1, error: 'The field has been deleted' })
+  })
+
+  test('ends when the field gets another type while its cells are counted', async () => {
+    const table = await tableOf({ type: 'text' }, ['1'])
+    const dry = await changeType(table, { type: 'date', dry_run: true })
+    const context = watchedContext(app.deps, async (statement) => {
+      if (!statement.sql.includes('set done = ')) return
+      const { body } = await changeType(table, { type: 'number' })
+      await run(body.job_id)
+    })
+    await check(context, { conversion_id: dry.body.job_id })
+    expect((await job(dry.body.job_id)).body).toMatchObject({ state: 'failed', error: 'The field has been changed' })
+    expect(await cells(table)).toEqual([1])
+  })
+
+  test('does not wait for others of the table, and all answer the same', async () => {
+    const table = await tableOf({ type: 'text' }, ['1', 'x'])
+    const started = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        app.as(account.owner).rpc.fields.changeType.mutate({
+          table_id: table,
+          field_id: 'cell',
+          type: 'number',
+          dry_run: true,
+        }),
+      ),
+    )
+    await Promise.all(started.map(({ job_id }) => run(job_id)))
+    for (const { job_id } of started)
+      expect(await app.as(account.owner).rpc.jobs.get.query({ job_id })).toEqual({
+        state: 'done',
+        done: 2,
+        total: 2,
+        error: null,
+        converts: 1,
+        failing: 1,
+        fails: [{ record_id: 2, value: 'x' }],
+      })
+  })
+})
+
+test('of conversions that are asked for at once one is started', async () => {
+  const table = await tableOf({ type: 'text' }, ['1'])
+  const answers = await Promise.all(Array.from({ length: 4 }, () => changeType(table, { type: 'number' })))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
+  const refused = answers.find(({ status }) => status === 409)
+  expect(refused?.body.message).toBe('The field is being converted to another type')
+  const dry = await changeType(table, { type: 'number', dry_run: true })
+  expect(dry.status).toBe(409)
+  await run(answers.find(({ status }) => status === 200)?.body.job_id)
+  expect(await cells(table)).toEqual([1])
+})
+
+test('a conversion that an earlier release has begun goes on', async () => {
+  for (const state of ['queued', 'running']) {
+    const table = await tableOf({ type: 'text' }, ['1'])
+    const target = JSON.stringify({ type: 'number', options: null, decimals: null, lookup_table_id: null })
+    const [stored] = await app.db.query<{ id: number }>(sql`
+      insert into field_conversions (account_id, table_id, field_id, target, time_zone, drop_failing, force, total, state)
+      values (${account.id}, ${table}, 'cell', ${target}::jsonb, 'UTC', false, false, 1, ${state}) returning id`)
+    const id = stored?.id ?? 0
+    expect((await job(id)).body).toEqual({ state: 'running', done: 0, total: 1, error: null })
+    expect((await changeType(table, { type: 'date' })).status).toBe(409)
+    await convert(systemContext(app.deps), { conversion_id: id })
+    expect((await job(id)).body).toEqual({ state: 'done', done: 1, total: 1, error: null })
+    expect(await cells(table)).toEqual([1])
+  }
 })
 
 describe('a job that was interrupted', () => {
   test.each([
-    ['while it filled', 'update field_conversions set'],
-    ['before it swapped', ' in exclusive mode'],
-    ['in the middle of the swap', 'rename column'],
-  ])('%s goes on where it was, and may run twice', async (_, at) => {
+    ['while it counted', 'update field_conversions set done = ', 'checking'],
+    ['before it stored what it had counted', 'update field_conversions set converts', 'checking'],
+    ['before it began to convert', "set state = 'running', target", 'checking'],
+    ['while it filled', 'update field_conversions set done = done +', 'running'],
+    ['before it swapped', ' in exclusive mode', 'running'],
+    ['in the middle of the swap', 'rename column', 'running'],
+  ])('%s goes on where it was, and may run twice', async (_, at, state) => {
     const table = await tableOf({ type: 'text' }, [])
     await app.db.execute(
       sql([
@@ -755,14 +879,16 @@ describe('a job that was interrupted', () => {
       ] as never),
     )
     const { body } = await changeType(table, { type: 'number' })
-    await expect(convert(breakingAt(at), { conversion_id: body.job_id })).rejects.toThrow('the plug was pulled')
-    expect((await job(body.job_id)).body).toMatchObject({ state: 'running', error: null })
+    const broken =
+      state === 'checking' ? check(breakingAt(at), { conversion_id: body.job_id }) : convertAfterCount(breakingAt(at), body.job_id)
+    await expect(broken).rejects.toThrow('the plug was pulled')
+    expect((await job(body.job_id)).body).toMatchObject({ state, error: null })
     expect((await fieldOf(table)).type).toBe('text')
     await createRecord(table, { cell: '12001' })
 
     await Promise.all([run(body.job_id), run(body.job_id)].map((one) => one.catch(() => undefined)))
     await run(body.job_id)
-    expect((await job(body.job_id)).body).toMatchObject({ state: 'done', error: null })
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'done', error: null, failing: 0, fails: [] })
     const [sum] = await app.db.query<{ n: number; total: number }>(
       sql([`select count(*) as n, sum(cell) as total from t${table}.records`] as never),
     )
@@ -770,27 +896,32 @@ describe('a job that was interrupted', () => {
     expect(await besides(table)).toEqual([])
   })
 
-  test('is found again by the clock, and given up after ten attempts', async () => {
+  test.each([
+    ['counts', 'conversions.check', async () => {}, (id: number) => check(breakingAt('set converts'), { conversion_id: id })],
+    ['converts', 'tables.convert-field', count, (id: number) => convert(breakingAt(' in exclusive mode'), { conversion_id: id })],
+  ])('while it %s is found again by the clock, and given up after ten attempts', async (_, queue, begin, attempt) => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const { body } = await changeType(table, { type: 'number' })
+    await begin(body.job_id)
     await app.db.execute(
       sql`update field_conversions set attempts = 9, updated_at = now() - interval '11 minutes' where id = ${body.job_id}`,
     )
     const jobs = async () =>
-      (
-        await app.db.query(
-          sql`select from pgboss.job where name = 'tables.convert-field' and (data->>'conversion_id')::int = ${body.job_id}`,
-        )
-      ).length
+      (await app.db.query(sql`select from pgboss.job where name = ${queue} and (data->>'conversion_id')::int = ${body.job_id}`)).length
     const before = await jobs()
     await resumeAll(systemContext(app.deps))
     expect(await jobs()).toBe(before + 1)
-    await expect(convert(breakingAt(' in exclusive mode'), { conversion_id: body.job_id })).rejects.toThrow('the plug was pulled')
-    expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'It failed too often' })
+    await expect(attempt(body.job_id)).rejects.toThrow('the plug was pulled')
+    expect((await job(body.job_id)).body).toMatchObject({ state: 'failed', error: 'The conversion failed 10 times' })
     expect(await cells(table)).toEqual(['1'])
     expect(await besides(table)).toEqual([])
   })
 })
+
+async function convertAfterCount(context: Context, id: number): Promise<void> {
+  await count(id)
+  await convert(context, { conversion_id: id })
+}
 
 /** A context whose first look at the records comes just after the swap, by a definition from before it. */
 async function readingAtTheSwap(table: number, converted: number, conversion: number) {

@@ -1,6 +1,6 @@
 /** Somebody changes a table between two statements of a request that reads it. */
 import { describe, expect, test } from 'vitest'
-import { changeType } from '../src/conversions/service.ts'
+import { check } from '../src/conversions/job/check.ts'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -72,14 +72,17 @@ test('an export through a view is of the fields that the table has when it begin
   expect(header).toBe('ID,Name,Created at,Created by,Updated at,Updated by\r\n')
 })
 
-describe('a look at the cells of a field', () => {
+describe('a count of the cells of a field', () => {
   test.each<[string, (table: number) => Promise<unknown>, string]>([
-    ['is deleted', (table) => made(`/api/table/${table}/field/cell/delete`, {}), 'Field not found'],
-    ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'Table not found'],
-  ])('that %s', async (_, change, message) => {
+    ['is deleted', (table) => made(`/api/table/${table}/field/cell/delete`, {}), 'The field has been deleted'],
+    ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'The table has been deleted'],
+  ])('that %s is cancelled', async (_, change, error) => {
     const table = await makeTable([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
-    const { context, ref } = await changedBefore(table, recordsOf(table), () => change(table))
-    await expect(changeType(context, ref, 'cell', { type: 'number' })).rejects.toThrow(message)
+    const { job_id } = await made(`/api/table/${table}/field/cell/changeType`, { type: 'number', dry_run: true })
+    const { context } = await changedBefore(table, 'as failing', () => change(table))
+    await check(context, { conversion_id: job_id })
+    const [job] = await app.db.query<object>(sql`select state, error from field_conversions where id = ${job_id}`)
+    expect(job).toEqual({ state: 'cancelled', error })
   })
 })
 

@@ -31,7 +31,15 @@ test('a worker makes the indexes of a saved view, and converts a field', async (
 
   const { body: change } = await as.post(`/api/table/${table.id}/field/number/changeType`, { type: 'number' })
   const job = async () => (await as.get(`/api/job/${change.job_id}`)).body
-  await expect.poll(job, { timeout: 60_000 }).toEqual({ state: 'done', done: 21_000, total: 21_000, error: null })
+  await expect.poll(job, { timeout: 60_000 }).toEqual({
+    state: 'done',
+    done: 21_000,
+    total: 21_000,
+    error: null,
+    converts: 21_000,
+    failing: 0,
+    fails: [],
+  })
   const { body } = await as.post(`/api/table/${table.id}/records/query`, { filters: [{ column: 'number', compare: '>', value: 20_999 }] })
   expect(body.map(({ number }: { number: number }) => number)).toEqual([21_000])
   await expect.poll(states, { timeout: 60_000 }).toEqual(['id ready', 'due,id ready'])

@@ -1,8 +1,8 @@
 /** Saved views with a nested `filter` in place of `filters`, and an `order` of several keys (contract.md §7). */
 import { describe, expect, test } from 'vitest'
-import { convert } from '../src/conversions/convert.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Answer, type Caller, testApp } from './support/app.ts'
+import { runConversion } from './support/conversions.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -620,7 +620,7 @@ describe('a field of such a view', () => {
       'Views need this field: 1 larger, 3 sorted, 4 both; send force: true to change them',
     ])
     const { body } = await changeType({ type: 'multi_select', force: true })
-    await convert(systemContext(app.deps), { conversion_id: body.job_id })
+    await runConversion(systemContext(app.deps), body.job_id)
     const unsorted = { ...withoutBoth(both), filter: both.filter, order_by: null, order_dir: null }
     expect(await listed(of)).toEqual([has, { ...sorted, order: [{ field: 'due', dir: 'A' }], order_by: 'due', order_dir: 'A' }, unsorted])
   })

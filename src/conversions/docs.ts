@@ -4,21 +4,29 @@ export const conversionDocs = operationDocs('Tables', {
   changeType: {
     summary: 'Change the type of a field',
     description:
-      'Starts a job that converts every cell; the field keeps its type until the job is done. If cells do not convert, the answer is 409 ' +
-      'unless `drop_failing` is true; if the new type makes views invalid, it is 409 unless `force` is true. With `dry_run` the answer only ' +
-      'reports which cells would convert. docs/field-types.md lists which type converts to which.',
-    example: {
-      input: { type: 'number', decimals: 2, drop_failing: true },
-      output: { job_id: 12, converts: 998, fails: [{ record_id: 17, value: 'about 20' }], failing: 1 },
-    },
-    errors: { 409: '1 text cells do not convert; send drop_failing: true to empty them' },
+      'Creates a job that counts the cells that can be converted and then converts them. The field keeps its type until the job is done. If ' +
+      'cells cannot be converted, the job ends as `refused` unless `drop_failing` is true; if the new type makes views invalid, the answer ' +
+      'is 409 unless `force` is true. With `dry_run` the job ends once the cells are counted. docs/field-types.md lists which type converts ' +
+      'to which.',
+    example: { input: { type: 'number', decimals: 2, drop_failing: true }, output: { job_id: 12 } },
+    errors: { 409: 'The field is being converted to another type' },
   },
 })
 
 export const jobDocs = operationDocs('Tables', {
   get: {
     summary: 'Get the status of a job',
-    description: 'A job that a request started on a table. Requires an admin of its space.',
-    example: { output: { state: 'running', done: 40_000, total: 1_000_000, error: null } },
+    description: 'The job that `changeType` created. Requires an admin of its space. The job can be read for 30 days after it has ended.',
+    example: {
+      output: {
+        state: 'running',
+        done: 40_000,
+        total: 1_000_000,
+        error: null,
+        converts: 999_999,
+        failing: 1,
+        fails: [{ record_id: 17, value: 'about 20' }],
+      },
+    },
   },
 })

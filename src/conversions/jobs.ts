@@ -1,7 +1,11 @@
 import { type Work, work } from '../platform/jobs/worker.ts'
-import { convert, convertField, resumeAll, resumeConversions } from './convert.ts'
+import { check, checkConversion } from './job/check.ts'
+import { convert, convertField } from './job/convert.ts'
+import { resumeAll, resumeConversions } from './service.ts'
 
 export const conversionWorks: Work[] = [
+  // A queue of its own: somebody waits for a count, and a conversion before it may take minutes.
+  work(checkConversion, check, { concurrency: 2 }),
   work(convertField, convert, { concurrency: 1 }),
   work(resumeConversions, resumeAll, { concurrency: 1, cron: '*/10 * * * *' }),
 ]

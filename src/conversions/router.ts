@@ -1,10 +1,10 @@
 import { callers } from '../platform/access/authorize.ts'
 import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { FieldPath } from '../tables/schema.ts'
-import { progressOf } from './convert.ts'
 import { conversionDocs, jobDocs } from './docs.ts'
+import { jobOf } from './job/conversion-row.ts'
 import { jobProcedure } from './procedure.ts'
-import { Job, JobPath, TypeChange, TypeChangeReport } from './schema.ts'
+import { Job, JobPath, StartedJob, TypeChange } from './schema.ts'
 import { changeType } from './service.ts'
 
 /** Merged into `fields` in router.ts, because callers look for it among the operations of a field. */
@@ -12,7 +12,7 @@ export const conversionsRouter = router({
   changeType: tableProcedure('admin', callers.managers)
     .meta(rest('POST', '/api/table/{table_id}/field/{field_id}/changeType', conversionDocs.changeType))
     .input(TypeChange.extend(FieldPath.shape))
-    .output(TypeChangeReport)
+    .output(StartedJob)
     .mutation(({ ctx, input: { field_id, ...change } }) => changeType(ctx.context, ctx.table, field_id, change)),
 })
 
@@ -21,5 +21,5 @@ export const jobsRouter = router({
     .meta(rest('GET', '/api/job/{job_id}', jobDocs.get))
     .input(JobPath)
     .output(Job)
-    .query(({ ctx }) => progressOf(ctx.context, ctx.row.job_id)),
+    .query(({ ctx }) => jobOf(ctx.context, ctx.row.job_id)),
 })

@@ -4,7 +4,7 @@
  * stands; a cell without a value converts to no value.
  */
 
-import { castType, type FieldDef, isSelect, isText } from '../fields/definition.ts'
+import { castType, type FieldDef, isText } from '../fields/definition.ts'
 import type { ConversionPlace } from '../fields/field-type.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import { ident, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
@@ -29,9 +29,6 @@ export function isConvertible(from: FieldType, to: FieldType): boolean {
 
 /** Whether every cell stays as it is, so that nothing has to be written. */
 export const isRelabelling = (from: FieldType, to: FieldType): boolean => (TYPES[from].maxLength ?? Infinity) <= (TYPES[to].maxLength ?? -1)
-
-/** Whether options can be made of what the cells hold. */
-export const hasOwnOptions = (from: FieldType, to: FieldType): boolean => isSelect(to) && !isSelect(from)
 
 /** @param to a type that `from` becomes (isConvertible) */
 export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {

@@ -10,35 +10,49 @@ export const TypeChange = z.strictObject({
   }),
   decimals: Decimals.nullish().meta({ description: 'For number.' }),
   table: Id.nullish().meta({
-    description: 'For lookup and multi_lookup: a table of the same space. By default the one that it points to.',
+    description: 'For lookup and multi_lookup: a table of the same space. By default the table that the field points to.',
   }),
-  dry_run: z.boolean().nullish().meta({ description: 'Only says what would convert.' }),
-  drop_failing: z.boolean().nullish().meta({ description: 'Empties cells that do not convert.' }),
+  dry_run: z.boolean().nullish().meta({ description: 'Only count the cells that can be converted; the field stays as it is.' }),
+  drop_failing: z.boolean().nullish().meta({ description: 'Empty the cells that cannot be converted.' }),
   force: z
     .boolean()
     .nullish()
-    .meta({ description: 'Also deletes views that the new type makes invalid, and drops sorts that it does not have.' }),
+    .meta({ description: 'Delete views that are invalid with the new type, and drop sorts that the new type does not have.' }),
 })
 export type TypeChange = z.infer<typeof TypeChange>
 
-export const TypeChangeReport = z
-  .object({
-    job_id: Id.nullable().meta({ description: 'For GET /api/job/{job_id}; null for a dry run.' }),
-    converts: z.int().meta({ description: 'Cells that have a value of the new type.' }),
-    fails: z.array(z.object({ record_id: Id, value: z.string() })).meta({ description: 'The first 100 cells that do not.' }),
-    failing: z.int().meta({ description: 'How many do not.' }),
-  })
-  .meta({ id: 'TypeChangeReport' })
-export type TypeChangeReport = z.infer<typeof TypeChangeReport>
+export const StartedJob = z
+  .object({ job_id: Id.meta({ description: 'For GET /api/job/{job_id}.' }) })
+  .meta({ id: 'StartedJob', description: 'Work that goes on after its request was answered.' })
+export type StartedJob = z.infer<typeof StartedJob>
 
 export const Job = z
   .object({
-    state: z.enum(['queued', 'running', 'done', 'failed']),
-    done: z.int().meta({ description: 'Records.' }),
-    total: z.int().meta({ description: 'Records, when it began.' }),
-    error: z.string().nullable().meta({ description: 'Why it failed; the field is as it was.' }),
+    state: z.enum(['checking', 'running', 'done', 'refused', 'failed', 'cancelled']).meta({
+      description:
+        'checking: the cells are counted. running: they are converted. done: the field has the new type, or the dry run has ended. ' +
+        'refused: cells or views do not allow the change. failed: the conversion gave up. cancelled: the field or its table was deleted. ' +
+        'Only done changes the field.',
+    }),
+    done: z.int().meta({ description: 'Records that were counted (checking) or converted (running) so far.' }),
+    total: z.int().meta({ description: 'Records of the table when the job was created.' }),
+    error: z.string().nullable().meta({ description: 'Why the job was refused, failed or was cancelled.' }),
+    converts: z
+      .int()
+      .optional()
+      .meta({ description: 'Cells that can be converted. Absent until all cells are counted, as are the next two.' }),
+    failing: z.int().optional().meta({ description: 'Cells that cannot.' }),
+    fails: z
+      .array(z.object({ record_id: Id, value: z.string() }))
+      .optional()
+      .meta({ description: 'The first 100 cells that cannot, by record id.' }),
   })
-  .meta({ id: 'Job', description: 'Work that goes on after its request was answered.' })
+  .meta({ id: 'Job', description: 'The change of a field to another type.' })
 export type Job = z.infer<typeof Job>
+export interface Figures {
+  converts: number
+  failing: number
+  fails: NonNullable<Job['fails']>
+}
 
 export const JobPath = z.strictObject({ job_id: Id })

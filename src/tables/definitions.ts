@@ -63,9 +63,9 @@ const lookedUp = sql`(
     (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))
   from tables l where l.id = f.lookup_table_id and l.deleted_at is null)`
 
-/** Neither begins nor succeeds without a new version of these tables (change.ts). */
+/** A conversion begins and succeeds only with a new version of these tables (alter-table.ts). */
 const isConverting = sql`exists (
-  select from field_conversions c where c.state in ('queued', 'running') and c.table_id = any(
+  select from field_conversions c where not c.dry_run and c.state in ('queued', 'checking', 'running') and c.table_id = any(
     array_append(array(select o.lookup_table_id from fields o where o.table_id = t.id and o.lookup_table_id is not null), t.id)))`
 
 /** Version and fields come from one snapshot, so that no version is ever kept with the fields of another. */

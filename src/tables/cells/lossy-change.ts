@@ -83,7 +83,7 @@ function asChange(error: unknown): never {
   throw isOutdated(error) ? justChanged() : error
 }
 
-export const justChanged = (): AppError => conflict('The field has just been changed')
+const justChanged = (): AppError => conflict('The field has just been changed')
 
 /**
  * Before cells are written: takes back what fields are about to lose, if one of these cells has it.

@@ -1,0 +1,96 @@
+/**
+ * The first job of a conversion: it counts the cells that can be converted and those that cannot. Then it ends a dry run, refuses a change
+ * that would lose cells or views, or starts the second job (convert.ts). It may be killed anywhere and run twice.
+ */
+import { z } from 'zod'
+import { type FieldDef, isSelect, type TableDef } from '../../fields/definition.ts'
+import type { Context } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { defineQueue } from '../../platform/jobs/queue.ts'
+import { changeTable } from '../../tables/alter-table.ts'
+import { isOutdated } from '../../tables/definitions.ts'
+import { conversionOf } from '../rules.ts'
+import type { Figures } from '../schema.ts'
+import { requireValidViews } from '../target.ts'
+import { type ConversionRow, claimCheck, currentField, fieldIn, storeFigures, storeOutcome, type Target } from './conversion-row.ts'
+import { convertField } from './convert.ts'
+import { countCells } from './count.ts'
+import { optionsFromCells } from './options-from-cells.ts'
+import { attempt, cellsFail, fieldChanged } from './outcome.ts'
+
+export const checkConversion = defineQueue({
+  name: 'conversions.check',
+  schema: z.object({ conversion_id: z.int() }),
+  options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
+})
+
+/** The job. @throws what another attempt can avoid */
+export async function check(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
+  const conversion = await claimCheck(context, conversion_id)
+  if (!conversion) return
+  await attempt(
+    conversion.attempts,
+    async () => {
+      const { table, field } = await currentField(context, conversion)
+      const { target, figures } = await whileUnchanged(context, conversion, field, () => count(context, conversion, table, field))
+      await storeFigures(context.db, conversion.id, figures)
+      if (conversion.dry_run) return endDryRun(context, conversion, field)
+      if (figures.failing && !conversion.drop_failing) throw cellsFail(figures.failing)
+      await start(context, conversion, field, target)
+    },
+    async (outcome) => void (await storeOutcome(context.db, conversion.id, outcome)),
+  )
+}
+
+interface Counted {
+  target: Target
+  figures: Figures
+}
+
+async function count(context: Context, conversion: ConversionRow, table: TableDef, field: FieldDef): Promise<Counted> {
+  const { target } = conversion
+  const place = { ...table, timeZone: conversion.time_zone }
+  const options =
+    isSelect(target.type) && !target.options ? await optionsFromCells(context, table, field, target.type, place) : target.options
+  const wanted = { ...target, options }
+  return {
+    target: wanted,
+    figures: await countCells(context, conversion, conversionOf(field, { ...field, ...wanted }, table.id, place)),
+  }
+}
+
+/** Runs `work`, which reads the column of the field. @throws ConversionEnded when the field is deleted or converted meanwhile */
+async function whileUnchanged<T>(context: Context, conversion: ConversionRow, before: FieldDef, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isOutdated(error)) requireSame(before, (await currentField(context, conversion)).field)
+    throw error
+  }
+}
+
+async function endDryRun(context: Context, conversion: ConversionRow, before: FieldDef): Promise<void> {
+  requireSame(before, (await currentField(context, conversion)).field)
+  await context.db.execute(sql`
+    update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id} and state = 'checking'`)
+}
+
+/** Views may have been saved since the request. The field cannot have been changed, unless by a process of an earlier release. */
+function start(context: Context, conversion: ConversionRow, before: FieldDef, target: Target): Promise<void> {
+  return changeTable(context, { id: conversion.table_id }, async (table) => {
+    const field = fieldIn(table, conversion.field_id)
+    requireSame(before, field)
+    if (!conversion.force) await requireValidViews(context, table, { ...field, ...target })
+    const isStarted = await context.db.execute(sql`
+      update field_conversions set state = 'running', target = ${JSON.stringify(target)}::jsonb, done = 0, attempts = 0, updated_at = now()
+      where id = ${conversion.id} and state = 'checking'`)
+    if (isStarted) await context.jobs.send(convertField, { conversion_id: conversion.id })
+  })
+}
+
+/** The cells of a field mean the same as long as these do. @throws ConversionEnded */
+function requireSame(before: FieldDef, field: FieldDef): void {
+  const meaning = ({ type, options, removed_options, decimals, is_rounding, lookup_table_id }: FieldDef) =>
+    JSON.stringify({ type, options, removed_options, decimals, is_rounding, lookup_table_id })
+  if (meaning(field) !== meaning(before)) throw fieldChanged()
+}

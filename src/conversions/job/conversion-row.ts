@@ -1,0 +1,97 @@
+/** The row of a conversion: what it is to do, how far it has come, and how it ended. */
+import type { FieldDef, TableDef } from '../../fields/definition.ts'
+import type { Context } from '../../platform/context.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
+import { tableDefinitions } from '../../tables/definitions.ts'
+import type { Figures, Job } from '../schema.ts'
+import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
+
+/** What the field is to become. The options of a select are null until they have been read from the cells. */
+export type Target = Pick<FieldDef, 'type' | 'options' | 'decimals' | 'lookup_table_id'>
+
+export interface ConversionRow {
+  id: number
+  table_id: number
+  field_id: string
+  target: Target
+  /** The acting user's. */
+  time_zone: string
+  dry_run: boolean
+  drop_failing: boolean
+  force: boolean
+  /** All records up to this id have been converted once. */
+  last_id: number
+  attempts: number
+}
+
+/** The state and the figures of a conversion. */
+export async function jobOf({ db }: Context, conversionId: number): Promise<Job> {
+  const [row] = await db.query<Omit<Job, keyof Figures> & { [Key in keyof Figures]: Figures[Key] | null }>(sql`
+    select case state when 'queued' then 'running' else state end as state, least(done, total) as done, total, error, converts, failing, fails
+    from field_conversions where id = ${conversionId}`)
+  const { converts, failing, fails, ...job } = row as NonNullable<typeof row>
+  return converts === null || failing === null || fails === null ? job : { ...job, converts, failing, fails }
+}
+
+/** Begins another attempt to count the cells. @returns undefined when the conversion is past that */
+export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {
+  const [conversion] = await db.query<ConversionRow>(sql`
+    update field_conversions set attempts = attempts + 1, updated_at = now() where id = ${id} and state = 'checking' returning ${COLUMNS}`)
+  return conversion
+}
+
+/** Begins another attempt to convert the cells. Earlier releases stored `queued` once the cells had been counted. */
+export async function claimConversion({ db }: Context, id: number): Promise<ConversionRow | undefined> {
+  const [conversion] = await db.query<ConversionRow>(sql`
+    update field_conversions set state = 'running', attempts = attempts + 1, updated_at = now()
+    where id = ${id} and state in ('queued', 'running') returning ${COLUMNS}`)
+  return conversion
+}
+
+const COLUMNS = sql`id, table_id, field_id, target, time_zone, dry_run, drop_failing, force, last_id, attempts`
+
+/** Locks the row, so that the conversion cannot end before the transaction does. */
+export async function isStillRunning(db: Database, id: number): Promise<boolean> {
+  return (await db.query(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
+}
+
+/** The table, and the field as it is. @throws ConversionEnded when one of them has been deleted */
+export async function currentField({ db }: Context, { table_id, field_id }: ConversionRow): Promise<{ table: TableDef; field: FieldDef }> {
+  const table = (await tableDefinitions(db, [table_id])).get(table_id)
+  if (!table) throw tableDeleted()
+  return { table, field: fieldIn(table, field_id) }
+}
+
+/** @throws ConversionEnded when the field has been deleted */
+export function fieldIn(table: TableDef, fieldId: string): FieldDef {
+  const field = table.fields.find(({ id }) => id === fieldId)
+  if (!field) throw fieldDeleted()
+  return field
+}
+
+/** @throws ConversionEnded when the table or its space has been deleted */
+export async function requireTable(db: Database, { table_id }: ConversionRow): Promise<void> {
+  const found = await db.query(sql`
+    select from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and t.deleted_at is null and s.deleted_at is null`)
+  if (!found.length) throw tableDeleted()
+}
+
+export async function storeCounted(db: Database, id: number, counted: number): Promise<void> {
+  await db.execute(sql`update field_conversions set done = ${counted}, updated_at = now() where id = ${id} and state = 'checking'`)
+}
+
+export async function storeFigures(db: Database, id: number, { converts, failing, fails }: Figures): Promise<void> {
+  await db.execute(sql`
+    update field_conversions set converts = ${converts}, failing = ${failing}, fails = ${JSON.stringify(fails)}::jsonb, updated_at = now()
+    where id = ${id} and state = 'checking'`)
+}
+
+/** @returns false when the conversion has ended before */
+export async function storeOutcome(db: Database, id: number, { state, message, lateFailures }: ConversionEnded): Promise<boolean> {
+  const { failing = null, fails = null } = lateFailures ?? {}
+  const changed = await db.execute(sql`
+    update field_conversions set state = ${state}, error = ${message}, updated_at = now(),
+      failing = coalesce(${failing}::int, failing), fails = coalesce(${fails && JSON.stringify(fails)}::jsonb, fails)
+    where id = ${id} and state in ('checking', 'running')`)
+  return changed > 0
+}

@@ -1,0 +1,91 @@
+/**
+ * The second job of a conversion: it fills a column beside the field's in short statements, while everybody goes on to read and write the
+ * old one, and swaps the two in one short transaction, which converts what was written since. It may be killed anywhere and run
+ * twice: its progress is stored in the row of the conversion and in the records.
+ */
+import { z } from 'zod'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { Context } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { sqlState } from '../../platform/http/errors.ts'
+import { defineQueue } from '../../platform/jobs/queue.ts'
+import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
+import { addColumnsBeside, dropColumnsBeside, holdWriters, swapColumns } from '../../tables/ddl.ts'
+import { storeType } from '../../tables/fields/alter-fields.ts'
+import { conversionOf, isRelabelling } from '../rules.ts'
+import { requireValidViews } from '../target.ts'
+import { type ConversionRow, claimConversion, currentField, fieldIn, isStillRunning, storeOutcome } from './conversion-row.ts'
+import { catchUp, convertAllChanged, fill, indexChanged } from './fill.ts'
+import { attempt, type ConversionEnded, fieldChanged } from './outcome.ts'
+
+export const convertField = defineQueue({
+  name: 'tables.convert-field',
+  schema: z.object({ conversion_id: z.int() }),
+  options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
+})
+
+/** The job. @throws what another attempt can avoid */
+export async function convert(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
+  const conversion = await claimConversion(context, conversion_id)
+  if (!conversion) return
+  await attempt(
+    conversion.attempts,
+    async () => {
+      const { table, field } = await currentField(context, conversion)
+      if (!isRelabelling(field.type, conversion.target.type)) {
+        if (!(await prepare(context, conversion))) return
+        const how = conversionOf(field, { ...field, ...conversion.target }, table.id, { ...table, timeZone: conversion.time_zone })
+        await fill(context, conversion, how)
+        await indexChanged(context, conversion)
+        await catchUp(context, conversion, how)
+      }
+      await finish(context, conversion, field)
+    },
+    (outcome) => giveUp(context, conversion, outcome),
+  )
+}
+
+/** @returns false when another run of the job has ended the conversion: its columns must not come back */
+function prepare(context: Context, { id, table_id, target }: ConversionRow): Promise<boolean> {
+  return withShortLocks(context, async () => {
+    const isRunning = await isStillRunning(context.db, id)
+    if (isRunning) await addColumnsBeside(context.db, table_id, id, target.type)
+    return isRunning
+  })
+}
+
+/** Columns and metadata change together. Writers wait while the last changed records are converted, readers only for the swap itself. */
+function finish(context: Context, conversion: ConversionRow, before: FieldDef): Promise<void> {
+  const { db } = context
+  return changeTable(context, { id: conversion.table_id }, async (table) => {
+    if (!(await isStillRunning(db, conversion.id))) return
+    const field = fieldIn(table, conversion.field_id)
+    if (field.type !== before.type) throw fieldChanged()
+    const changed = { ...field, ...conversion.target }
+    await holdWriters(db, table.id)
+    if (!isRelabelling(field.type, changed.type)) {
+      await convertAllChanged(db, conversion, conversionOf(field, changed, table.id, { ...table, timeZone: conversion.time_zone }))
+      await swapColumns(db, table.id, conversion.id, field.id)
+    }
+    if (!conversion.force) await requireValidViews(context, table, changed)
+    await storeType(db, table.id, changed)
+    for (const { retypeField } of context.cascades) await retypeField?.(context, table, changed)
+    await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
+  })
+}
+
+/** No such schema or table: it has been purged. */
+const GONE_STATES = new Set(['3F000', '42P01'])
+
+/** Ends the conversion, and removes the columns beside. */
+async function giveUp(context: Context, { id, table_id }: ConversionRow, outcome: ConversionEnded): Promise<void> {
+  const { db } = context
+  try {
+    await withShortLocks(context, async () => {
+      if (await storeOutcome(db, id, outcome)) await dropColumnsBeside(db, table_id, id)
+    })
+  } catch (error) {
+    if (!GONE_STATES.has(sqlState(error) ?? '')) throw error
+    await storeOutcome(db, id, outcome)
+  }
+}

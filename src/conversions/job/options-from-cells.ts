@@ -1,0 +1,42 @@
+/** The options that a field gets when it becomes a select and the request names none. */
+import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
+import type { FieldType } from '../../fields/registry.ts'
+import type { Context } from '../../platform/context.ts'
+import { ident, recordsOf, sql } from '../../platform/database/database.ts'
+import { idBatches, within } from '../../tables/cells/id-batches.ts'
+import { MAX_OPTIONS } from '../../tables/schema.ts'
+import { conversionOf, type Place } from '../rules.ts'
+import { ConversionEnded } from './outcome.ts'
+
+const MAX_TITLE_BYTES = 500
+/** Nobody waits for a statement that only reads. */
+const MAX_BATCH = 20_000
+
+/**
+ * The different values of the cells, by code point. For a multi_select a cell is read as a comma-separated list.
+ * @param type select or multi_select
+ * @throws ConversionEnded when there are more than a select can have
+ */
+export async function optionsFromCells(
+  { db }: Context,
+  table: TableDef,
+  field: FieldDef,
+  type: FieldType,
+  place: Place,
+): Promise<FieldDef['options']> {
+  const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
+  const cell = sql`r.${ident(field.id)}`
+  const word = isMultiple(type) ? sql`unnest(string_to_array(c.words, ','))` : sql`c.words`
+  const titles = new Set<string>()
+  for await (const batch of idBatches(db, table.id, { maxStep: MAX_BATCH })) {
+    const found = await db.query<{ title: string }>(sql`
+      select distinct btrim(v.word) as title from (
+        select ${word} as word from (
+          select ${words(cell)} as words from ${recordsOf(table.id)} r where ${within(batch)} and ${cell} is not null offset '0') c) v
+      where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= ${MAX_TITLE_BYTES} limit ${MAX_OPTIONS + 1}`)
+    for (const { title } of found) titles.add(title)
+    if (titles.size > MAX_OPTIONS)
+      throw new ConversionEnded('refused', `options: must be given: the records hold more than ${MAX_OPTIONS} different values`)
+  }
+  return [...titles].sort().map((title, index) => ({ id: index + 1, title }))
+}

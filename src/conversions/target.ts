@@ -1,0 +1,42 @@
+/** What a field is to become, as a request wants it. */
+import { aField, type FieldDef, isLookup, isSelect, type TableDef } from '../fields/definition.ts'
+import type { Context } from '../platform/context.ts'
+import { badInput, badInputs } from '../platform/http/errors.ts'
+import { neededByViews, viewsThat } from '../tables/cascade.ts'
+import { newFields } from '../tables/fields/new-fields.ts'
+import { changeOptions } from '../tables/fields/select-options.ts'
+import { requireLookedUpTables } from '../tables/service.ts'
+import type { Target } from './job/conversion-row.ts'
+import { isConvertible } from './rules.ts'
+import type { TypeChange } from './schema.ts'
+
+/**
+ * The options of a select are null where they are to be read from the cells, which takes too long for a request.
+ * @throws AppError 400 for a type that the field does not become, and for what the new type does not have
+ */
+export async function targetOf(context: Context, table: TableDef, field: FieldDef, input: TypeChange): Promise<Target> {
+  const { type, options, decimals } = input
+  if (type === field.type) throw badInput('type', `is ${type} already`)
+  if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} does not become ${aField(type)}`)
+  const lookedUp = input.table ?? (isLookup(type) ? field.lookup_table_id : null)
+  if (isLookup(type) && isLookup(field.type) && lookedUp !== field.lookup_table_id) throw badInput('table', 'must be the present one')
+
+  const { fields, issues } = newFields([{ name: field.name, type, options, decimals, table: lookedUp }], new Set())
+  if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
+  await requireLookedUpTables(context, table.space_id, fields, () => ['table'])
+  const wanted = fields[0] as FieldDef
+  return { type, decimals: wanted.decimals, lookup_table_id: wanted.lookup_table_id, options: optionsOf(field, wanted, input) }
+}
+
+/** The options of the request, or those of the field. A title of the field keeps its id. */
+function optionsOf(field: FieldDef, wanted: FieldDef, { options }: TypeChange): FieldDef['options'] {
+  if (!isSelect(wanted.type)) return null
+  if (isSelect(field.type)) return changeOptions(field.options ?? [], options ?? (field.options ?? []).map(({ title }) => title)).options
+  return options ? wanted.options : null
+}
+
+/** @throws AppError 409 naming the views that would be invalid if the field were as `changed` describes it */
+export async function requireValidViews(context: Context, table: TableDef, changed: FieldDef): Promise<void> {
+  const { needing, sorting } = await viewsThat('invalidWith', context, table, changed)
+  if (needing.length || sorting.length) throw neededByViews([...needing, ...sorting])
+}
