@@ -9,7 +9,7 @@ import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
-import { columnsOf as cellsByField, changeBy } from '../records/rows.ts'
+import { cellArrays, changeBy } from '../records/rows.ts'
 import { keepAll } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition } from '../tables/definitions.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
@@ -43,7 +43,7 @@ export function importRecords(
     for await (const rows of readRows(bytes, maxBytes)) {
       if (!file) {
         // No part is empty.
-        const columns = columnsOf(definition, table, rows.shift() as Row)
+        const columns = importedColumns(definition, table, rows.shift() as Row)
         const namedBy = namedRecords(
           context.db,
           columns.map(({ field }) => field),
@@ -73,7 +73,7 @@ export function importRecords(
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function columnsOf(definition: TableDef, { role }: TableRef, header: Row): Column[] {
+function importedColumns(definition: TableDef, { role }: TableRef, header: Row): Column[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
   const { columns, issues } = readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
@@ -103,7 +103,7 @@ async function judge(
   }
   // As columns at once: until the chunk before has been written, they are held in memory.
   const fields = columns.flatMap(({ field }) => field ?? [])
-  return { columns: cellsByField(fields, judged.cells), issues: issues.sort((a, b) => a.row - b.row) }
+  return { columns: cellArrays(fields, judged.cells), issues: issues.sort((a, b) => a.row - b.row) }
 }
 
 /** One draft a row that has a cell for every column, made only when it is judged. */

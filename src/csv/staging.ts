@@ -9,11 +9,11 @@ import { type Database, ident, join, recordsOf, type Sql, sql } from '../platfor
 import { conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import { cellOfColumns, fromColumns, isCurrent } from '../records/rows.ts'
+import { isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
-  /** Records, in their order. @param columns their cells, from `columnsOf` with the fields of this staging */
+  /** Records, in their order. @param columns their cells, from `cellArrays` with the fields of this staging */
   add(columns: readonly unknown[][]): Promise<void>
   /**
    * Makes records of all that was added, at once for every reader.
@@ -69,7 +69,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
   return {
     async add(columns) {
       await run(sql`insert into ${stagingOf(tableId)} ("#", ${join(names)})
-        select ${count} + x."#", ${join(fields.map(cellOfColumns))} from ${fromColumns(fields, columns)}`)
+        select ${count} + x."#", ${join(fields.map(unnestedCell))} from ${unnestedRows(fields, columns)}`)
       count += columns[0]?.length ?? 0
     },
     async publish(table, { now, userId }) {

@@ -1,4 +1,4 @@
-/** A record that is read by the statement that admits its reader: one trip to the database instead of two. */
+/** Reads a record in the statement that authorises the request: one round trip to the database instead of two. */
 import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { type RecordRow, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
@@ -7,7 +7,7 @@ import { guessedDefinition } from '../tables/definitions.ts'
 import { type StoredRow, shownAsJson } from './rows.ts'
 
 interface ShownRow extends RecordRow {
-  /** Read by a definition that may be out of date: it counts only if the version is the table's. */
+  /** The row, read by a definition that may be outdated. It is used only if `shown_version` is the table's version. */
   shown?: StoredRow
   shown_version?: number
 }
@@ -22,7 +22,7 @@ const shownRecordResource: Resource<ShownRow> = {
   without: recordResource,
 }
 
-/** On the record named `table_id`, `record_id`, which is read at once where that can be told before. */
+/** For procedures on the record `record_id` of `table_id`; `shown` is its row if this process knows the table's definition. */
 export const shownRecordProcedure = (allowed: Callers) =>
   resourceProcedure(shownRecordResource, 'read', allowed, {}, (row, actor) => ({
     table: tableOf(row, actor),

@@ -1,4 +1,4 @@
-/** The statements that write and read records as they are stored. */
+/** The statements that read and write stored records. */
 
 import type { Cell } from '../fields/cell.ts'
 import { columnOf } from '../fields/cell-sql.ts'
@@ -17,46 +17,46 @@ export type StoredRow = Row & { version: number; created_at: string; updated_at:
 
 interface Change {
   now: Date
-  /** Null when nobody does it: a job or a script. */
+  /** Null for a job or a script, which acts for no user. */
   userId: number | null
 }
 
 export const changeBy = ({ now, actor }: Context): Change => ({ now, userId: actor.userId || null })
 
-/** What is read of a row `r`. */
-const shown = memo(
+/** The columns to read of a row `r`, with the users and records that it refers to. */
+const selectedColumns = memo(
   (table: TableDef): Sql =>
-    join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => shownCell(table, field))]),
+    join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => selectedCell(table, field))]),
 )
 
-/** The record as it is stored; undefined when it is gone. */
+/** Returns undefined if the record does not exist. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   const [row] = await db.query<StoredRow>(
-    sql`select ${shown(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
+    sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
     `record:${table.id}:${table.version}`,
   )
   return row
 }
 
-/** The whole of a row `r` as one JSON value, as `readRow` would give it: for a statement that has columns of its own. */
+/** A row `r` as one JSON value, equal to what `readRow` returns, for a statement that also reads other columns. */
 export const shownAsJson = memo((table: TableDef): Sql => {
   const own = ownFields(table).map(({ id, type }) => ({ id, isText: TYPES[type].isTextInJson }))
   const instants = ['created_at', 'updated_at'].map((id) => ({ id, isText: true }))
   const columns = [{ id: 'id', isText: false }, { id: 'version', isText: false }, ...instants, ...own].map(({ id, isText }) =>
     isText ? sql`s.${ident(id)}::text as ${ident(id)}` : sql`s.${ident(id)}`,
   )
-  return sql`(select row_to_json(w) from (select ${join(columns)} from (select ${shown(table)}) s) w)`
+  return sql`(select row_to_json(w) from (select ${join(columns)} from (select ${selectedColumns(table)}) s) w)`
 })
 
 /**
- * Writes records, in their order, in one statement.
- * @returns none when the table is no longer of this version
+ * Inserts records in one statement, in their order.
+ * @returns an empty list if the table has a newer version than the definition
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
   const own = ownFields(table)
   const [one] = records.length === 1 ? records : []
   const { text, following } = one ? insertionOfOne(table) : insertionOfMany(table)
-  const cells = one ? own.map((field) => printedCell(field, one.get(field.id) ?? null)) : columnsOf(own, records)
+  const cells = one ? own.map((field) => printedCell(field, one.get(field.id) ?? null)) : cellArrays(own, records)
   const rows = await db.query<StoredRow>(
     { text, values: [formatInstant(now), userId, ...cells, ...following] },
     `insert:${table.id}:${table.version}`,
@@ -64,14 +64,14 @@ export async function insertRows(db: Database, table: TableDef, records: readonl
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
 
-/** What only the definition decides of an insert, printed once. */
+/** The part of an INSERT that depends only on the definition, printed once. */
 interface Insertion {
   text: string
-  /** The values after those of the cells. */
+  /** The values that follow those of the cells. */
   following: unknown[]
 }
 
-/** Of one record, whose cells are bound as they are: taking arrays apart would cost the database as much as all the rest. */
+/** For one record, whose cells are bound directly: unnesting arrays would double the cost of the statement. */
 const insertionOfOne = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
   return insertion(table, own, own.length, { cells: own.map((field) => sql`${null}::${typeOf(field)}`), from: empty, order: empty })
@@ -79,9 +79,9 @@ const insertionOfOne = memo((table: TableDef): Insertion => {
 
 const insertionOfMany = memo((table: TableDef): Insertion => {
   const own = ownFields(table)
-  const noCells = columnsOf(own, [])
-  const from = sql`, ${fromColumns(own, noCells)}`
-  return insertion(table, own, noCells.length, { cells: own.map(cellOfColumns), from, order: sql`order by x."#"` })
+  const noCells = cellArrays(own, [])
+  const from = sql`, ${unnestedRows(own, noCells)}`
+  return insertion(table, own, noCells.length, { cells: own.map(unnestedCell), from, order: sql`order by x."#"` })
 })
 
 function insertion(
@@ -93,15 +93,15 @@ function insertion(
   const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
   const { text, values } = sql`with by as (select ${null}::timestamp as at, ${null}::int as id)
     insert into ${recordsOf(table.id)} as r (${join(names)})
-    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${shown(table)}`
+    select ${join([sql`by.at, by.id, by.at, by.id`, ...cells])} from by${from} where ${isCurrent(table)} ${order} returning ${selectedColumns(table)}`
   return { text, following: values.slice(2 + bound) }
 }
 
 /**
- * Cells as one array for each field, which the database takes apart again (`fromColumns`): as JSON they would cost it twice as much.
- * Without fields these are the numbers of the records, so that there is something to count them by.
+ * The cells of all records as one array for each field, for `unnestedRows`: JSON would cost the database twice as much. For a table
+ * without fields it is one array of record numbers, so that the statement still inserts one row for each record.
  */
-export function columnsOf(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
+export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]): unknown[][] {
   if (!own.length) return [records.map((_, index) => index)]
   return own.map(({ id, type }) => {
     const { bind } = TYPES[type]
@@ -114,22 +114,21 @@ export function columnsOf(own: readonly FieldDef[], records: readonly Cells[]): 
 
 const printedCell = ({ type }: FieldDef, cell: Cell): Cell => (cell === null ? cell : TYPES[type].bind(cell))
 
-/** The rows `x` that `columnsOf` was made from, and their numbers `"#"`. */
-export function fromColumns(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
+/** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
+export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
   const arrays = own.map((field, index) => sql`${columns[index] ?? []}::${isMultiple(field.type) ? raw('text') : typeOf(field)}[]`)
   const names = [...own.map(({ id }) => ident(id)), ident('#')]
   if (!own.length) return sql`unnest(${columns[0]}::int[]) as x (${join(names)})`
   return sql`unnest(${join(arrays)}) with ordinality as x (${join(names)})`
 }
 
-/** A cell of such a row. */
-export const cellOfColumns = (field: FieldDef): Sql =>
+/** A cell of a row `x`, in the type of its column. */
+export const unnestedCell = (field: FieldDef): Sql =>
   isMultiple(field.type) ? sql`x.${ident(field.id)}::${typeOf(field)}` : sql`x.${ident(field.id)}`
 
 /**
- * Changes the cells of a record, which gets the next version, unless all of them are so already.
- * @param expected the only versions that are changed; undefined is any
- * @returns undefined when the record is gone or of none of them, or the table no longer of this one
+ * Updates cells of a record. The version increases only if a cell changes, so that an update without effect makes no If-Match stale.
+ * @returns undefined if the record does not exist, `ifMatch` lacks its version, or the table has a newer version than the definition
  */
 export async function updateRow(
   db: Database,
@@ -141,7 +140,6 @@ export async function updateRow(
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const columns = own.map(({ id }) => ident(id))
   const given = own.map((field) => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
-  // What changes nothing makes nobody's If-Match stale.
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
   const [row] = await db.query<StoredRow>(sql`
     update ${recordsOf(table.id)} r set ${join([
@@ -152,38 +150,38 @@ export async function updateRow(
     ])}
     from (select ${join(given)}) n
     where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${isCurrent(table)}
-    returning ${shown(table)}`)
+    returning ${selectedColumns(table)}`)
   return row
 }
 
-/** A statement waits for a change of the table that is under way; only then does it see whether its plan still holds. */
+/** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */
 export const isCurrent = ({ id, version }: TableDef): Sql =>
   sql`exists (select 1 from public.tables t where t.id = ${id} and t.version = ${version} and t.deleted_at is null)`
 
 /**
- * A cell as it is read. Users and records that it names come with the row: for one row or a batch that is written that is cheaper
- * than two more statements, as present.ts has them for a page of a query.
+ * A cell with the users or records that it refers to. For one row or a written batch a subselect is cheaper than the two extra
+ * statements that present.ts runs for a page of a query.
  */
-function shownCell(table: TableDef, field: FieldDef): Sql {
+function selectedCell(table: TableDef, field: FieldDef): Sql {
   const { id, type, lookup, lookup_table_id } = field
   const { names } = TYPES[type]
   if (names === 'users') {
     const user = sql`json_build_object('id', n.id, 'email', n.email, 'name', n.name)`
-    return shownNames(field, user, sql`public.users`, sql` and n.account_id = ${table.account_id}`)
+    return selectedNames(field, user, sql`public.users`, sql` and n.account_id = ${table.account_id}`)
   }
   if (names !== 'records') return columnRead(field)
   if (!lookup) return sql`null as ${ident(id)}`
   const title = lookup.title_field ? sql`n.${ident(lookup.title_field)}` : sql`null::text`
-  return shownNames(field, sql`json_build_object('id', n.id, 'title', ${title})`, recordsOf(lookup_table_id ?? 0), empty)
+  return selectedNames(field, sql`json_build_object('id', n.id, 'title', ${title})`, recordsOf(lookup_table_id ?? 0), empty)
 }
 
-/** @param value what is shown of a row `n` @param from the rows that the cell names by id @param only a further condition for them */
-function shownNames(field: FieldDef, value: Sql, from: Sql, only: Sql): Sql {
+/** @param value what to read of a row `n` @param from the rows whose ids the cell holds @param only a further condition for them */
+function selectedNames(field: FieldDef, value: Sql, from: Sql, only: Sql): Sql {
   const [cell, name] = [columnOf(field), ident(field.id)]
   if (!isMultiple(field.type)) return sql`(select ${value} from ${from} n where n.id = ${cell}${only}) as ${name}`
   return sql`(select json_agg(${value} order by o.at) from unnest(${cell}) with ordinality o (id, at)
     join ${from} n on n.id = o.id${only}) as ${name}`
 }
 
-/** The type of a field's column, as a cast names it. */
+/** The type of a field's column, as a cast spells it. */
 const typeOf = ({ type }: FieldDef): Sql => raw(castType(type))

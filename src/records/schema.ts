@@ -3,10 +3,10 @@ import { Id, Instant, limit, Offset, TablePath } from '../platform/http/schemas.
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './cells/present.ts'
 
-/** Records that one request may make or delete. */
+/** The most records that one request may create or delete. */
 const MAX_BATCH = 1_000
 
-/** Looked through cell by cell in drafts.ts; `z.record` would pass over a key such as `__proto__` in silence. */
+/** Each value is checked in drafts.ts. `z.record` is not used, because it silently ignores a key such as `__proto__`. */
 const Values = z
   .custom<Record<string, unknown>>((data) => typeof data === 'object' && data !== null && !Array.isArray(data), {
     error: ({ input }) => (input === undefined ? 'is required' : 'must be an object with values by field id'),
@@ -15,21 +15,21 @@ const Values = z
     type: 'object',
     additionalProperties: true,
     description:
-      'Values by field id; null empties one. Taken are: text for text, long_text, email, url, phone; a number or numeric text; true or ' +
+      'Values by field id; null clears a field. Accepted values: text for text, long_text, email, url, phone; a number or numeric text; true or ' +
       'false for a checkbox; YYYY-MM-DD, YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset, HH:MM for date, datetime, time; the ' +
-      'title of an option for a select; an id, an address, {id}, {email} or @me for a user; an id or {id} for a lookup; entries got ' +
-      'from an upload for a file; lists of these for multi_select, multi_user, multi_lookup and file.',
+      'title of an option for a select; an id, an address, {id}, {email} or @me for a user; an id or {id} for a lookup; entries from ' +
+      'an upload for a file; lists of these for multi_select, multi_user, multi_lookup and file.',
     example: { company: 'Acme', stage: 'Lead' },
   })
 
-/** `data` has dynamic keys and is made by present.ts, so it is not looked through again on its way out. */
+/** `data` has dynamic keys and comes from present.ts, so the answer is not validated again. */
 export const DataRecord = z
   .object({
     id: Id,
     title: z.string().nullable().meta({ description: "The table's first text field." }),
     data: z
       .custom<Record<string, unknown>>()
-      .meta({ type: 'object', additionalProperties: true, description: 'Every field but key and calc fields.' }),
+      .meta({ type: 'object', additionalProperties: true, description: 'All fields except the key and calculated fields.' }),
     created_at: Instant,
     updated_at: Instant,
   })
@@ -48,22 +48,23 @@ export const RecordBatch = z.strictObject({
 export type RecordBatch = z.infer<typeof RecordBatch>
 
 export const RecordIds = z.strictObject({ record_ids: z.array(Id).max(MAX_BATCH, `must have at most ${MAX_BATCH} ids`) })
-export const Deleted = z.object({ deleted: z.int().meta({ description: 'How many of them there were.' }) })
+export const Deleted = z.object({ deleted: z.int().meta({ description: 'The number of deleted records.' }) })
 
 // ── many records ────────────────────────────────────────────────────────────
 
 const MAX_SEARCH = 500
-/** Longer than any that we give: it holds a text to sort by, of 2,000 characters at most. */
+/** Longer than any cursor that is issued: a cursor holds a sort value of at most 2,000 characters. */
 const MAX_CURSOR = 20_000
 
 const Search = z.string().max(MAX_SEARCH, `must have at most ${MAX_SEARCH} characters`).nullish().meta({
-  description: 'Words that must all stand somewhere in the text and select fields, ignoring case. Short words match beginnings of words.',
+  description:
+    'Words that must all occur in the text and select fields, ignoring case. Words of one or two characters match the beginnings of words.',
 })
 
-/** A view_id of a wrong kind has an answer of its own (contract.md §5), so it is not for the schema to refuse. */
+/** The schema accepts any view_id, because contract.md §5 fixes the answer for an invalid one. */
 const ViewId = z
   .custom<number>()
-  .meta({ type: 'integer', minimum: 0, description: 'The view to query through; 0 is none.', example: 3 })
+  .meta({ type: 'integer', minimum: 0, description: 'The view to query through; 0 means no view.', example: 3 })
   .optional()
 
 const narrowing = { filters: Filters, where: Where, filter: Group, search: Search }
@@ -71,7 +72,7 @@ const throughView = {
   view_id: ViewId,
   append_filters: z.boolean().nullish().meta({
     description:
-      "With view_id: the request's filters, too, and its order if it has one. Without this they are ignored, and X-Ignored names them.",
+      "With view_id: also applies the request's filters, and its order if it has one. Otherwise they are ignored, and X-Ignored names them.",
   }),
 }
 
@@ -81,7 +82,7 @@ export const RecordsQuery = TablePath.extend({
   order_by: OrderBy,
   order_dir: OrderDir,
   order: Order,
-  fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields that rows shall have beside `id`; none means all.' }),
+  fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields to return beside `id`; without ids, all fields.' }),
   limit: limit(100, 1_000),
   offset: Offset,
   cursor: z
@@ -90,18 +91,18 @@ export const RecordsQuery = TablePath.extend({
     .nullish()
     .meta({
       description:
-        'An empty one starts a walk; each answer has the next in X-Next-Cursor, until the end. Every record is seen once, whatever ' +
-        'comes and goes meanwhile, and each page costs the same. With one sort key at most, without offset; conditions and order must ' +
-        'stay as they were.',
+        'An empty cursor starts a walk through all pages; each answer has the next cursor in X-Next-Cursor, except the last. Every record ' +
+        'that exists throughout is returned once, and each page costs the same. Requires at most one sort key and no offset; ' +
+        'the conditions and the order must not change between pages.',
       example: '',
     }),
-  count: z.boolean().nullish().meta({ description: 'Whether to count all records that match, in the header X-Total-Count.' }),
-  explain: z.boolean().nullish().meta({ description: 'Answers how the query was understood instead of rows.' }),
-  record_id: Id.nullish().meta({ description: 'With explain: a record, to learn what keeps it out.' }),
+  count: z.boolean().nullish().meta({ description: 'If true, X-Total-Count is the number of all matching records.' }),
+  explain: z.boolean().nullish().meta({ description: 'If true, the answer explains how the query was understood, and has no rows.' }),
+  record_id: Id.nullish().meta({ description: 'With explain: a record, to learn which condition excludes it.' }),
 })
 export type RecordsQuery = z.infer<typeof RecordsQuery>
 
-/** Rows have the fields of their table, and come out of the database as the wire has them: they are not judged again one by one. */
+/** Rows have the fields of their table and come from present.ts, so the answer is not validated again. */
 const Rows = z.custom<Row[]>(Array.isArray).meta({
   type: 'array',
   items: {
@@ -116,40 +117,40 @@ const Rows = z.custom<Row[]>(Array.isArray).meta({
 export const RecordPage = z.object({ rows: Rows, total: z.int().optional(), next_cursor: z.string().optional() })
 export type RecordPage = z.infer<typeof RecordPage>
 
-/** How a query was understood. */
+/** An explanation of how a query was understood. */
 export const Explanation = z
   .object({
-    timezone: z.string().meta({ description: 'Of the acting user: in it tokens and local days are resolved.' }),
-    me: z.object({ id: Id, email: z.string(), name: z.string() }).meta({ description: 'The acting user, whom @me means.' }),
-    tokens: z
-      .array(z.object({ token: z.string(), from: Instant, to: Instant }))
-      .meta({ description: 'Each date token: from that instant up to, not including, the other; both are the same for one instant.' }),
-    predicate: z.string().meta({ description: 'The conditions with their brackets.' }),
-    order: z.array(SortKey).meta({ description: 'With what decides ties.' }),
-    indexes: z.array(z.string()).meta({ description: 'Indexes of the table that the database takes for this query.' }),
+    timezone: z.string().meta({ description: 'The time zone of the acting user, in which tokens and local days are resolved.' }),
+    me: z.object({ id: Id, email: z.string(), name: z.string() }).meta({ description: 'The acting user, to whom @me refers.' }),
+    tokens: z.array(z.object({ token: z.string(), from: Instant, to: Instant })).meta({
+      description: 'Each date token, with the start (inclusive) and the end (exclusive) of its range; both are equal for an instant.',
+    }),
+    predicate: z.string().meta({ description: 'The conditions, with brackets.' }),
+    order: z.array(SortKey).meta({ description: 'All sort keys, including the id that orders ties.' }),
+    indexes: z.array(z.string()).meta({ description: 'The indexes of the table that the database chooses for this query.' }),
     record: z
       .object({
         id: Id,
         matches: z.boolean(),
         failed: z
           .object({
-            column: z.string().nullable().meta({ description: 'null for a word of the search.' }),
+            column: z.string().nullable().meta({ description: 'Null for a search word.' }),
             compare: z.string(),
             value: z.unknown().optional(),
-            actual: z.unknown().meta({ description: 'What the record has.' }),
+            actual: z.unknown().meta({ description: 'The value of the record.' }),
           })
           .nullable()
-          .meta({ description: 'The first condition that keeps it out; of alternatives, that of the first.' }),
+          .meta({ description: 'The first condition that excludes the record; of alternatives, that of the first.' }),
       })
       .optional()
-      .meta({ description: 'With record_id.' }),
+      .meta({ description: 'Present with record_id.' }),
   })
   .meta({ id: 'QueryExplanation' })
 export type Explanation = z.infer<typeof Explanation>
 
 /**
- * A page, or with `explain` an explanation in its place. Typed as a page that may have more, so that callers who never ask for an
- * explanation need not tell the two apart; who does ask finds no `rows`.
+ * A page, or with `explain` an explanation. The type is a page with the optional keys of an explanation, so that callers who never send
+ * `explain` need not distinguish the two; with `explain` the answer has no `rows`.
  */
 export const QueryAnswer = z.union([RecordPage, Explanation]) as unknown as z.ZodType<
   z.infer<typeof RecordPage> & Partial<z.infer<typeof Explanation>>
@@ -161,10 +162,10 @@ export type RecordsCount = z.infer<typeof RecordsCount>
 
 export const Counted = z
   .object({
-    count: z.int().meta({ description: 'How many records match.' }),
-    total: z.int().meta({ description: 'How many records the table has.' }),
-    total_approx: z.boolean().meta({ description: 'Whether total is an estimate.' }),
-    restricted: z.boolean().meta({ description: 'Whether anything narrowed the count.' }),
+    count: z.int().meta({ description: 'The number of matching records.' }),
+    total: z.int().meta({ description: 'The number of records in the table.' }),
+    total_approx: z.boolean().meta({ description: 'True if `total` is an estimate.' }),
+    restricted: z.boolean().meta({ description: 'True if a filter, a search or a view restricted the count.' }),
   })
   .meta({ id: 'RecordsCount' })
 export type Counted = z.infer<typeof Counted>
@@ -179,7 +180,7 @@ export const RecordsGroups = TablePath.extend({
   ...narrowing,
   by: z.string().meta({ description: 'The id of a select, user, checkbox, date or datetime field.', example: 'stage' }),
   unit: GroupUnit.nullish().meta({
-    description: 'For date and datetime fields; default day. Weeks start on Monday unless the view says otherwise.',
+    description: 'For date and datetime fields; day by default. Weeks start on Monday unless the view sets another day.',
   }),
 })
 export type RecordsGroups = z.infer<typeof RecordsGroups>
@@ -190,9 +191,10 @@ export const RecordGroup = z
       .union([z.string(), z.boolean(), z.object({ id: Id, email: z.string(), name: z.string() })])
       .nullable()
       .meta({
-        description: 'As a record has it; of dates the first day of the unit, YYYY-MM-DD in the zone of the caller; null for empty.',
+        description:
+          'The value as in a record. For dates, the first day of the unit, YYYY-MM-DD in the time zone of the caller. Null for empty.',
       }),
     count: z.int(),
   })
-  .meta({ id: 'RecordGroup', description: 'How many records have a value.' })
+  .meta({ id: 'RecordGroup', description: 'The number of records that have a value.' })
 export type RecordGroup = z.infer<typeof RecordGroup>

@@ -1,3 +1,4 @@
+/** Single records and batches: reading, creating, updating and deleting them. */
 import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
@@ -17,8 +18,8 @@ import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
 
 /**
- * @param shown the row, where it was read with the right to read it
- * @throws AppError 404 when it has just been deleted
+ * @param shown the row, if the statement that authorised the request has read it (procedure.ts)
+ * @throws AppError 404 if the record has just been deleted
  */
 export async function get(context: Context, table: TableRef, record: RecordRef, shown?: StoredRow): Promise<Answer<DataRecord>> {
   return readWithDefinition(context, table, async (definition) => {
@@ -29,15 +30,15 @@ export async function get(context: Context, table: TableRef, record: RecordRef, 
 }
 
 /**
- * Makes a record; without files in it, one statement.
- * @throws AppError 400 naming each cell that is refused; 403 for a field that only admins write
+ * Creates a record, in one statement unless it refers to files.
+ * @throws AppError 400 naming each invalid cell; 403 for a field that only admins may write
  */
 export async function create(context: Context, table: TableRef, { data }: NewRecord): Promise<Answer<DataRecord>> {
   const [record] = await insert(context, table, [{ data, path: ['data'] }])
   return { value: record as DataRecord, version: 1 }
 }
 
-/** Makes records, all or none, in one statement; the answer is in their order. */
+/** Creates all records or none, in one statement, and returns them in the order of the request. */
 export async function createBatch(context: Context, table: TableRef, { records }: RecordBatch): Promise<{ rows: DataRecord[] }> {
   if (!records.length) return { rows: [] }
   const rows = await insert(
@@ -50,7 +51,7 @@ export async function createBatch(context: Context, table: TableRef, { records }
   return { rows }
 }
 
-/** Batches by the hundred ask for indexes once in so many records. */
+/** Batches check the table's indexes once for this number of records. */
 const INDEXES_EVERY = 10_000
 const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
 
@@ -70,8 +71,8 @@ function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Pr
 }
 
 /**
- * Changes the cells that are given.
- * @throws AppError as `create`; 404 when it has just been deleted; 409 with the present record for a stale If-Match
+ * Updates the cells in the request.
+ * @throws AppError as `create`; 404 if the record has just been deleted; 409 with the current record for a stale If-Match
  */
 export async function update(
   context: Context,
@@ -87,46 +88,46 @@ export async function update(
     const changed = cells.size ? await updateCells(context, definition, record.id, cells, ifMatch) : undefined
     if (changed) return answerOf(definition, changed)
 
-    const present = await readRow(db, definition, record.id)
-    if (!present) throw notFound('Record')
-    if (isStale(ifMatch, present)) throw stale('The record has changed since', answerOf(definition, present))
-    return cells.size ? STALE : answerOf(definition, present)
+    const current = await readRow(db, definition, record.id)
+    if (!current) throw notFound('Record')
+    if (isStale(ifMatch, current)) throw stale('The record has changed since', answerOf(definition, current))
+    return cells.size ? STALE : answerOf(definition, current)
   })
 }
 
 /**
- * Deletes records with their tasks, comments and files; ids that name none are passed over.
- * @returns how many there were
+ * Deletes records with their tasks, comments and files, and ignores ids that do not exist.
+ * @returns the number of deleted records
  */
 export async function removeAll(context: Context, table: { id: number }, recordIds: readonly number[]): Promise<number> {
   const { db, transaction } = context
   return transaction(async () => {
     const records = recordsOf(table.id)
-    // Locked in the order of their ids: two calls that name the same records wait for each other instead of blocking.
-    const gone = await db.query<{ id: number }>(sql`
+    // Rows are locked in the order of their ids, so that two calls for the same records wait for each other without a deadlock.
+    const deleted = await db.query<{ id: number }>(sql`
       with named as (select id from ${records} where id = any(${recordIds}::int[]) order by id for update)
       delete from ${records} where id in (select id from named) returning id`)
-    if (gone.length) {
+    if (deleted.length) {
       await recordsDeleted(
         context,
         table.id,
-        gone.map(({ id }) => id),
+        deleted.map(({ id }) => id),
       )
     }
-    return gone.length
+    return deleted.length
   })
 }
 
-/** @throws AppError 404 when another call was first */
+/** @throws AppError 404 if another request has just deleted it */
 export async function remove(context: Context, table: TableRef, record: RecordRef): Promise<void> {
   if (!(await removeAll(context, table, [record.id]))) throw notFound('Record')
 }
 
 const answerOf = (table: TableDef, row: StoredRow): Answer<DataRecord> => ({ value: recordOf(table, row), version: row.version })
 
-/** The record as the wire has it; users and other records have come with the row. */
+/** The record as the API answers it. The row already contains the users and records that its cells refer to. */
 function recordOf(table: TableDef, row: StoredRow): DataRecord {
-  const { title, fields } = faceOf(table)
+  const { title, fields } = presentationOf(table)
   const data: Record<string, unknown> = {}
   for (const { id, shown } of fields) data[id] = shown ? shown(row[id]) : row[id]
   return {
@@ -139,7 +140,7 @@ function recordOf(table: TableDef, row: StoredRow): DataRecord {
 }
 
 /** The part of a definition that decides how a record is presented, found once: a batch presents a thousand records. */
-const faceOf = memo((table: TableDef) => ({
+const presentationOf = memo((table: TableDef) => ({
   title: titleField(table)?.id,
   fields: ownFields(table).map((field) => ({ id: field.id, shown: TYPES[field.type].presenter(field) })),
 }))

@@ -1,4 +1,4 @@
-/** Stored cells as the wire has them. Users and records that cells name are read for all rows together. */
+/** Converts stored cells to what the API answers. The users and records that cells refer to are read for all rows together. */
 
 import type { LookupValue, UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
@@ -6,10 +6,10 @@ import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 
-/** One record: its id, and a cell for each field that was read, by field id. */
+/** One record: its id, and by field id the cell of each field that was read. */
 export type Row = { id: number } & Record<string, unknown>
 
-/** What the lookups among the fields point to, as the definition of their table says. */
+/** The tables that the lookups among the fields refer to. */
 export function lookupsOf(fields: readonly FieldDef[]): Lookups {
   return new Map(
     fields.flatMap(({ lookup_table_id, lookup }) =>
@@ -19,9 +19,9 @@ export function lookupsOf(fields: readonly FieldDef[]): Lookups {
 }
 
 /**
- * Turns cells as they are stored into what callers read, in place: option ids into titles, ids of users and records into
- * objects, empty lists and checkboxes into `[]` and `false`. Two statements at most, however many rows there are.
- * @param lookups from `lookupsOf` of at least these fields
+ * Converts cells in place: option ids to titles, ids of users and records to objects, empty lists and checkboxes to `[]` and `false`.
+ * Runs at most two statements, whatever the number of rows.
+ * @param lookups from `lookupsOf` with at least these fields
  */
 export async function present(
   db: Database,
@@ -30,28 +30,28 @@ export async function present(
   rows: readonly Row[],
   lookups: Lookups,
 ): Promise<void> {
-  const naming = (wanted: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === wanted)
-  const users = await readUsers(db, accountId, idsIn(naming('users'), rows))
-  const titles = await readTitles(db, naming('records'), rows, lookups)
+  const referring = (to: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === to)
+  const users = await readUsers(db, accountId, idsIn(referring('users'), rows))
+  const titles = await readTitles(db, referring('records'), rows, lookups)
   for (const field of fields) {
     const { names, isMultiple } = TYPES[field.type]
-    if (names === 'users') putNames(field.id, isMultiple, rows, users)
-    else if (names === 'records') putNames(field.id, isMultiple, rows, titles.get(field.lookup_table_id ?? 0) ?? NONE)
-    else putValues(field, rows)
+    if (names === 'users') replaceIds(field.id, isMultiple, rows, users)
+    else if (names === 'records') replaceIds(field.id, isMultiple, rows, titles.get(field.lookup_table_id ?? 0) ?? NONE)
+    else convertCells(field, rows)
   }
 }
 
 const NONE: ReadonlyMap<number, unknown> = new Map()
 
-/** Puts what ids name in their place. A name that has been deleted since is left out of a list, and null by itself. */
-function putNames(id: string, isMultiple: boolean, rows: readonly Row[], named: ReadonlyMap<number, unknown>): void {
+/** Replaces ids by what they refer to. A deleted record is left out of a list, and null in a single cell. */
+function replaceIds(id: string, isMultiple: boolean, rows: readonly Row[], named: ReadonlyMap<number, unknown>): void {
   if (isMultiple) for (const row of rows) row[id] = ((row[id] ?? []) as number[]).flatMap((each) => named.get(each) ?? [])
   else for (const row of rows) row[id] = named.get(row[id] as number) ?? null
 }
 
-function putValues(field: FieldDef, rows: readonly Row[]): void {
-  const shown = TYPES[field.type].presenter(field)
-  if (shown) for (const row of rows) row[field.id] = shown(row[field.id])
+function convertCells(field: FieldDef, rows: readonly Row[]): void {
+  const convert = TYPES[field.type].presenter(field)
+  if (convert) for (const row of rows) row[field.id] = convert(row[field.id])
 }
 
 function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
@@ -66,7 +66,7 @@ function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
   return [...ids]
 }
 
-/** A deleted user's name stays readable. */
+/** Reads users, deleted ones included: their names stay readable. */
 async function readUsers(db: Database, accountId: number, ids: number[]): Promise<ReadonlyMap<number, UserValue>> {
   if (!ids.length) return new Map()
   const users = await db.lookUp<UserValue>(
@@ -76,7 +76,7 @@ async function readUsers(db: Database, accountId: number, ids: number[]): Promis
   return new Map(users.map((user) => [user.id, user]))
 }
 
-/** The titles of the records that cells name, by table. */
+/** The titles of the records that cells refer to, by table and id. */
 async function readTitles(
   db: Database,
   fields: readonly FieldDef[],

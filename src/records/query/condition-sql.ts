@@ -1,4 +1,4 @@
-/** Conditions as SQL. How a type compares stands in its definition (`fields/types/`); values are bound. */
+/** Prints conditions as SQL. The comparisons of a type are in its definition (`fields/types/`); values are bound. */
 
 import { columnOf } from '../../fields/cell-sql.ts'
 import { cellValue, type FieldDef } from '../../fields/definition.ts'
@@ -11,17 +11,17 @@ import type { Checked } from '../../views/filters/resolve.ts'
 export const NEVER = sql`false`
 export const ALWAYS = sql`true`
 
-/** A column to read, named like its field. Removed options are read as they are: present.ts finds no title for them. */
+/** The column to read for a field. Deleted options are read too, because present.ts finds no title for them. */
 export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${cellValue(field)} as ${ident(field.id)}` : columnOf(field))
 
-/** The whole tree; an empty `all` is true, an empty `any` false. */
+/** An empty `all` is true, an empty `any` false. */
 export function printTree(tree: Tree<Checked>, queryContext: QueryContext): Sql {
-  if ('all' in tree) return group(tree.all, queryContext, ' and ', ALWAYS)
-  if ('any' in tree) return group(tree.any, queryContext, ' or ', NEVER)
+  if ('all' in tree) return printGroup(tree.all, queryContext, ' and ', ALWAYS)
+  if ('any' in tree) return printGroup(tree.any, queryContext, ' or ', NEVER)
   return printCondition(tree, queryContext)
 }
 
-function group(parts: Tree<Checked>[], queryContext: QueryContext, connector: string, whenEmpty: Sql): Sql {
+function printGroup(parts: Tree<Checked>[], queryContext: QueryContext, connector: string, whenEmpty: Sql): Sql {
   if (parts.length === 0) return whenEmpty
   const printed = parts.map((part) => printTree(part, queryContext))
   return printed.length === 1 ? (printed[0] as Sql) : sql`(${join(printed, connector)})`

@@ -1,4 +1,4 @@
-/** How many records there are of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
+/** Counts the records of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { columnOf, stampOf } from '../../fields/cell-sql.ts'
@@ -18,7 +18,7 @@ import { printSelection } from './print.ts'
 import { resolveQuery } from './resolve.ts'
 import type { ResolvedQuery } from './selection.ts'
 
-/** Different days that one answer may be counted from, half a century: each costs a look at the clocks of the zone. */
+/** The most distinct days in one answer: half a century. The limits of each are computed in the time zone. */
 const MAX_DAYS = 20_000
 
 /**
@@ -76,7 +76,7 @@ async function countValues(
   return shown.map((row) => ({ value: (row[field.id] ?? null) as RecordGroup['value'], count: row['~count'] }))
 }
 
-/** The groups with those of values that no record has, where there is a list of values. */
+/** Adds the listed values that no record has. */
 function completed(values: readonly unknown[] | null, counted: RecordGroup[]): RecordGroup[] {
   if (!values) return counted
   const counts = new Map<unknown, number>(counted.map(({ value, count }) => [value, count]))
@@ -98,10 +98,13 @@ async function countDates({ db, signal }: Context, { selection, queryContext }: 
     undefined,
     signal,
   )
-  return atMost(days)
+  return atMostMaxDays(days)
 }
 
-/** Counts instants. Local days are found here and not by Postgres, whose table of zones may be of another year: a group must agree with filters. */
+/**
+ * Counts instants by local day. Postgres may have another edition of the time zone data, so the days are computed here, as for filters:
+ * a group must hold the records that a filter for its day finds.
+ */
 async function countLocalDays({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
   const dates = await db.query<{ date: string }>(
@@ -110,7 +113,7 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
     signal,
   )
   const edges = edgesOf(
-    atMost(dates).map(({ date }) => date),
+    atMostMaxDays(dates).map(({ date }) => date),
     queryContext.moment.timeZone,
   )
   const spans = await db.query<{ span: number | null; count: number }>(
@@ -121,18 +124,18 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
   )
   return spans.flatMap(({ span, count }) => {
     if (span === null) return { day: null, count }
-    // A record that came between the two statements may lie on a day that the first did not see.
+    // A record that was created between the two statements may be on a day that the first did not find.
     const day = edges[span - 1]?.day
     return day ? { day, count } : []
   })
 }
 
-function atMost<T>(days: T[]): T[] {
-  if (days.length > MAX_DAYS) throw badInput('by', `has more than ${MAX_DAYS} different days here: narrow them by a filter`)
+function atMostMaxDays<T>(days: T[]): T[] {
+  if (days.length > MAX_DAYS) throw badInput('by', `has more than ${MAX_DAYS} different days here; narrow them by a filter`)
   return days
 }
 
-/** Where the local days begin that instants of these UTC dates can lie in, and where those end that no other follows. */
+/** The starts of all local days that instants of these UTC dates can be on, and the ends of those that no other day follows. */
 function edgesOf(dates: readonly string[], timeZone: string): { at: Date; day: string | null }[] {
   const days = new Set<string>()
   for (const date of dates) {
@@ -150,7 +153,7 @@ function edgesOf(dates: readonly string[], timeZone: string): { at: Date; day: s
   return edges
 }
 
-/** The days of a week or month together, under its first day. */
+/** Sums up the days of each week or month under its first day. */
 function folded(days: readonly DayCount[], unit: GroupUnit, { weekStart }: Moment): RecordGroup[] {
   const counts = new Map<string | null, number>()
   for (const { day, count } of days) {

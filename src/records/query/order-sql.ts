@@ -1,4 +1,4 @@
-/** How records are ordered: contract.md §5, last column of the table of compares. */
+/** Prints the order of records (contract.md §5, last column of the table of compares). */
 
 import { columnOf } from '../../fields/cell-sql.ts'
 import type { FieldDef } from '../../fields/definition.ts'
@@ -15,18 +15,17 @@ export function printOrder(order: readonly Sort[], queryContext: QueryContext): 
   return join(keys)
 }
 
-/** The order by one value, for where the field is not at hand. */
+/** The order by a value that another statement has selected. */
 export const printOrderBy = (value: Sql, isDescending: boolean): Sql =>
   sql`${value} ${isDescending ? DESCENDING : ASCENDING}, r.id ${direction(isDescending)}`
 
 const direction = (isDescending: boolean): Sql => (isDescending ? raw('desc') : raw('asc'))
-/** Spelled as the indexes are made. */
+/** Spelled as in the indexes. */
 const [ASCENDING, DESCENDING] = [raw('asc nulls first'), raw('desc nulls last')]
 
 /**
- * What follows a position in an order of one key, as one condition or two whose records follow each other: first those that have a
- * value and then the empty ones, or the other way round. Each is one range of the index `(f NULLS FIRST, id)`; said in one
- * condition with OR they are not.
+ * The conditions for the records after the end of a page, in an order of one key: one condition, or two where values and empty
+ * values meet. Each is one range of the index `(f NULLS FIRST, id)`; joined by OR they would not be.
  */
 export function printAfter(sort: Sort | undefined, { key, id }: PageEnd, queryContext: QueryContext): Sql[] {
   const isDescending = sort?.isDescending ?? false
@@ -42,12 +41,12 @@ export function printAfter(sort: Sort | undefined, { key, id }: PageEnd, queryCo
   return isDescending && !isNeverEmpty ? [others, sql`${value} is null`] : [others]
 }
 
-/** The value that records are sorted by: the same expression that indexes are made of. */
+/** The expression that records are sorted by. Indexes are created on the same expression. */
 export function sortKey(field: FieldDef, queryContext: QueryContext): Sql {
   return ruleOf(field).key(field, columnOf(field), queryContext)
 }
 
-/** @throws Error for a type that cannot be sorted by, which resolveOrder lets nobody ask for */
+/** @throws Error for a type that is not sortable, which `resolveOrder` refuses before */
 function ruleOf({ type }: FieldDef): SortRule {
   const rule = TYPES[type].sort
   if (!rule) throw new Error(`${type} fields have no order`)

@@ -1,4 +1,4 @@
-/** `search`: every word, ignoring case, somewhere in the text and select fields of a record (contract.md §5). */
+/** Prints `search`: each word must occur, ignoring case, in a text or select field of the record (contract.md §5). */
 
 import { columnOf } from '../../fields/cell-sql.ts'
 import type { TableDef } from '../../fields/definition.ts'
@@ -7,11 +7,11 @@ import { join, type Sql, sql } from '../../platform/database/database.ts'
 import { badInput } from '../../platform/http/errors.ts'
 import { ALWAYS, NEVER } from './condition-sql.ts'
 
-/** Each word is looked for in each field, and a statement takes 65,535 values: twice this many times 300 fields stay below. */
+/** A statement takes 65,535 values; 100 words in 300 fields use at most 60,000. */
 const MAX_WORDS = 100
 
 /**
- * The words of a search, each once.
+ * The distinct words of a search.
  * @throws AppError 400 for too many
  */
 export function wordsOf(search: string): string[] {
@@ -20,7 +20,7 @@ export function wordsOf(search: string): string[] {
   return words
 }
 
-/** Holds for records that have every word in one of the fields; without words it holds for all. */
+/** True for records in which each word occurs in at least one field; without words, true for all. */
 export function printSearch(words: readonly string[], { fields }: TableDef): Sql {
   const perWord = words.map((word) => {
     const hits = fields.flatMap((field) => TYPES[field.type].search?.(field, columnOf(field), word) ?? [])

@@ -1,6 +1,6 @@
 /**
- * Conditions checked against the fields of a table. Nothing here needs to know the time or who asks, so that a view is checked
- * when it is saved, and what was checked can be kept with the version of the table.
+ * Resolves parsed conditions against the fields of a table. The result depends on neither the time nor the caller, so a view can be
+ * checked when it is saved, and its resolved conditions can be cached with the table's definition.
  */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
@@ -11,12 +11,12 @@ import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { type Condition, mapLeaves, type Path, type Tree } from './parse.ts'
 
-/** A condition that can be printed as SQL. */
+/** A condition whose field, compare and value have been checked. */
 export interface Checked {
   field: FieldDef
   compare: Compare
   operand: Operand
-  /** As it was written; absent for is_empty and is_not_empty. */
+  /** The value as it was sent; absent for is_empty and is_not_empty. */
   value?: unknown
 }
 
@@ -38,7 +38,7 @@ export function resolveTree(tree: Tree<Condition>, table: TableDef): Tree<Checke
 }
 
 function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<string, FieldDef>): Checked | Issue {
-  // In `where` the name stands in the path itself; a filter has it under a key.
+  // In `where` the path itself names the field; a filter names it under a key.
   const at = (key: string): Path => (path[0] === 'where' ? path : [...path, key])
   const field = fields.get(column)
   if (!field) return { path: at('column'), message: notAField(column) }
