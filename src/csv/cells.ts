@@ -1,7 +1,7 @@
 /** Cells in a file, and the values that a file's text means: a file that was exported can be imported. The types say how (`fields/types/`). */
 
 import type { FieldDef } from '../fields/definition.ts'
-import type { ReadText, TitledRecords } from '../fields/field-type.ts'
+import type { CsvRule, ReadText, TitledRecords } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import { joinList, shielded, splitList, unshielded } from './format.ts'
 
@@ -19,15 +19,15 @@ export function readCell(field: FieldDef, cell: string, named: TitledRecords | u
   if (cell.includes('\0')) return { reason: 'must not contain NUL' }
   const text = unshielded(cell)
   const { csv, isMultiple } = TYPES[field.type]
-  return isMultiple ? readValues(text, (one) => csv.read(one, field, named)) : csv.read(text, field, named)
+  return isMultiple ? readList(csv, text, field, named) : csv.read(text, field, named)
 }
 
-function readValues(text: string, read: (value: string) => ReadText): ReadText {
+function readList(csv: CsvRule, text: string, field: FieldDef, named: TitledRecords | undefined): ReadText {
   const values = splitList(text)
   if (!values) return { reason: 'must be a list: a, b, "c, with a comma"' }
   const elements: unknown[] = []
   for (const value of values) {
-    const element = read(value)
+    const element = csv.read(value, field, named)
     if ('reason' in element) return element
     elements.push(element.value)
   }
