@@ -7,7 +7,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { noteSessionUse, SESSION_COOKIE, sessionSeconds } from './auth/sessions.ts'
 import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
-import { authenticate, type Credentials } from './platform/access/authorize.ts'
+import { authenticate, type Credentials } from './platform/access/authenticate.ts'
 import type { Deps } from './platform/context.ts'
 import { refuseUnreadable } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'

@@ -1,4 +1,4 @@
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'

@@ -2,7 +2,7 @@
 
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
-import { type Actor, systemActor } from '../platform/access/authorize.ts'
+import { type Actor, systemActor } from '../platform/access/authenticate.ts'
 import { type Database, empty, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'

@@ -1,6 +1,6 @@
 /** The followers of a subject, as SQL for the statement whose effects they hear of. */
 import { actingUserId } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'

@@ -1,5 +1,5 @@
 /** Who may edit and delete a comment (api.md, Task comments; contract.md §4, Comments; §6, Comments). Readers of the subject only. */
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { formatInstant, instantOf } from '../platform/time.ts'
 import { type Authorship, isAuthor } from './authorship.ts'
 

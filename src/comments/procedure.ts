@@ -1,5 +1,6 @@
 /** The builder of procedures on one comment: its subject is found and checked first, then the comment. */
-import { type Actor, callers, type Resource } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
+import { callers, type Resource } from '../platform/access/authorize.ts'
 import { withRule } from '../platform/access/resources.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'

@@ -2,7 +2,7 @@
 
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'

@@ -3,7 +3,8 @@
  * rules of mentions, editing, deletion and following are the same for all of them, and lie in this folder.
  */
 import type { EventType } from '../notifications/notify.ts'
-import type { Actor, Resource, Right } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
+import type { Resource, Right } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Guest, reauthenticate } from '../platform/access/reauthenticate.ts'
 import type { Database } from '../platform/database/database.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'

@@ -1,5 +1,5 @@
 /** Who may know of an event, asked when it is sent: memberships, tables and tasks as they are now. */
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import type { StoredEvent } from './order.ts'
 

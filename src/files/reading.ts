@@ -1,6 +1,6 @@
 /** Who may read a file, and the stream of its bytes. */
 import type { Readable } from 'node:stream'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { checkSpace } from '../platform/access/resources.ts'
 import type { Database } from '../platform/database/database.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'

@@ -1,7 +1,7 @@
 /** GET /api/file/{path}: the bytes, for whoever may read the record or task that they belong to. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { authenticate } from '../platform/access/authorize.ts'
+import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { askingOf } from '../platform/http/trpc.ts'

@@ -1,4 +1,5 @@
-import type { Actor, Resource } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
+import type { Resource } from '../platform/access/authorize.ts'
 import type { Context, Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../platform/http/errors.ts'

@@ -1,5 +1,5 @@
 /** What a badge shows. Pure. */
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { dayAt, formatInstant } from '../platform/time.ts'
 import type { DueRow } from './queries.ts'
 

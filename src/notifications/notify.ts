@@ -1,5 +1,5 @@
 /** Telling people: rows that are committed with the change they tell of (contract.md §4, Notifications). */
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 

@@ -1,4 +1,5 @@
-import { type Actor, type Alongside, PRINCIPAL } from '../platform/access/authorize.ts'
+import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
+import type { Alongside } from '../platform/access/authorize.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'

@@ -1,7 +1,7 @@
 /** The parts that a process shares, and the context of a service. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
-import { type Actor, systemActor } from './access/authorize.ts'
+import { type Actor, systemActor } from './access/authenticate.ts'
 import type { Database, Tx } from './database/database.ts'
 import type { Limits } from './http/rate-limits.ts'
 import type { Jobs } from './jobs/queue.ts'

@@ -2,7 +2,7 @@
 
 import type { Cell, Parsed, UserRef } from '../fields/cell.ts'
 import { type FieldDef, isMultiple, type TableDef } from '../fields/definition.ts'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { findFiles } from '../platform/stored-files.ts'

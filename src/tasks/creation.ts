@@ -3,7 +3,7 @@
 import { subscribing } from '../comments/followers.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'

@@ -1,6 +1,7 @@
 /** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
-import { type Actor, type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
+import { type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, withRule } from '../platform/access/resources.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'

@@ -1,6 +1,6 @@
 import type { FieldDef } from '../fields/definition.ts'
 import { canSee, inReach } from '../notifications/queries.ts'
-import type { Actor } from '../platform/access/authorize.ts'
+import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { TaskRow } from './procedure.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'

@@ -1,17 +1,24 @@
 /**
- * Authentication and authorisation. One statement reads credentials, membership and existence; then the checks follow in the order of
- * contract.md §2. Every procedure and every plain route calls `admit`.
+ * Whether the caller may do what they ask for. One statement reads the principal of the credentials together with the resource and the
+ * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
-import { BlockList, isIPv6 } from 'node:net'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
-import { AppError, badInput, forbidden, notFound, sqlState, unauthorized } from '../http/errors.ts'
+import { AppError, badInput, forbidden, notFound, sqlState } from '../http/errors.ts'
 import { MAX_ID } from '../http/schemas.ts'
-import { formatInstant } from '../time.ts'
+import {
+  type Actor,
+  type Authentication,
+  actorOf,
+  type CallerKind,
+  type PrincipalRow,
+  principalOf,
+  systemActor,
+  verified,
+} from './authenticate.ts'
 
 export type Role = 'viewer' | 'member' | 'admin'
 /** The right that a procedure needs: `read` requires the role viewer, `write` requires member, `admin` requires admin. */
 export type Right = 'read' | 'write' | 'admin'
-export type CallerKind = 'session' | 'account' | 'personal'
 
 /** The kinds of callers that a procedure admits. */
 export const callers = {
@@ -29,43 +36,6 @@ export const callers = {
 } as const satisfies Record<string, readonly CallerKind[]>
 export type Callers = (typeof callers)[keyof typeof callers]
 
-/** The user or key that acts. Jobs and scripts act as `system`, which no request can become. */
-export interface Actor {
-  kind: CallerKind | 'system'
-  accountId: number
-  /** The acting user: for an account key, the account's owner. */
-  userId: number
-  email: string
-  name: string
-  timeZone: string
-  isOwner: boolean
-  readOnly: boolean
-  /** The whitelist of an account key; null admits every space. */
-  spaceIds: number[] | null
-  keyId: number | null
-  keyName: string | null
-  sessionId: number | null
-}
-
-/** The actor of jobs and scripts. */
-export const systemActor: Actor = {
-  kind: 'system',
-  accountId: 0,
-  userId: 0,
-  email: '',
-  name: 'Gridpost',
-  timeZone: 'UTC',
-  isOwner: false,
-  readOnly: false,
-  spaceIds: null,
-  keyId: null,
-  keyName: null,
-  sessionId: null,
-}
-
-/** The credentials of a request. If it has a cookie and a key, the key counts. */
-export type Credentials = { kind: 'none' } | { kind: 'invalid' } | { kind: 'key' | 'session'; tokenHash: Buffer }
-
 type Ids = Record<string, number>
 
 /** A kind of row that is found by ids in a path or a body, and the checks on it. */
@@ -82,9 +52,6 @@ export interface Resource<Row extends object = object> {
 
 /** A select of one row for the principal `p`, which runs in the statement of the access check and so costs no round trip. */
 export type Alongside<Row extends object = object> = ((now: Date) => Sql) & { readonly row?: Row }
-
-/** The principal `p` of a select, for rules that take an actor. */
-export const PRINCIPAL = { accountId: sql`p.p_account_id`, userId: sql`p.p_user_id`, isOwner: sql`p.p_is_owner` }
 
 export interface Access {
   callers: Callers
@@ -107,21 +74,16 @@ export interface Admission {
   row: object
 }
 
-export interface Asking {
-  db: Database
-  credentials: Credentials
-  ip: string
-  now: Date
-  /** Whether the request changes something but says that it comes from another site. */
+export interface Asking extends Authentication {
+  /** Whether the request writes but says that it comes from another site. */
   isCrossSite: boolean
-  /** Called once the principal is known: rate limits, last use. */
-  onAuthenticated(actor: Actor, found: { lastSeenAt: string | null }): Promise<void>
 }
 
 const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
 
 /**
  * Checks access in the order of contract.md §2.
+ * @param ids those of the path or the body, as they were sent
  * @returns the actor, and the row of the resource
  * @throws AppError 401, 403, 404; 400 for an id that is not a whole number
  */
@@ -131,19 +93,23 @@ export async function admit(asking: Asking, access: Access, isWrite: boolean, id
     return NOBODY
   }
   const { resource } = access
-  const numbers = resource ? boundIds(resource, ids) : {}
-  const { actor, row, found } = await look(asking, resource, numbers, access.alongside)
-  await asking.onAuthenticated(actor, found)
+  const found = await lookUp(asking, resource, resource ? boundIds(resource, ids) : {}, access.alongside)
+  const actor = actorOf(found)
+  await asking.onAuthenticated(actor, { lastSeenAt: found.p_last_seen_at })
+  checkCaller(actor, access, isWrite, asking.isCrossSite)
+  if (resource) checkResource(resource, found, ids, actor, access)
+  else if (access.isOwnerOnly) checkOwner(actor)
+  return { actor, row: found }
+}
 
-  if (!(access.callers as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, access.callers))
-  const writes = (access.effect ?? (isWrite ? 'write' : 'read')) === 'write'
-  if (actor.kind === 'session' && isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
+function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
+  if (!(allowed as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, allowed))
+  if (actor.kind === 'session' && isWrite && isCrossSite) throw forbidden(CROSS_SITE)
+  const writes = (effect ?? (isWrite ? 'write' : 'read')) === 'write'
   if (actor.readOnly && writes) throw forbidden('API key is read-only')
-  if (!resource) {
-    if (access.isOwnerOnly) checkOwner(actor)
-    return { actor, row }
-  }
+}
 
+function checkResource(resource: Resource, row: object, ids: Record<string, unknown>, actor: Actor, access: Access): void {
   for (const { name } of resource.ids) requireWholeNumber(name, ids[name])
   try {
     for (const { thing, found } of resource.ids) if ((row as Record<string, unknown>)[found] == null) throw notFound(thing)
@@ -153,14 +119,6 @@ export async function admit(asking: Asking, access: Access, isWrite: boolean, id
     if (access.isSilent && refusal instanceof AppError) throw new AppError('INTERNAL_SERVER_ERROR', 'Not Authorized')
     throw refusal
   }
-  return { actor, row }
-}
-
-/** Checks only the credentials, so that a request that failed before its resource was known still gets 401 first. */
-export async function authenticate(asking: Asking): Promise<Actor> {
-  const { actor, found } = await look(asking, null, {})
-  await asking.onAuthenticated(actor, found)
-  return actor
 }
 
 const CROSS_SITE = 'Requests from another site are refused'
@@ -185,47 +143,12 @@ function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
   )
 }
 
-/** The row of the user or key that credentials belong to. */
-export interface PrincipalRow {
-  p_kind: CallerKind
-  p_key_id: number | null
-  p_key_name: string | null
-  p_session_id: number | null
-  p_read_only: boolean
-  p_space_ids: number[] | null
-  p_ip_allowlist: string[] | null
-  p_expires_at: string | null
-  p_last_seen_at: string | null
-  p_user_id: number
-  p_account_id: number
-  p_email: string
-  p_name: string
-  p_timezone: string
-  p_is_owner: boolean
+/** The principal, with the columns of the resource and of `alongside`. @throws AppError 401 */
+async function lookUp(asking: Asking, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
+  const principal = principalOf(asking.credentials)
+  const [row] = await withResource(asking.db, alongside ? also(principal, alongside(asking.now)) : principal, resource, ids)
+  return verified(row, asking)
 }
-
-async function look({ db, credentials, ip, now }: Asking, resource: Resource | null, ids: Ids, alongside?: Alongside) {
-  if (credentials.kind === 'none') throw unauthorized('Sign in, or send an API key as a bearer token')
-  if (credentials.kind === 'invalid') throw unauthorized(WRONG_KEY)
-  const hash = sql`${credentials.tokenHash}`
-  const principal = credentials.kind === 'key' ? ofKey(hash) : ofSession(hash)
-  const [row] = await withResource(db, alongside ? also(principal, alongside(now)) : principal, resource, ids)
-  if (!row) throw unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED)
-  const refusal = refusalOf(row, ip, now)
-  if (refusal) throw unauthorized(refusal)
-  return { actor: actorOf(row), row: row as object, found: { lastSeenAt: row.p_last_seen_at } }
-}
-
-/** Why stored credentials are not valid now; undefined if they are. */
-export function refusalOf(row: PrincipalRow, ip: string, now: Date): string | undefined {
-  if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
-    return row.p_kind === 'session' ? ENDED : 'The API key has expired'
-  if (row.p_ip_allowlist?.length && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'
-  return undefined
-}
-
-const WRONG_KEY = 'The API key is not valid'
-const ENDED = 'The session has ended, please sign in again'
 
 const also = (principal: Sql, select: Sql): Sql => sql`select p.*, a.* from (${principal}) p left join lateral (${select}) a on true`
 
@@ -242,57 +165,6 @@ async function withResource(db: Database, principal: Sql, resource: Resource | n
 
 /** Undefined table, undefined column, or an outdated plan. */
 const IS_MISSING = new Set(['42P01', '42703', '0A000'])
-
-/** Selects the principal of a key. @param more further columns, each with its comma */
-export const ofKey = (hash: Sql, more: Sql = empty) => sql`
-  select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
-    case when k.all_spaces then null else k.space_ids end as p_space_ids, k.ip_allowlist as p_ip_allowlist,
-    k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${ofUser}
-  from api_keys k
-  join accounts a on a.id = k.account_id
-  join users u on u.id = case k.kind when 'account' then a.owner_user_id else k.user_id end and u.status = 'active'
-  where k.token_hash = ${hash}`
-
-/** Selects the principal of a session. */
-export const ofSession = (hash: Sql, more: Sql = empty) => sql`
-  select ${more} 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
-    null::int[] as p_space_ids, null::text[] as p_ip_allowlist,
-    s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${ofUser}
-  from sessions s
-  join users u on u.id = s.user_id and u.status = 'active'
-  join accounts a on a.id = u.account_id
-  where s.token_hash = ${hash}`
-
-const ofUser = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
-    u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner`
-
-export function actorOf(row: PrincipalRow): Actor {
-  return {
-    kind: row.p_kind,
-    accountId: row.p_account_id,
-    userId: row.p_user_id,
-    email: row.p_email,
-    name: row.p_name,
-    timeZone: row.p_timezone,
-    isOwner: row.p_is_owner,
-    readOnly: row.p_read_only,
-    spaceIds: row.p_space_ids,
-    keyId: row.p_key_id,
-    keyName: row.p_key_name,
-    sessionId: row.p_session_id,
-  }
-}
-
-function isAllowed(ip: string, ranges: string[]): boolean {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/')
-    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
-    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
-  }
-  const plain = ip.replace(/^::ffff:(?=\d+\.)/, '')
-  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
-}
 
 function checkOwner(actor: Actor): void {
   if (actor.spaceIds) throw forbidden(OTHER_SPACE)

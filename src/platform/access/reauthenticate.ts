@@ -1,7 +1,7 @@
 /** Checks again the credentials of callers that hold a stream open. */
 
 import { type Database, sql } from '../database/database.ts'
-import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authorize.ts'
+import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
 
 export interface Guest {
   credentials: Credentials

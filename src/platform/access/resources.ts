@@ -2,7 +2,8 @@
 
 import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
 import { forbidden } from '../http/errors.ts'
-import { type Actor, OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
+import type { Actor } from './authenticate.ts'
+import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
 
 export interface SpaceRow {
   space_id: number

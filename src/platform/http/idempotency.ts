@@ -1,6 +1,6 @@
 /** `Idempotency-Key`: the effect and the answer are committed together, so a repeated request has no second effect. */
 import { createHash } from 'node:crypto'
-import type { Actor } from '../access/authorize.ts'
+import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
 import { decrypt, encrypt } from '../secrets.ts'
 import { formatInstant } from '../time.ts'

@@ -1,5 +1,5 @@
 /** Rate limits. A process leases a slice of a window from the database and counts it down in memory (design.md §4). */
-import type { Actor } from '../access/authorize.ts'
+import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
 import { formatInstant } from '../time.ts'
 

@@ -5,16 +5,14 @@
 import { initTRPC } from '@trpc/server'
 import type { FastifyBaseLogger } from 'fastify'
 import type { OpenApiMeta } from 'trpc-to-openapi'
+import { type Actor, authenticate, type Credentials } from '../access/authenticate.ts'
 import {
   type Access,
-  type Actor,
   type Admission,
   type Alongside,
   type Asking,
   admit,
-  authenticate,
   type Callers,
-  type Credentials,
   NO_ATTACHMENTS,
   type Resource,
   type Right,

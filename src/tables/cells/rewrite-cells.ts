@@ -3,7 +3,7 @@
 import { type FieldDef, isMultiple, type Loss } from '../../fields/definition.ts'
 import type { Option } from '../../fields/settings.ts'
 import { roundedTo } from '../../fields/types/number.ts'
-import type { Actor } from '../../platform/access/authorize.ts'
+import type { Actor } from '../../platform/access/authenticate.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'

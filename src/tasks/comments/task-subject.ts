@@ -1,6 +1,6 @@
 /** Tasks as something to follow and comment on; the rules of both are in src/comments/. */
 import type { CommentTable, Subject, SubjectResource, SubscriptionTable } from '../../comments/subject.ts'
-import type { Actor } from '../../platform/access/authorize.ts'
+import type { Actor } from '../../platform/access/authenticate.ts'
 import { sql } from '../../platform/database/database.ts'
 import { taskEntries } from '../files/attachments.ts'
 import type { AttachmentEntry } from '../files/schema.ts'

@@ -1,0 +1,169 @@
+/** Authentication: credentials become an actor. Keys and sessions select the same columns, those of the principal `p`. */
+import { BlockList, isIPv6 } from 'node:net'
+import { type Database, empty, type Sql, sql } from '../database/database.ts'
+import { unauthorized } from '../http/errors.ts'
+import { formatInstant } from '../time.ts'
+
+export type CallerKind = 'session' | 'account' | 'personal'
+
+/** The user or key that acts. Jobs and scripts act as `system`, which no request can become. */
+export interface Actor {
+  kind: CallerKind | 'system'
+  accountId: number
+  /** The acting user: for an account key, the account's owner. */
+  userId: number
+  email: string
+  name: string
+  timeZone: string
+  isOwner: boolean
+  readOnly: boolean
+  /** The whitelist of an account key; null admits every space. */
+  spaceIds: number[] | null
+  keyId: number | null
+  keyName: string | null
+  sessionId: number | null
+}
+
+/** The actor of jobs and scripts. */
+export const systemActor: Actor = {
+  kind: 'system',
+  accountId: 0,
+  userId: 0,
+  email: '',
+  name: 'Gridpost',
+  timeZone: 'UTC',
+  isOwner: false,
+  readOnly: false,
+  spaceIds: null,
+  keyId: null,
+  keyName: null,
+  sessionId: null,
+}
+
+/** The credentials of a request. If it has a cookie and a key, the key counts. */
+export type Credentials = { kind: 'none' } | { kind: 'invalid' } | { kind: 'key' | 'session'; tokenHash: Buffer }
+
+/** The credentials as a request presents them. */
+interface Claim {
+  credentials: Credentials
+  ip: string
+  now: Date
+}
+
+export interface Authentication extends Claim {
+  db: Database
+  /** Called once the principal is known: for rate limits, and to note the last use. */
+  onAuthenticated(actor: Actor, found: { lastSeenAt: string | null }): Promise<void>
+}
+
+/**
+ * Checks only the credentials, so that a request that failed before its resource was known still gets 401 first.
+ * @throws AppError 401
+ */
+export async function authenticate(asking: Authentication): Promise<Actor> {
+  const [row] = await asking.db.lookUp<PrincipalRow>(principalOf(asking.credentials), 'who')
+  const principal = verified(row, asking)
+  const actor = actorOf(principal)
+  await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })
+  return actor
+}
+
+/** Selects the principal that the credentials name, or no row. @throws AppError 401 without credentials that could name one */
+export function principalOf(credentials: Credentials): Sql {
+  if (credentials.kind === 'none') throw unauthorized('Sign in, or send an API key as a bearer token')
+  if (credentials.kind === 'invalid') throw unauthorized(WRONG_KEY)
+  const hash = sql`${credentials.tokenHash}`
+  return credentials.kind === 'key' ? ofKey(hash) : ofSession(hash)
+}
+
+/** The row, if the claim holds. @throws AppError 401 when there is no such principal, or its credentials do not count now or from here */
+export function verified<Row extends PrincipalRow>(row: Row | undefined, { credentials, ip, now }: Claim): Row {
+  if (!row) throw unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED)
+  const refusal = refusalOf(row, ip, now)
+  if (refusal) throw unauthorized(refusal)
+  return row
+}
+
+/** The row of the user or key that credentials belong to. */
+export interface PrincipalRow {
+  p_kind: CallerKind
+  p_key_id: number | null
+  p_key_name: string | null
+  p_session_id: number | null
+  p_read_only: boolean
+  p_space_ids: number[] | null
+  p_ip_allowlist: string[] | null
+  p_expires_at: string | null
+  p_last_seen_at: string | null
+  p_user_id: number
+  p_account_id: number
+  p_email: string
+  p_name: string
+  p_timezone: string
+  p_is_owner: boolean
+}
+
+/** The principal `p` of a select, for rules that take an actor. */
+export const PRINCIPAL = { accountId: sql`p.p_account_id`, userId: sql`p.p_user_id`, isOwner: sql`p.p_is_owner` }
+
+/** Why stored credentials are not valid now; undefined if they are. */
+export function refusalOf(row: PrincipalRow, ip: string, now: Date): string | undefined {
+  if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
+    return row.p_kind === 'session' ? ENDED : 'The API key has expired'
+  if (row.p_ip_allowlist?.length && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'
+  return undefined
+}
+
+const WRONG_KEY = 'The API key is not valid'
+const ENDED = 'The session has ended, please sign in again'
+
+function isAllowed(ip: string, ranges: string[]): boolean {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4'
+    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
+  }
+  const plain = ip.replace(/^::ffff:(?=\d+\.)/, '')
+  return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
+}
+
+/** Selects the principal of a key. @param more further columns, each with its comma */
+export const ofKey = (hash: Sql, more: Sql = empty) => sql`
+  select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
+    case when k.all_spaces then null else k.space_ids end as p_space_ids, k.ip_allowlist as p_ip_allowlist,
+    k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${ofUser}
+  from api_keys k
+  join accounts a on a.id = k.account_id
+  join users u on u.id = case k.kind when 'account' then a.owner_user_id else k.user_id end and u.status = 'active'
+  where k.token_hash = ${hash}`
+
+/** Selects the principal of a session. */
+export const ofSession = (hash: Sql, more: Sql = empty) => sql`
+  select ${more} 'session' as p_kind, null::int as p_key_id, null as p_key_name, s.id as p_session_id, false as p_read_only,
+    null::int[] as p_space_ids, null::text[] as p_ip_allowlist,
+    s.expires_at as p_expires_at, s.last_seen_at as p_last_seen_at, ${ofUser}
+  from sessions s
+  join users u on u.id = s.user_id and u.status = 'active'
+  join accounts a on a.id = u.account_id
+  where s.token_hash = ${hash}`
+
+const ofUser = sql`u.id as p_user_id, u.account_id as p_account_id, u.email as p_email, u.name as p_name,
+    u.timezone as p_timezone, a.owner_user_id is not distinct from u.id as p_is_owner`
+
+export function actorOf(row: PrincipalRow): Actor {
+  return {
+    kind: row.p_kind,
+    accountId: row.p_account_id,
+    userId: row.p_user_id,
+    email: row.p_email,
+    name: row.p_name,
+    timeZone: row.p_timezone,
+    isOwner: row.p_is_owner,
+    readOnly: row.p_read_only,
+    spaceIds: row.p_space_ids,
+    keyId: row.p_key_id,
+    keyName: row.p_key_name,
+    sessionId: row.p_session_id,
+  }
+}
