@@ -1,4 +1,4 @@
-/** The HTTP application: plugins, RPC, REST, plain routes. It does not listen; `main.ts` and the tests do. */
+/** The HTTP application: plugins, RPC, REST and plain routes. `main.ts` and the tests let it listen. */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import fastifyCookie from '@fastify/cookie'
@@ -26,19 +26,35 @@ declare module 'fastify' {
     context: RequestContext
   }
   interface FastifyContextConfig {
-    /** Whether a body that cannot be read is told of only to those who may call. */
+    /** True if a caller without valid credentials gets 401 rather than the error of a malformed body. */
     needsCredentials?: boolean
-    /** Whether the answer goes on for as long as the caller listens: no duration is taken. */
+    /** True if the answer lasts as long as the caller listens: its duration is not measured. */
     isStream?: boolean
   }
 }
 
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
-  const { settings } = deps
+  const app = createApp(deps)
+  limitShutdownTime(app)
+  const cookies = await openCookies(app)
+  addRequestContext(app, deps, cookies)
+  logAnswers(app)
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
+  if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
+  answerUnknownPaths(app)
+  mountRpc(app, appRouter, (request) => request.context)
+  mountRest(app, appRouter, (request) => request.context)
+  await app.register(async (scope) => mountRoutes(scope, deps))
+  mountHealth(app, deps)
+  await mountDocs(app, apiDocument())
+  return app
+}
+
+function createApp({ settings, log }: Deps): FastifyInstance {
   const newRequestId = requestIds()
-  const app = Fastify({
-    loggerInstance: deps.log as FastifyBaseLogger,
-    // Fastify's own two lines a request are replaced by one, below.
+  return Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    // `logAnswers` writes one line for each request in place of Fastify's two.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: newRequestId,
     trustProxy: settings.trustProxy,
@@ -46,7 +62,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     // A batch of RPC calls names all its procedures in one path segment.
     routerOptions: { maxParamLength: 5_000 },
     forceCloseConnections: 'idle',
-    // Fastify would wait for ever for the rest of a request; an upload of 70 MB of base64 takes this long at 2 Mbit/s.
+    // By default Fastify waits for a request without limit. An upload of 70 MB as base64 takes this long at 2 Mbit/s.
     requestTimeout: 300_000,
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
@@ -56,64 +72,64 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     },
     clientErrorHandler: (error, socket) => {
       const requestId = newRequestId()
-      // Not the error: it carries the bytes, keys included.
-      deps.log.info({ reason: error.code, request_id: requestId }, 'unreadable')
+      // The error itself is not logged, because it contains the bytes of the request, keys included.
+      log.info({ reason: error.code, request_id: requestId }, 'unreadable')
       refuseUnreadable(error, socket as Socket, requestId)
     },
   })
+}
 
-  limitShutdownTime(app)
-  const cookies = await openCookies(app)
+// Hooks that run for every request use callbacks: creating a promise would cost more than their work.
+
+function addRequestContext(app: FastifyInstance, deps: Deps, cookies: Cookies): void {
   app.decorateRequest('context')
-  // Hooks of every request call back: a promise each would cost more than what they do.
   app.addHook('onRequest', (request, reply, done) => {
     request.context = contextOf(deps, cookies, request, reply)
     reply.header('x-request-id', request.id)
     reply.header('x-api-version', API_VERSION)
     done()
   })
+}
+
+function logAnswers(app: FastifyInstance): void {
   app.addHook('onResponse', (request, reply, done) => {
     const { method, routeOptions } = request
     request.log.info({ method, route: routeOptions.url ?? 'none', status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
     done()
   })
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
+}
 
-  if (settings.corsOrigins.length) {
-    await app.register(fastifyCors, {
-      origin: settings.corsOrigins,
-      credentials: true,
-      exposedHeaders: [
-        'x-total-count',
-        'x-next-cursor',
-        'x-request-id',
-        'x-ignored',
-        'etag',
-        'idempotent-replayed',
-        'retry-after',
-        'x-ratelimit-limit',
-        'x-ratelimit-remaining',
-        'x-ratelimit-reset',
-        'x-ratelimit-scope',
-      ],
-    })
-  }
-  // Before the body is judged, which nobody is going to read.
+async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<void> {
+  await app.register(fastifyCors, {
+    origin: origins,
+    credentials: true,
+    exposedHeaders: [
+      'x-total-count',
+      'x-next-cursor',
+      'x-request-id',
+      'x-ignored',
+      'etag',
+      'idempotent-replayed',
+      'retry-after',
+      'x-ratelimit-limit',
+      'x-ratelimit-remaining',
+      'x-ratelimit-reset',
+      'x-ratelimit-scope',
+    ],
+  })
+}
+
+/** Answers 404 before the body of the request is read. */
+function answerUnknownPaths(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done()
     reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: request.id } satisfies ErrorBody)
   })
-  mountRpc(app, appRouter, (request) => request.context)
-  mountRest(app, appRouter, (request) => request.context)
-  await app.register(async (scope) => mountRoutes(scope, deps))
-  mountHealth(app, deps)
-  await mountDocs(app, apiDocument())
-  return app
 }
 
 type Cookies = Pick<FastifyInstance, 'parseCookie' | 'serializeCookie'>
 
-/** The plugin in a scope without routes: its hooks would run on every answer, and few of them set a cookie. */
+/** Registers the plugin in a scope without routes, because its hooks would run for every answer, and few answers set a cookie. */
 async function openCookies(app: FastifyInstance): Promise<Cookies> {
   const { promise, resolve } = Promise.withResolvers<Cookies>()
   await app.register(async (scope) => {
@@ -123,7 +139,7 @@ async function openCookies(app: FastifyInstance): Promise<Cookies> {
   return promise
 }
 
-/** Unique over processes and restarts; a counter, because random bytes for each request would cost more than its routing. */
+/** Creates ids that are unique across processes and restarts. They count, because random bytes would cost more than routing a request. */
 function requestIds(): () => string {
   const process = randomBytes(6).toString('hex')
   let count = 0
@@ -133,7 +149,7 @@ function requestIds(): () => string {
 async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const ctx = request.context
   let answer = answerOf(thrown, request.id)
-  // The body could not be read, and nobody has asked yet who sent it: that comes first (contract.md §2).
+  // The body failed before the caller was authenticated. Errors of authentication come first (contract.md §2).
   if ([400, 413, 415].includes(answer.status) && ctx && !ctx.isCallerKnown && request.routeOptions.config.needsCredentials) {
     try {
       await authenticate(askingOf(ctx))
@@ -142,7 +158,7 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
     }
   }
   if (answer.isFault) request.log.error({ err: thrown }, 'fault')
-  if (isSending(request)) takeRest(request, reply)
+  if (isSending(request)) drainBody(request, reply)
   return reply.code(answer.status).headers(answer.headers).type('application/json; charset=utf-8').send(answer.body)
 }
 
@@ -150,10 +166,10 @@ const isSending = ({ raw, headers }: FastifyRequest) =>
   !raw.complete && (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined)
 
 /**
- * A connection that is closed on who is still sending is broken before the answer is read. So what is left of the body is taken and
- * forgotten, and the client closes the connection, even where it has asked that we do (RFC 9112, 9.6).
+ * Reads and discards the rest of the body. If the connection were closed while the client is sending, the client could lose the answer,
+ * so the client closes it, even if it has asked the server to (RFC 9112, 9.6).
  */
-function takeRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
   raw.resume()
@@ -205,19 +221,19 @@ function hangUpSignal({ raw }: FastifyReply): AbortSignal {
   return controller.signal
 }
 
-/** One for each call of an RPC batch, where an empty one is none; a header that is empty as a whole is a key that is none. */
+/** One key for each call of an RPC batch, where an empty part means no key. An entirely empty header is an invalid key. */
 function idempotencyKeys(url: string, header: string): (string | undefined)[] {
   const isBatch = url.startsWith(RPC_PREFIX) && /[?&]batch=1(&|$)/.test(url)
   if (!isBatch || header === '') return [header]
   return header.split(',').map((part) => part.trim() || undefined)
 }
 
-/** When cookie and key are both sent, the key counts (contract.md §2). */
+/** If both a cookie and a key are sent, the key is used (contract.md §2). */
 function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
   const { headers } = request
   if (headers.authorization !== undefined) {
     const secret = /^Bearer +(\S+)\s*$/i.exec(headers.authorization)?.[1]
-    // The checksum tells a mistyped key without a query.
+    // The checksum detects a mistyped key without a query.
     return secret && looksLikeKey(secret) ? { kind: 'key', tokenHash: tokenHash(secret) } : { kind: 'invalid' }
   }
   const token = sessionToken(request, cookies)
@@ -227,7 +243,7 @@ function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
 const sessionToken = ({ headers }: FastifyRequest, cookies: Cookies) =>
   headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]
 
-/** What a browser says of where a request that may change something comes from; clients that say nothing are no browsers. */
+/** True if a browser's headers show that another site sent the request. Other clients send no such headers. */
 function isCrossSite({ settings, publicUrl }: Deps, { method, headers }: FastifyRequest): boolean {
   if (method === 'GET' || method === 'HEAD') return false
   const { origin } = headers

@@ -19,7 +19,7 @@ import type { Cascade } from './tables/cascade.ts'
 import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
-/** What must go, or change, with a record or a field. */
+/** The effects of deleted records and changed fields on each feature. */
 export const cascades: readonly Cascade[] = [viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
 
 export interface OpenOptions {
@@ -29,7 +29,7 @@ export interface OpenOptions {
   isWorker: boolean
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
-  /** Parts to use instead of those that are opened here. The caller closes them. */
+  /** Parts to use in place of those that this function would open. The caller closes them. */
   overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>>
 }
 

@@ -1,4 +1,4 @@
-/** The whole API on one page: procedures, served as RPC and as REST, and the plain routes for bytes and streams. */
+/** The whole API on one page: the procedures, which are served as RPC and as REST, and the plain routes for bytes and streams. */
 import type { FastifyInstance } from 'fastify'
 import { authOperations } from './auth/docs.ts'
 import { authRouter } from './auth/router.ts'
@@ -54,7 +54,7 @@ export const appRouter = router({
 
 export type AppRouter = typeof appRouter
 
-/** Plain Fastify routes of the features. */
+/** Mounts the plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountInvitePage(app)
   mountFiles(app, deps)
@@ -74,5 +74,5 @@ const plainOperations: PlainOperation[] = [
   ...streamOperations,
 ]
 
-/** The document that is served, committed and checked. */
+/** The OpenAPI document. It is served, and its committed copy is checked against the code. */
 export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)
