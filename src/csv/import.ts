@@ -1,7 +1,7 @@
-/** A file becomes records: all of them, or none. */
+/** Imports a CSV file as records: all of its rows, or none. */
 
 import type { UserRef } from '../fields/cell.ts'
-import { ownFields, settled, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, ownFields, settled, type TableDef } from '../fields/definition.ts'
 import type { TitledRecords } from '../fields/field-type.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
@@ -22,10 +22,10 @@ import { type Staging, withStaging } from './staging.ts'
 
 /**
  * Imports a file in constant memory, whatever its size.
- * @param bytes the file; what is left of it when it is refused is not read
- * @param onProgress told how many rows have been judged, the header left out
+ * @param bytes the file, which is read only as far as the first hundred refused cells
+ * @param onProgress receives the number of rows checked so far, without the header
  * @throws AppError 400 with the first hundred refused cells, 403 for a column that only admins write, 409 while another import into
- * the table runs or when its fields change meanwhile, 413
+ * the table runs or when its fields change during the import, 413
  */
 export function importRecords(
   context: Context,
@@ -35,41 +35,62 @@ export function importRecords(
 ): Promise<Answer<{ created: number }>> {
   return withStaging(context.db, table.id, async (open) => {
     const definition = await tableDefinition(context.db, table)
-    let file: { columns: Column[]; staging: Staging; namedBy: ReturnType<typeof namedRecords> } | undefined
-    let issues: CellIssue[] = []
-    let judged = 0
-    const members = new Map<UserRef, number>()
-    let staged: Promise<void> = Promise.resolve()
-    for await (const rows of readRows(bytes, maxBytes)) {
-      if (!file) {
-        // No part is empty.
-        const columns = importedColumns(definition, table, rows.shift() as Row)
-        const namedBy = namedRecords(
-          context.db,
-          columns.map(({ field }) => field),
-        )
-        file = { columns, namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
-      }
-      // One chunk is written while the next is judged; two would be held in memory otherwise.
-      const named = await file.namedBy(rows)
-      const [chunk] = await Promise.all([judge(context, definition, { role: table.role, members, named }, file.columns, rows), staged])
-      issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
-      if (issues.length === MAX_ISSUES) break
-      staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
-      // Awaited with the next chunk; until then nobody would take its failure.
-      staged.catch(() => {})
-      judged += rows.length
-      onProgress(judged)
-    }
-    await staged
-    if (!file) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
-    if (issues.length) throw badCells(issues)
-    const created = judged ? await publish(context, table, definition, file.staging) : 0
+    const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress })
+    const created = count ? await publish(context, table, definition, staging) : 0
     await indexesFollowGrowth(context, table.id)
-    return { value: { created }, ignored: ignoredHeaders(file.columns) }
+    return { value: { created }, ignored: ignoredHeaders(columns) }
   }).catch((error) => {
     throw isOutdated(error) ? changed() : error
   })
+}
+
+interface OpenFile {
+  columns: Column[]
+  staging: Staging
+  namedBy: ReturnType<typeof namedRecords>
+}
+
+type OpenStaging = (fields: readonly FieldDef[]) => Promise<Staging>
+
+/** Checks all rows of the file and writes them into the staging table. @throws AppError as `importRecords` */
+async function stageRows(
+  context: Context,
+  table: TableRef,
+  definition: TableDef,
+  chunks: AsyncIterable<Row[]>,
+  { open, onProgress }: { open: OpenStaging; onProgress: (rows: number) => void },
+): Promise<OpenFile & { count: number }> {
+  let file: OpenFile | undefined
+  let issues: CellIssue[] = []
+  let count = 0
+  const members = new Map<UserRef, number>()
+  let staged: Promise<void> = Promise.resolve()
+  for await (const rows of chunks) {
+    // No chunk is empty, and the first one starts with the header.
+    file ??= await openFile(context, importedColumns(definition, table, rows.shift() as Row), open)
+    // One chunk is written while the next one is checked, so that at most two are in memory.
+    const named = await file.namedBy(rows)
+    const [chunk] = await Promise.all([judge(context, definition, { role: table.role, members, named }, file.columns, rows), staged])
+    issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
+    if (issues.length === MAX_ISSUES) break
+    staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
+    // The promise is awaited with the next chunk; without this handler, a failure before that would be an unhandled rejection.
+    staged.catch(() => {})
+    count += rows.length
+    onProgress(count)
+  }
+  await staged
+  if (!file) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+  if (issues.length) throw badCells(issues)
+  return { ...file, count }
+}
+
+async function openFile({ db }: Context, columns: Column[], open: OpenStaging): Promise<OpenFile> {
+  const namedBy = namedRecords(
+    db,
+    columns.map(({ field }) => field),
+  )
+  return { columns, namedBy, staging: await open(columns.flatMap(({ field }) => field ?? [])) }
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
@@ -81,11 +102,11 @@ function importedColumns(definition: TableDef, { role }: TableRef, header: Row):
   return columns
 }
 
-/** The headers of columns that are not imported, in characters that an HTTP header can hold. */
+/** The headers of columns that are not imported, reduced to the characters that an HTTP header can hold. */
 const ignoredHeaders = (columns: readonly Column[]): string[] =>
   columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?')))
 
-/** The cells of the rows by field, and what is wrong with them by row and column. */
+/** Returns the cells of the rows by field, and the refused cells by row and column. */
 async function judge(
   context: Context,
   definition: TableDef,
@@ -101,12 +122,12 @@ async function judge(
     const [row, id] = path as [number, string]
     issues.push({ row, column: headers.get(id) ?? id, message })
   }
-  // As columns at once: until the chunk before has been written, they are held in memory.
+  // Columns take less memory than rows, and the chunk waits in memory until the previous one is written.
   const fields = columns.flatMap(({ field }) => field ?? [])
   return { columns: cellArrays(fields, judged.cells), issues: issues.sort((a, b) => a.row - b.row) }
 }
 
-/** One draft a row that has a cell for every column, made only when it is judged. */
+/** Yields a draft for each row with the right number of cells. Drafts are made one by one as they are checked, to save memory. */
 function* draftsOf(
   columns: readonly Column[],
   rows: readonly Row[],
@@ -119,18 +140,28 @@ function* draftsOf(
       refuse({ row: number, column: null, message: `has ${count}, the header has ${columns.length}` })
       continue
     }
-    const data: Record<string, unknown> = {}
-    for (const [index, { header, field }] of columns.entries()) {
-      if (!field) continue
-      const read = readCell(field, cells[index] ?? '', named.get(field.lookup_table_id ?? 0))
-      if ('reason' in read) refuse({ row: number, column: header, message: read.reason })
-      else data[field.id] = read.value
-    }
-    yield { data, path: [number] }
+    yield { data: valuesOf(columns, cells, named, (column, message) => refuse({ row: number, column, message })), path: [number] }
   }
 }
 
-/** A new version of the table matters only if its fields are others: a view may be saved meanwhile. */
+/** The values of one row by field id. */
+function valuesOf(
+  columns: readonly Column[],
+  cells: readonly string[],
+  named: ReadonlyMap<number, TitledRecords>,
+  refuse: (column: string, message: string) => void,
+): Record<string, unknown> {
+  const data: Record<string, unknown> = {}
+  for (const [index, { header, field }] of columns.entries()) {
+    if (!field) continue
+    const read = readCell(field, cells[index] ?? '', named.get(field.lookup_table_id ?? 0))
+    if ('reason' in read) refuse(header, read.reason)
+    else data[field.id] = read.value
+  }
+  return data
+}
+
+/** A new version of the table matters only if its fields differ: the version also rises when somebody saves a view. */
 function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
   return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
@@ -143,5 +174,5 @@ const changed = () => conflict('The fields of the table were changed while the f
 
 const fieldsText = (table: TableDef) =>
   JSON.stringify(ownFields(table).map((field) => ({ ...settled(field), name: '', always_hidden: false })))
-/** Whether cells that were judged by one definition are as good by the other. */
+/** True if cells that were checked against one definition are valid for the other. */
 const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

@@ -1,4 +1,4 @@
-/** A table's fields come, change and go: metadata, column and cells in one transaction. */
+/** Creates, changes and deletes fields of a table: metadata, column and cells in one transaction. */
 
 import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
@@ -21,7 +21,7 @@ import { changeOptions } from './select-options.ts'
 
 /**
  * Adds a field at the end.
- * @throws AppError 400 for what its type does not have, and past 300 fields; 409 for a name that is taken
+ * @throws AppError 400 for a property that its type does not have, and past 300 fields; 409 for a name that is taken
  */
 export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Field> {
   return naming(() =>
@@ -42,49 +42,73 @@ export async function create(context: Context, table: TableRef, wanted: NewField
 }
 
 /**
- * Changes what is given. Options keep their ids by title, so that records keep what they hold.
- * @throws AppError 400 for a key or calc field, and for what the type does not have; 404; 409 for a name that is taken, and
- * when cells would lose something without `force`
+ * Changes the given properties. An option whose title stays keeps its id, so that records keep their values.
+ * @throws AppError 400 for a key or calc field, and for a property that its type does not have; 404; 409 for a name that is taken,
+ * and without `force` when cells would lose values
  */
 export async function update(context: Context, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
-  const { name, required, always_hidden, admin_only, options, decimals, force } = changes
+  const { options, decimals, force } = changes
   const announced = force ? undefined : await announce(context, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
   return naming(() =>
     changeTable(context, table, async (definition) => {
       const field = ownField(definition, fieldId)
       if (options !== undefined || decimals !== undefined) await requireNotConverting(context.db, table.id, fieldId)
       const { field: changed, cells } = nextOf(field, changes)
-      const isLeft = cells && force && (await isWorthIndexing(context.db, table.id))
-      if (cells && announced) requireUnused(field, cells, announced)
-      else if (cells && !isLeft) await changeCells(context, table.id, cells, force)
-      const next: FieldDef = {
-        ...field,
-        ...(name !== undefined && { name }),
-        ...(required !== undefined && { required: required ?? false }),
-        ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
-        ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
-        ...changed,
-        ...(isLeft && (await left(context, definition, cells))),
-      }
+      const deferred = cells ? await fitCells(context, definition, field, cells, { announced, force }) : {}
+      const next: FieldDef = { ...field, ...propertiesIn(changes), ...changed, ...deferred }
       await context.db.prisma.field.update({
         where: { tableId_id: { tableId: table.id, id: field.id } },
-        data: {
-          name: next.name,
-          required: next.required,
-          alwaysHidden: next.always_hidden,
-          adminOnly: next.admin_only,
-          ...(next.options && { options: next.options.map(({ id, title }) => ({ id, title })) }),
-          removedOptions: next.removed_options,
-          decimals: next.decimals,
-          isRounding: next.is_rounding,
-          ...(announced && { narrowing: DbNull }),
-        },
+        data: { ...columnsOf(next), ...(announced && { narrowing: DbNull }) },
       })
       const renamed = renamedOptions(field, next)
       if (renamed.size) for (const { renameOptions } of context.cascades) await renameOptions?.(context, definition, field, renamed)
       return fieldOf(next)
     }),
   )
+}
+
+/** The properties that all types have, as far as they are given. Null resets a flag. */
+function propertiesIn({ name, required, always_hidden, admin_only }: FieldUpdate): Partial<FieldDef> {
+  return {
+    ...(name !== undefined && { name }),
+    ...(required !== undefined && { required: required ?? false }),
+    ...(always_hidden !== undefined && { always_hidden: always_hidden ?? false }),
+    ...(admin_only !== undefined && { admin_only: admin_only ?? false }),
+  }
+}
+
+/**
+ * Makes the cells fit the changed field: at once, or for a large table with `force` by a job.
+ * @returns the properties that the field has until the job is done
+ * @throws AppError 409 without `force` when cells would lose values
+ */
+async function fitCells(
+  context: Context,
+  table: TableDef,
+  field: FieldDef,
+  cells: CellChange,
+  { announced, force }: { announced: Awaited<ReturnType<typeof announce>>; force: boolean | undefined },
+): Promise<Partial<FieldDef>> {
+  if (announced) {
+    requireUnused(field, cells, announced)
+    return {}
+  }
+  if (force && (await isWorthIndexing(context.db, table.id))) return defer(context, table, cells)
+  await changeCells(context, table.id, cells, force)
+  return {}
+}
+
+function columnsOf(field: FieldDef) {
+  return {
+    name: field.name,
+    required: field.required,
+    alwaysHidden: field.always_hidden,
+    adminOnly: field.admin_only,
+    ...(field.options && { options: field.options.map(({ id, title }) => ({ id, title })) }),
+    removedOptions: field.removed_options,
+    decimals: field.decimals,
+    isRounding: field.is_rounding,
+  }
 }
 
 /** @throws AppError 404; 400 for a key or calc field */
@@ -96,7 +120,7 @@ export function ownField(table: TableDef, fieldId: string): FieldDef {
   return field
 }
 
-/** The new titles of options that keep their id, by the old ones. */
+/** Maps the old titles of renamed options to the new ones. */
 function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> {
   const titles = new Map((after.options ?? []).map(({ id, title }) => [id, title]))
   return new Map(
@@ -108,13 +132,13 @@ function renamedOptions(before: FieldDef, after: FieldDef): Map<string, string> 
 }
 
 interface Next {
-  /** What of the field is other. */
+  /** The changed properties of the field. */
   field: Partial<Pick<FieldDef, 'options' | 'decimals'>>
-  /** What of the cells has to be; undefined when nothing has. */
+  /** The change that the cells need, if any. */
   cells?: CellChange | undefined
 }
 
-/** What options or decimals, where they are given, make of the field. @throws AppError 400; 409 for decimals while cells are being rounded */
+/** Applies the given options or decimals to the field. @throws AppError 400; 409 for decimals while cells are being rounded */
 function nextOf(field: FieldDef, changes: FieldUpdate): Next {
   const { options, decimals } = changes
   const { takes } = TYPES[field.type]
@@ -138,15 +162,15 @@ function nextDecimals(field: FieldDef, decimals: number | null): Next {
   return { field: { decimals }, cells: isFewer ? rounded(field, decimals) : undefined }
 }
 
-/** From the change on, cells of a large table count as changed; a job makes them so. */
-async function left(context: Context, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
+/** Has a job change the cells of a large table. Until it is done, readers see the cells as if they were changed. */
+async function defer(context: Context, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
   await leaveCells(context, table.id, field.id)
   return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }
 }
 
 /**
- * Removes a field with its column.
- * @throws AppError 400 for a key or calc field; 404; 409 naming the views that need it, without `force`
+ * Deletes a field with its column.
+ * @throws AppError 400 for a key or calc field; 404; 409 without `force`, naming the views that need it
  */
 export async function remove(context: Context, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
   return changeTable(context, table, async (definition) => {
@@ -162,7 +186,7 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
   })
 }
 
-/** Stores the type that a field has once its cells are converted, and what goes with the type. */
+/** Stores the type of a field after its cells were converted, with the properties of that type. */
 export async function storeType(db: Database, tableId: number, { id, type, options, decimals, lookup_table_id }: FieldDef): Promise<void> {
   await db.execute(sql`
     update fields set type = ${type}, options = ${options && JSON.stringify(options)}::jsonb, decimals = ${decimals}::int,
