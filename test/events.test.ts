@@ -326,21 +326,21 @@ describe('the order', () => {
   it('is the same for whoever reads while many transactions write early, late and not at all', async () => {
     const { account } = await onRecord()
     let isWriting = true
+    /** Writes up to three events in a transaction; every other one takes its id early, and some are rolled back. */
+    async function write(client: Awaited<ReturnType<typeof app.db.connect>>, writer: number, round: number): Promise<void> {
+      await client.query('begin')
+      if ((writer + round) % 2) await client.query('select pg_current_xact_id()')
+      for (let n = 0; n < (writer + round) % 4; n++) {
+        await client.query('select pg_sleep($1)', [((writer * 7 + round * 3 + n) % 5) / 1_000])
+        const statement = `insert into events (type, account_id, task_id, at) values ('task.updated', $1, $2, now())`
+        await client.query(statement, [account.id, round])
+      }
+      await client.query(round % 9 ? 'commit' : 'rollback')
+    }
     const writers = Array.from({ length: 6 }, async (_, writer) => {
       const client = await app.db.connect()
       try {
-        for (let round = 0; round < 40; round++) {
-          await client.query('begin')
-          if ((writer + round) % 2) await client.query('select pg_current_xact_id()')
-          for (let n = 0; n < (writer + round) % 4; n++) {
-            await client.query('select pg_sleep($1)', [((writer * 7 + round * 3 + n) % 5) / 1_000])
-            await client.query(`insert into events (type, account_id, task_id, at) values ('task.updated', $1, $2, now())`, [
-              account.id,
-              round,
-            ])
-          }
-          await client.query(round % 9 ? 'commit' : 'rollback')
-        }
+        for (let round = 0; round < 40; round++) await write(client, writer, round)
       } finally {
         await client.end()
       }

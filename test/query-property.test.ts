@@ -111,34 +111,38 @@ function valueFor(type: string, compare: string, cells: Record<string, fc.Arbitr
     '+30h',
   )
   if (EMPTY.includes(compare)) return fc.constant(undefined)
-  if (type === 'number' && compare === 'contains') return fc.constantFrom('1', '.', '-', '25', 0, 1.5)
-  if (type === 'number') return fc.oneof(cell, cell.map(String))
-  if (type === 'date') return fc.oneof(cell, tokens)
-  if (type === 'datetime')
-    return fc.oneof(
+  const options = fc.constantFrom(...OPTIONS, 'No such', '')
+  const addresses = people.flatMap(({ id, email }) => [id, email, email.toUpperCase()])
+  const users = fc.constantFrom('@me', 'nobody@example.com', 1_999_999_999, ...addresses)
+  const records = fc.oneof(cells.lookup as fc.Arbitrary<unknown>, fc.constant(1_999_999_999))
+  const partsByType: Record<string, fc.Arbitrary<unknown>> = {
+    number: fc.constantFrom('1', '.', '-', '25', 0, 1.5),
+    select: fc.constantFrom('o', 'OPEN', 'ä', '%', '_', "'", '', 'now', 'zzz'),
+    user: fc.constantFrom('max', 'OLGA', '@example', '@me', '%', 'member', 'a', ''),
+    lookup: text,
+  }
+  const valuesByType: Record<string, fc.Arbitrary<unknown>> = {
+    number: fc.oneof(cell, cell.map(String)),
+    date: fc.oneof(cell, tokens),
+    datetime: fc.oneof(
       cell,
       tokens,
-      cell.map((instant) => (instant as string).slice(0, 10)),
-      cell.map((instant) => `${(instant as string).replace(' ', 'T')}Z`),
-    )
-  if (type === 'time')
-    return fc.oneof(
+      cell.map((instant) => String(instant).slice(0, 10)),
+      cell.map((instant) => `${String(instant).replace(' ', 'T')}Z`),
+    ),
+    time: fc.oneof(
       cell,
-      cell.map((time) => (time as string).slice(0, 5)),
-    )
-  if (type === 'select' && PARTS.includes(compare)) return fc.constantFrom('o', 'OPEN', 'ä', '%', '_', "'", '', 'now', 'zzz')
-  if (type === 'multi_select' || type === 'select') return fc.constantFrom(...OPTIONS, 'No such', '')
-  if (type === 'user' && PARTS.includes(compare)) return fc.constantFrom('max', 'OLGA', '@example', '@me', '%', 'member', 'a', '')
-  if (type === 'user' || type === 'multi_user')
-    return fc.constantFrom(
-      '@me',
-      'nobody@example.com',
-      1_999_999_999,
-      ...people.flatMap(({ id, email }) => [id, email, email.toUpperCase()]),
-    )
-  if (type === 'lookup' && PARTS.includes(compare)) return text
-  if (type.endsWith('lookup')) return fc.oneof(cells.lookup as fc.Arbitrary<unknown>, fc.constant(1_999_999_999))
-  return cell
+      cell.map((time) => String(time).slice(0, 5)),
+    ),
+    select: options,
+    multi_select: options,
+    user: users,
+    multi_user: users,
+    lookup: records,
+    multi_lookup: records,
+  }
+  const parts = PARTS.includes(compare) ? partsByType[type] : undefined
+  return parts ?? valuesByType[type] ?? cell
 }
 
 const ZONES = [

@@ -1,6 +1,6 @@
 /**
- * What a query answers, said in plain JavaScript of the rows that callers read: contract.md §5 once more, for tests. It knows nothing
- * of SQL, and takes local dates from Intl.
+ * A second implementation of contract.md §5 for tests: filters, sorts and groups the rows that callers read, in plain JavaScript.
+ * It does not use SQL, and takes local dates from Intl.
  */
 
 export type Row = { id: number } & Record<string, unknown>
@@ -23,10 +23,10 @@ export interface World {
   options: string[]
 }
 
-/** Character by character. */
+/** Lower case character by character, as PostgreSQL does it. */
 const lower = (text: string) => [...text].map((character) => (character === 'İ' ? 'i' : character.toLowerCase())).join('')
 
-/** By code points, as UTF-8 sorts; JavaScript's own order is by halves of surrogate pairs. */
+/** Compares by code points, as UTF-8 sorts. JavaScript's own order compares the halves of surrogate pairs. */
 function compareText(a: string, b: string): number {
   const [left, right] = [[...a], [...b]]
   for (let at = 0; at < Math.min(left.length, right.length); at++) {
@@ -41,7 +41,7 @@ const localDate = (utc: string, zone: string) =>
 const shift = (date: string, days: number) => new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
 export const utc = (instant: Date) => instant.toISOString().slice(0, 19).replace('T', ' ')
 
-/** The same day so many months later, or the last of a month that has no such day. */
+/** The same day of another month, or the last day of a shorter month. */
 function months(date: string, count: number): string {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   const last = new Date(Date.UTC(year, month - 1 + count + 1, 0)).getUTCDate()
@@ -51,7 +51,7 @@ function months(date: string, count: number): string {
 const monday = (date: string) => shift(date, -((new Date(date).getUTCDay() + 6) % 7))
 const firstOfMonth = (date: string) => `${date.slice(0, 8)}01`
 
-/** The tokens that tests use: as a date, or as an instant. */
+/** Resolves the date tokens that the tests use to a date or an instant. Other values stay. */
 function meaning(value: string, { now, zone }: World): string {
   const today = localDate(utc(now), zone)
   const words: Record<string, string> = {
@@ -95,7 +95,7 @@ function hasPart(compare: string, whole: string, part: string): boolean {
 const isPart = (compare: string) => ['contains', 'starts_with', 'ends_with'].includes(compare)
 export type Person = { id: number; email: string; name: string }
 
-/** Whether one filter holds for a cell, as contract.md §5 says. */
+/** True if one filter holds for a cell (contract.md §5). */
 function holds(type: string, cell: unknown, { compare, value }: Filter, world: World): boolean {
   const isEmpty = cell === null || (Array.isArray(cell) && cell.length === 0)
   if (compare === 'is_empty') return isEmpty
@@ -103,42 +103,40 @@ function holds(type: string, cell: unknown, { compare, value }: Filter, world: W
   if (compare === '!=') return !holds(type, cell, { column: '', compare: '=', value }, world)
   if (type === 'checkbox') return cell === value
   if (isEmpty) return false
-  switch (type) {
-    case 'text':
-    case 'long_text':
-    case 'email':
-    case 'url':
-    case 'phone':
-      if (isPart(compare)) return hasPart(compare, cell as string, value as string)
-      if (compare === '=') return cell === value
-      return orders(compare, compareText(lower(cell as string), lower(value as string)))
-    case 'number':
-      return compare === 'contains' ? String(cell).includes(String(value)) : orders(compare, (cell as number) - Number(value))
-    case 'date':
-      return orders(compare, compareText(cell as string, dateOf(meaning(value as string, world), world)))
-    case 'datetime': {
-      const asked = meaning(value as string, world).replace(/^(\S{10})T(\S{8})Z$/, '$1 $2')
-      return orders(compare, compareText(asked.length === 10 ? localDate(cell as string, world.zone) : (cell as string), asked))
-    }
-    case 'time':
-      return orders(compare, compareText(cell as string, (value as string).padEnd(8, ':00')))
-    case 'select':
-      return isPart(compare) ? hasPart(compare, cell as string, value as string) : cell === value
-    case 'multi_select':
-      return (cell as string[]).includes(value as string)
-    case 'user':
-      return isPerson(cell as Person, compare, value, world)
-    case 'multi_user':
-      return (cell as Person[]).some((person) => isPerson(person, '=', value, world))
-    case 'lookup': {
-      const { id, title } = cell as { id: number; title: string | null }
-      return isPart(compare) ? title !== null && hasPart(compare, title, value as string) : id === value
-    }
-    case 'multi_lookup':
-      return (cell as { id: number }[]).some(({ id }) => id === value)
-    default:
-      throw new Error(type)
-  }
+  const rule = RULES[type]
+  if (!rule) throw new Error(type)
+  return rule(cell as never, compare, value as never, world)
+}
+
+/** Compares a cell that is not empty with a value. */
+type Rule = (cell: never, compare: string, value: never, world: World) => boolean
+
+const textRule = (cell: string, compare: string, value: string) => {
+  if (isPart(compare)) return hasPart(compare, cell, value)
+  return compare === '=' ? cell === value : orders(compare, compareText(lower(cell), lower(value)))
+}
+
+const RULES: Record<string, Rule> = {
+  text: textRule,
+  long_text: textRule,
+  email: textRule,
+  url: textRule,
+  phone: textRule,
+  number: (cell: number, compare, value: number | string) =>
+    compare === 'contains' ? String(cell).includes(String(value)) : orders(compare, cell - Number(value)),
+  date: (cell: string, compare, value: string, world) => orders(compare, compareText(cell, dateOf(meaning(value, world), world))),
+  datetime: (cell: string, compare, value: string, world) => {
+    const asked = meaning(value, world).replace(/^(\S{10})T(\S{8})Z$/, '$1 $2')
+    return orders(compare, compareText(asked.length === 10 ? localDate(cell, world.zone) : cell, asked))
+  },
+  time: (cell: string, compare, value: string) => orders(compare, compareText(cell, value.padEnd(8, ':00'))),
+  select: (cell: string, compare, value: string) => (isPart(compare) ? hasPart(compare, cell, value) : cell === value),
+  multi_select: (cell: string[], _, value: string) => cell.includes(value),
+  user: (cell: Person, compare, value: unknown, world) => isPerson(cell, compare, value, world),
+  multi_user: (cell: Person[], _, value: unknown, world) => cell.some((person) => isPerson(person, '=', value, world)),
+  lookup: ({ id, title }: { id: number; title: string | null }, compare, value: never) =>
+    isPart(compare) ? title !== null && hasPart(compare, title, value) : id === value,
+  multi_lookup: (cell: { id: number }[], _, value: number) => cell.some(({ id }) => id === value),
 }
 
 const dateOf = (text: string, { zone }: World) => (text.length === 10 ? text : localDate(text, zone))
@@ -178,7 +176,7 @@ function hasWord(text: string, word: string): boolean {
   return characters.some((_, at) => characters.slice(at).join('').startsWith(word) && !/[\p{L}\p{N}]/u.test(characters[at - 1] ?? ' '))
 }
 
-/** What a cell sorts by; null is smallest. */
+/** The sort key of a cell; null is smallest. */
 function sortKey(type: string, cell: unknown, { options }: World): string | number | null {
   if (type === 'checkbox') return cell === true ? 1 : 0
   if (cell === null) return null
@@ -189,7 +187,7 @@ function sortKey(type: string, cell: unknown, { options }: World): string | numb
   return SEARCHED.has(type) ? lower(cell as string) : (cell as string)
 }
 
-/** Which of two rows comes first; ties go by id in the direction of the last key. */
+/** Orders two rows; ties go by id in the direction of the last key. */
 export function compareRows(a: Row, b: Row, sorts: Sort[], world: World): number {
   for (const { column, type, isDescending } of sorts) {
     const difference = compareKeys(sortKey(type, a[column], world), sortKey(type, b[column], world))
