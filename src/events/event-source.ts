@@ -1,6 +1,6 @@
 /**
- * Server-Sent Events over fetch, in the shape of the browser's EventSource, for the client: that one can send no header, so no API key,
- * and Node has none. Unlike it, this one also tries again when the service or a proxy before it is away for a moment.
+ * Server-Sent Events over fetch with the interface of the browser's EventSource, for the client. The browser's class cannot send headers
+ * and so no API key, and Node has none. This class also reconnects while the service or a proxy before it is unavailable.
  */
 
 export interface EventSourceInit {
@@ -50,7 +50,7 @@ export class FetchEventSource extends EventTarget {
     }
   }
 
-  /** Reads one connection to its end. Answers whether it was refused for good. */
+  /** Reads one connection until it ends. @returns whether the request was refused, so that a retry is useless */
   async #connect(url: string, fetch: EventSourceInit['fetch']): Promise<boolean> {
     const response = await fetch(url, {
       signal: this.#ending.signal,
@@ -68,14 +68,14 @@ export class FetchEventSource extends EventTarget {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return false
-      // A line may end in CR LF, and that may come in two parts.
+      // CR and LF of a line end may arrive in different chunks.
       const lines = (rest + decoder.decode(value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
       rest = lines.pop() ?? ''
       for (const line of lines) this.#take(line)
     }
   }
 
-  // The event that is being read. Cut off in the middle, it is none, and its id does not count.
+  // The event that is being read. If the connection ends in the middle, the event and its id are dropped.
   #type = ''
   #data: string[] = []
   #id = ''

@@ -1,6 +1,6 @@
 /**
- * The events of one process: read once, in order, and handed to every stream that is open here and may know of them. Nothing is read, and
- * nobody listens, before the first stream opens.
+ * The event feed of one process. It reads the events once, in order, and sends each to the open streams whose callers may see it. Before
+ * the first stream opens it neither reads nor listens.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
@@ -16,62 +16,62 @@ import { eventsByUser, mayKnow, type Reach, reachOf } from './visibility.ts'
 
 export interface Subscriber extends Guest {
   actor: Actor
-  /** Called once, before all else. @param id where the stream begins: to go on from until the first event has come */
+  /** Called once, before everything else. @param id the position of the stream, to continue from before the first event arrives */
   open(id: number): void
   send(events: readonly StoredEvent[]): void
-  /** Called with every beat. @param id up to where everything has been sent */
+  /** Called at intervals. @param id the position up to which everything has been sent */
   beat(id: number): void
-  /** Resolves when what was sent is on its way, so that more can be. */
+  /** Resolves when the backlog has been written, so that more can be sent. */
   drained(): Promise<void>
-  /** No more comes: the credentials have ended, or the connection should be made anew. */
+  /** Ends the stream: the credentials have ended, or the caller should reconnect. */
   end(why: 'ended' | 'again'): void
 }
 
 declare module '../platform/context.ts' {
   interface Deps {
-    /** The events, for the streams that are open here. */
+    /** Sends events to the open streams of this process. */
     feed: Feed
   }
 }
 
 export interface Feed {
   /**
-   * Opens a stream: what is committed from now on, or after the event with the id `lastEventId`. A `reset` comes first when that is not kept.
-   * @returns ends it
+   * Opens a stream of the events that are committed from now on, or after the event `lastEventId`. If that was deleted, a `reset` comes first.
+   * @returns closes the stream
    * @throws AppError 429 for more than `maxStreams` of one key or user
    */
   subscribe(subscriber: Subscriber, lastEventId: number | undefined): Promise<() => void>
-  /** How many streams are open. */
+  /** The number of open streams. */
   size(): number
   /** Ends all streams. */
   close(): Promise<void>
 }
 
 interface Stream extends Subscriber {
-  /** The key or user that it counts for. */
+  /** The key or user whose limit it counts for. */
   caller: string
-  /** Up to where it has been sent what it may know. */
+  /** The position up to which it has been served. */
   position: Position
-  /** Has caught up, and goes with the feed. */
+  /** Whether it has caught up and gets its events from the feed. */
   isLive: boolean
 }
 
 export interface FeedOptions {
   log: FastifyBaseLogger
   clock: () => Date
-  /** Of one key or user, in this process. */
+  /** The maximum for one key or user in this process. */
   maxStreams: number
-  /** How often quiet streams show that they live, and are looked at; 15 seconds unless told. */
+  /** How often streams send a heartbeat and their credentials are checked; 15 seconds by default. */
   beatMs?: number
 }
 
 const BEAT_MS = 15_000
-/** So long a key that was revoked, or a session that has ended, may still get events. */
+/** How long a revoked key or an ended session may still get events. */
 const RECHECK_MS = 2_000
 const RETRY_MS = 1_000
-/** While a transaction that is under way holds events back. */
+/** How long to wait between reads while an open transaction holds events back. */
 const HELD_BACK_MS = { first: 10, most: 250 }
-/** After it has sent something the feed rests, longer than it took: what comes meanwhile is sent together, and requests get their turn. */
+/** After sending, the feed pauses for longer than it took: events of that time are sent together, and requests are not delayed. */
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
 const REPLAYS_AT_ONCE = 4
 
@@ -104,11 +104,11 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     return () => void streams.delete(stream)
   }
 
-  /** With nobody listening the feed stands still; it begins anew where events end. */
+  /** Without streams the feed does not advance, so the first one starts it at the last event. */
   async function start(): Promise<void> {
     await listener.start()
     const last = await lastPosition(db)
-    // Another may have opened meanwhile, and goes on from where it began.
+    // If another stream has opened in the meantime, the position stays.
     if (!streams.size) position = last
     if (isClosed) return
     beating ??= setInterval(beat, beatMs).unref()
@@ -119,7 +119,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     ...{ space_id: null, table_id: null, record_id: null, task_id: null, comment_id: null },
   })
 
-  /** Something may have been committed. Of many calls at once one reads. */
+  /** Reads new events. Calls during a read lead to one more read. */
   function wake(): void {
     isDue = true
     if (!isRunning) void run()
@@ -132,17 +132,17 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
       isDue = false
       try {
         const { events, isHeldBack } = await readEvents(db, position)
-        // Read first, then handed out: who joins in between begins after these.
+        // The position is set before the events are sent: a stream that opens in between begins after them.
         const last = events.at(-1)
         if (last) position = last
         if (last) await sleep(await deliver(events, last))
         if (isHeldBack) await sleep(heldBackMs)
         heldBackMs = isHeldBack && !last ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
-        // A full page has more behind it, and nobody tells when what is held back is free.
+        // A full page is followed by more events, and there is no notification when events are no longer held back.
         isDue ||= isHeldBack || events.length === BATCH
       } catch (error) {
         if (isClosed) break
-        log.warn({ err: error }, 'events not read, trying again')
+        log.warn({ err: error }, 'events not read, retrying')
         await sleep(RETRY_MS)
         isDue = true
       }
@@ -150,7 +150,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     isRunning = false
   }
 
-  /** Sends the events to the streams that are live, and answers how long to rest. */
+  /** Sends the events to the live streams. @returns how long to pause, in milliseconds */
   async function deliver(events: readonly StoredEvent[], last: Position): Promise<number> {
     const accounts = new Set(events.map(({ account_id }) => account_id))
     const live = [...streams].filter(({ isLive }) => isLive)
@@ -176,20 +176,20 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     if (known.length) stream.send(known)
   }
 
-  /** What the events were read for has begun: they must not get lost while the database is away. */
+  /** Retries until `fn` succeeds: events that were read must not be lost while the database is unavailable. */
   async function untilItWorks<T>(fn: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await fn()
       } catch (error) {
         if (isClosed) throw error
-        log.warn({ err: error }, 'events not sent, trying again')
+        log.warn({ err: error }, 'events not sent, retrying')
         await sleep(RETRY_MS)
       }
     }
   }
 
-  /** Sends a stream what it has missed, page by page and as fast as it is read, until it stands where the feed stands. */
+  /** Sends missed events to a stream, page by page and as fast as the client reads, until it has reached the position of the feed. */
   async function catchUp(stream: Stream): Promise<void> {
     try {
       while (streams.has(stream) && isAfter(position, stream.position)) {
@@ -208,7 +208,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     }
   }
 
-  /** Ends the streams of keys and sessions that have ended; the others act as who they are now. */
+  /** Ends the streams of revoked keys and ended sessions, and updates the actors of the others. */
   async function recheck(): Promise<void> {
     const all = [...streams]
     const actors = await reauthenticate(db, all, clock())

@@ -1,21 +1,21 @@
-/** The one connection of a process that hears when another has committed events. */
+/** The connection on which a process is notified of events that other processes have committed. */
 import type { FastifyBaseLogger } from 'fastify'
 import type pg from 'pg'
 import type { Database } from '../platform/database/database.ts'
 import { CHANNEL } from './log.ts'
 
-/** While the connection is away, the events are looked for this often instead. */
+/** How often to reconnect, and to look for events, while the connection is lost. */
 const RETRY_MS = 1_000
 const PROBE_MS = 15_000
 
 export interface Listener {
-  /** Connects, once; resolves when that has succeeded or failed for the first time. */
+  /** Connects at the first call. Resolves when the first attempt has succeeded or failed. */
   start(): Promise<void>
-  /** Ends the connection, also one that is only being made. */
+  /** Ends the connection, also one that is still being opened. */
   close(): Promise<void>
 }
 
-/** @param wake called when there may be something new, also each time that the connection comes back */
+/** @param wake called when there may be new events, also after each reconnect */
 export function openListener(db: Database, log: FastifyBaseLogger, wake: () => void): Listener {
   let client: pg.Client | undefined
   let started: Promise<void> | undefined
@@ -42,14 +42,14 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
       wake()
       again(probe, PROBE_MS)
     } catch (error) {
-      log.warn({ err: error }, 'not listening for events, trying again')
+      log.warn({ err: error }, 'cannot listen for events, retrying')
       fresh?.removeListener('end', lost)
       fresh?.end().catch(() => {})
       lost()
     }
   }
 
-  /** What was told of meanwhile is looked for. */
+  /** Looks for events whose notifications were missed, and reconnects. */
   function lost(): void {
     client = undefined
     if (isClosed) return
@@ -57,7 +57,7 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
     again(connect, RETRY_MS)
   }
 
-  /** A connection can be dead without a word; it is closed when it does not answer. */
+  /** Closes the connection if it does not answer: it can be broken without an error. */
   function probe(): void {
     const asked = client
     if (!asked) return
@@ -82,7 +82,7 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
     async close() {
       isClosed = true
       clearTimeout(timer)
-      // A connection on its way would outlive the database of the process.
+      // A connection that is still being opened would outlive the database of the process.
       await connecting
       await client?.end()
     },

@@ -1,6 +1,6 @@
 /**
- * What happens, for those who listen: rows that are written in the transaction of the change that they tell of, and read in the order
- * of the transactions (docs/decisions/0010-events.md).
+ * The event log: rows that are written in the transaction of the change that they describe, and read in the order of the transactions
+ * (docs/decisions/0010-events.md).
  */
 import type { FastifyBaseLogger } from 'fastify'
 import { type Database, join, raw, type Sql, sql } from '../platform/database/database.ts'
@@ -21,35 +21,35 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** How a statement that writes events is told from others, whoever composed it. */
+/** The text by which `db.watch` recognises statements that write events. */
 const WRITES = 'insert into events'
 
 /**
- * The statement that writes events, as a CTE beside the change itself, so that both commit together or not at all.
+ * The statement that writes events, for a CTE of the change itself, so that both are committed together.
  * @param rows each selects type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, in this order. The audience is
- * null where place or task tell who may know of it
+ * null if the place or the task decides who may see the event
  */
 export const emitting = (rows: readonly Sql[], now: Date): Sql => sql`
   insert into events (type, account_id, space_id, table_id, record_id, task_id, comment_id, audience, at)
   select e.*, ${formatInstant(now)}::timestamp from (${join([...rows], ' union all ')}) e`
 
-/** The channel on which processes tell each other that there is something to read. */
+/** The channel on which processes notify each other of new events. */
 export const CHANNEL = 'gridpost_events'
 
-/** What commits within this time is told of once: each NOTIFY takes a lock that all databases of the server share. */
+/** Commits within this time share one NOTIFY, because each takes a lock that all databases of the server share. */
 const COALESCE_MS = 5
-/** At least so long lies between two of them while much is committed. */
+/** The minimum time between two notifications under load. */
 const REST_MS = 100
 const RETRY_MS = 1_000
 
 export interface Announcer {
-  /** Tells of what has just been committed, and stops. */
+  /** Sends the pending notification, and stops. */
   close(): Promise<void>
 }
 
 /**
- * From now on the processes that listen are woken after each commit of events through this database. Never within the transaction:
- * those that NOTIFY commit one after the other.
+ * Notifies listening processes after each commit of events through this database. The NOTIFY is sent outside of the transaction,
+ * because transactions with a NOTIFY commit one after the other.
  */
 export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer {
   let timer: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
     try {
       await db.execute(raw(`notify ${CHANNEL}`))
     } catch (error) {
-      log.warn({ err: error }, 'events not announced, trying again')
+      log.warn({ err: error }, 'events not announced, retrying')
       schedule(RETRY_MS)
     }
   }
@@ -81,7 +81,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
 
 const FORGET_BATCH = 10_000
 
-/** Removes what is older than the operator keeps, oldest first, in batches; the newest event stays, because streams go on from its id. */
+/** Deletes events that are older than the retention time, in batches. The newest event stays, because streams continue from its id. */
 export async function forgetEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
   const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
   let removed: number

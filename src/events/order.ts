@@ -1,19 +1,19 @@
 /**
- * Events in the one order that everybody reads them in: by transaction, then id. They are read up to the oldest transaction under way that
- * writes events, because before it nothing can come in any more (docs/decisions/0010-events.md has the proof).
+ * Reads events in their order: by transaction, then by id. Readers stop before the oldest open transaction that writes events, because
+ * no event can be added before it any more (docs/decisions/0010-events.md has the proof).
  */
 import { type Database, sql } from '../platform/database/database.ts'
 import type { EventType } from './log.ts'
 
 export interface Position {
-  /** The transaction that wrote the event, or the latest that had ended by then, whichever is later. */
+  /** The transaction that wrote the event, or the latest one that had ended by then, whichever is later. */
   xact_id: number
-  /** Of the last event that was read; 0 before the first. */
+  /** The id of the last event that was read; 0 before the first. */
   id: number
 }
 
 export interface StoredEvent extends Position {
-  /** `reset`: what came before it may be incomplete. */
+  /** `reset`: earlier events may be missing. */
   type: EventType | 'reset'
   /** `YYYY-MM-DD HH:MM:SS`, UTC */
   at: string
@@ -26,17 +26,17 @@ export interface StoredEvent extends Position {
   audience: number[] | null
 }
 
-/** How many events are read at a time. */
+/** The maximum number of events of one read. */
 export const BATCH = 500
 
 export const isAfter = (one: Position, other: Position): boolean =>
   one.xact_id > other.xact_id || (one.xact_id === other.xact_id && one.id > other.id)
 
 /**
- * Up to which transaction events can be read: the oldest under way, leaving out those that are seen to hold no lock on `events`, in this
- * or another database. Whoever writes there locks it first and until the end; who has not by now writes behind what can be read.
- * The locks are looked at after the snapshot of the statement was taken, and only when a transaction is under way at all. One that ends
- * lets go of them one by one, so whoever is left out must be under way after the look, too.
+ * The transaction before which events can be read: the oldest open one, except those that hold no lock on `events` of this database.
+ * A writer takes that lock first and holds it until its end; one that has not taken it yet writes behind the readable events. The locks
+ * are read after the snapshot of the statement was taken, and only if there is an open transaction. A transaction that ends releases its
+ * locks one by one, so an excepted one must still be open after the locks were read.
  */
 const OLDEST = sql`select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_current_snapshot())::text::bigint) as xact_id
   from pg_snapshot_xip(pg_current_snapshot()) x
@@ -48,8 +48,8 @@ const OLDEST = sql`select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_cur
   )) then pg_xact_status(x) <> 'in progress' else true end`
 
 /**
- * The next events after a position, and whether there are some that are committed but held back by a transaction that writes events, too.
- * @param upTo where to stop, a position that was read before
+ * Reads the next events after a position, and whether an open transaction holds back committed events.
+ * @param upTo the position to stop at, which was read before
  */
 export async function readEvents(db: Database, after: Position, upTo?: Position): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
   const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
@@ -69,7 +69,7 @@ export async function readEvents(db: Database, after: Position, upTo?: Position)
   return { events, isHeldBack: rows[0]?.is_held_back ?? false }
 }
 
-/** Where the events end that can be read now. */
+/** The position of the last event that can be read now. */
 export async function lastPosition(db: Database): Promise<Position> {
   const [last] = await db.query<Position>(
     sql`select xact_id, id from events where xact_id < (${OLDEST}) order by xact_id desc, id desc limit 1`,
@@ -81,13 +81,12 @@ export async function lastPosition(db: Database): Promise<Position> {
 const START: Position = { xact_id: 0, id: 0 }
 
 /**
- * The position of an event that was sent before, which may be held back by now. Undefined when it is not kept any more, so that what
- * came after it may be gone, too.
+ * The position of an event by its id; undefined if it has been deleted, so that later events may be missing, too.
  */
 export async function positionOf(db: Database, id: number): Promise<Position | undefined> {
   if (!Number.isSafeInteger(id) || id < 0) return undefined
   const [found] = await db.query<Position>(
-    // 0 was given out when there was no event yet: it is good as long as the very first one is kept.
+    // 0 is the position before the first event. It is valid until that event is deleted.
     id === 0
       ? sql`select 0 as xact_id, 0 as id where not exists (select 1 from events) or exists (select 1 from events where id = 1)`
       : sql`select xact_id, id from events where id = ${id}`,

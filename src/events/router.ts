@@ -4,7 +4,7 @@ import { accountProcedure } from '../platform/http/trpc.ts'
 import { StreamStart } from './schema.ts'
 import { follow } from './service.ts'
 
-/** The same as GET /api/events, for the typed client; it goes on by itself after a dropped connection. */
+/** Like GET /api/events, for the typed client, which reconnects and continues after a lost connection. */
 export const eventsProcedure = accountProcedure(callers.any)
   .input(StreamStart)
   .subscription(async function* ({ ctx: { request, context }, input, signal }) {

@@ -1,4 +1,4 @@
-/** GET /api/events: the stream as Server-Sent Events, written to the socket as it comes. */
+/** GET /api/events: the stream as Server-Sent Events, written directly to the socket. */
 
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
@@ -13,7 +13,7 @@ import { idOf } from './service.ts'
 
 const EVENTS_ACCESS: Access = { callers: callers.any, resource: null, right: 'read' }
 
-/** A client that takes in nothing is cut off when so much waits for it; it goes on from the last event that it has. */
+/** A client that does not read is disconnected at this backlog. It can continue from its last event. */
 const MOST_WAITING_BYTES = 1_048_576
 const RECONNECT_MS = 2_000
 
@@ -33,7 +33,7 @@ export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
     leave = await feed.subscribe({ credentials, ip, actor, ...sink(reply) }, idOf(headers['last-event-id']?.toString()))
     if (hasLeft) leave()
   })
-  // Before the server waits for its connections to end.
+  // Streams must end before the server waits for its connections to close.
   app.addHook('preClose', () => feed.close())
 }
 
@@ -47,14 +47,14 @@ function sink(reply: FastifyReply) {
     open(id: number) {
       reply.hijack()
       for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
-      // Without chunks, which each take a writev of three parts, an event is one plain write: a third of the cost. Its end is that of the
+      // Without chunked encoding an event is one write instead of a writev of three parts, at a third of the cost. The stream ends with the
       // connection.
       raw.removeHeader('transfer-encoding')
       raw.writeHead(200, {
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',
         connection: 'close',
-        // nginx would keep it back until there is enough of it.
+        // By default nginx buffers responses.
         'x-accel-buffering': 'no',
       })
       write(`retry: ${RECONNECT_MS}\n${mark(id)}`)
@@ -66,10 +66,10 @@ function sink(reply: FastifyReply) {
   }
 }
 
-/** An id without data is no event: it only says from where to go on. */
+/** An id without data is not dispatched as an event; it only sets the position to continue from. */
 const mark = (id: number) => `id: ${id}\n\n`
 
-/** The text of an event on the stream, made once: many streams send the same event. */
+/** The text of an event on the stream. It is made once, because many streams send the same event. */
 const frameOf = memo((event: StoredEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(wire(event))}\nid: ${event.id}\n\n`)
 
 async function drained(raw: ServerResponse): Promise<void> {

@@ -15,7 +15,7 @@ const Event = z
   .meta({ id: 'Event', description: 'That something happened, and where. What it is now is read with the ids.' })
 export type Event = z.infer<typeof Event>
 
-/** What the stream says of itself. */
+/** A message of the stream about itself. */
 const Notice = z.strictObject({ id: z.int(), type: z.enum(['ready', 'reset']), at: Instant }).meta({
   id: 'StreamNotice',
   description: '`ready`: the stream has begun. `reset`: events before this one may be missing, read anew what is shown.',
@@ -34,7 +34,7 @@ export const StreamStart = z.strictObject({
 })
 export type StreamStart = z.infer<typeof StreamStart>
 
-/** The event on the wire: what does not apply is left out. */
+/** The event on the wire, without the ids that do not apply. */
 export function wire({ id, type, at, space_id, table_id, record_id, task_id, comment_id }: StoredEvent): StreamItem {
   const ids = Object.entries({ space_id, table_id, record_id, task_id, comment_id }).filter(([, value]) => value !== null)
   return { id, type, at, ...Object.fromEntries(ids) } as StreamItem

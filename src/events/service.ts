@@ -1,4 +1,4 @@
-/** One open stream as an async iterable, for the subscription; routes.ts writes to the socket itself. */
+/** One open stream as an async iterable, for the subscription; routes.ts writes directly to the socket. */
 
 import type { Guest } from '../platform/access/reauthenticate.ts'
 import type { Context } from '../platform/context.ts'
@@ -7,16 +7,16 @@ import { formatInstant } from '../platform/time.ts'
 import type { Feed } from './feed.ts'
 import { type StreamItem, wire } from './schema.ts'
 
-/** A reader that falls behind by more is cut off; it goes on from the last event that it has. */
+/** A reader with a larger backlog is disconnected. It can continue from its last event. */
 const MOST_WAITING = 2_000
 
-/** The id as the feed takes it; one that can name no event is as good as one that is gone. */
+/** The id of Last-Event-ID as a number; -1, which is never found, if it cannot be the id of an event. */
 export const idOf = (text: string | null | undefined): number | undefined =>
   text == null ? undefined : /^\d{1,15}$/.test(text) ? Number(text) : -1
 
 /**
- * The events that the caller may know of, from now on or from the one after `lastEventId`.
- * @throws AppError 401 when the key or session ends, 503 when the connection should be made anew; 429 for too many streams
+ * Yields the events that the caller may see, from now on or from the one after `lastEventId`.
+ * @throws AppError 401 when the key or session ends, 503 when the caller should reconnect, 429 for too many streams
  */
 export async function* follow(
   { actor, now }: Pick<Context, 'actor' | 'now'>,
@@ -53,7 +53,7 @@ export async function* follow(
         await emptied.promise
       },
       end: (why) => {
-        ended ??= why === 'ended' ? unauthorized('The key or session has ended') : unavailable('The stream is to be opened again')
+        ended ??= why === 'ended' ? unauthorized('The key or session has ended') : unavailable('The stream was interrupted; reconnect')
         wake()
       },
     },

@@ -1,19 +1,19 @@
-/** Who may know of an event, asked when it is sent: memberships, tables and tasks as they are now. */
+/** Decides who may see an event, by the memberships, tables and tasks at the time when it is sent. */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import type { StoredEvent } from './order.ts'
 
-/** What the rules need to know of the places that a batch of events names. */
+/** The data that the rules need for a batch of events. */
 export interface Reach {
-  /** Those that are not deleted. */
+  /** The tables that are not deleted. */
   tables: ReadonlySet<number>
-  /** space → users in it, of those who were asked for. */
+  /** By space: its members among the given users. */
   members: ReadonlyMap<number, ReadonlySet<number>>
-  /** standalone task → creator, assignee and subscribers, of those who were asked for. */
+  /** By standalone task: creator, assignee, and subscribers among the given users. */
   people: ReadonlyMap<number, ReadonlySet<number>>
 }
 
-/** One statement for a batch of events and all who wait for them. */
+/** Reads the data for a batch of events and all users with open streams, in one statement. */
 export async function reachOf(db: Database, events: readonly StoredEvent[], userIds: readonly number[]): Promise<Reach> {
   const idsOf = (key: 'space_id' | 'table_id' | 'task_id', among: readonly StoredEvent[]) => [
     ...new Set(among.flatMap((event) => event[key] ?? [])),
@@ -42,8 +42,8 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
 }
 
 /**
- * Whether the caller may read what the event is about (contract.md §4, Read; §2, whitelists). Notifications and standalone tasks are
- * people's: account keys get none.
+ * Whether the actor may see the event (contract.md §4, Read; §2, whitelists). Notifications and standalone tasks belong to users, so
+ * account keys do not get their events.
  */
 export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, people }: Reach): boolean {
   const { space_id, table_id, task_id, audience } = event
@@ -60,8 +60,8 @@ export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, peo
 }
 
 /**
- * For each user the events that they may know of at most, in order; the owner of the account may know of all. Of a thousand streams few are concerned
- * by an event: those need not be asked about the others.
+ * For each user, the events that they may see at most, in order. `mayKnow` then checks only these: of a thousand streams few are
+ * concerned by an event. The owner of the account, who may see all, is not listed.
  */
 export function eventsByUser(events: readonly StoredEvent[], { members, people }: Reach): ReadonlyMap<number, readonly StoredEvent[]> {
   const found = new Map<number, StoredEvent[]>()

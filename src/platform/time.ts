@@ -1,18 +1,18 @@
 /**
- * Instants, calendar dates and time zones. The only file that imports the date library, and the only one that turns
- * text into instants and back. A calendar date is text (`YYYY-MM-DD`) and never passes through an instant of some zone.
+ * Instants, calendar dates and time zones. Only this file imports the date library and converts between text and instants. A calendar
+ * date is text (`YYYY-MM-DD`) and is never converted to an instant of a zone.
  *
- * date-fns does its arithmetic in the zone of the machine, where a day can be missing; so calendar arithmetic is done here
- * on UTC midnights, which are all there.
+ * date-fns calculates in the zone of the machine, where a day may not exist, so the calendar arithmetic here uses UTC midnights, which
+ * exist for every date.
  */
-// Not from the package itself, which loads all of date-fns: a second of every start.
+// The package's main entry loads all of date-fns, which takes a second at each start.
 import { fromZonedTime } from 'date-fns-tz/fromZonedTime'
 
 const SECOND = 1000
 const HOUR = 3_600_000
 const DAY = 86_400_000
 
-/** From `from` on, up to but not including `to`. */
+/** The instants from `from` up to, but not including, `to`. */
 export interface InstantRange {
   from: Date
   to: Date
@@ -22,19 +22,19 @@ export type WeekStart = 'monday' | 'sunday'
 
 // ── text and instants ───────────────────────────────────────────────────────
 
-/** `YYYY-MM-DD HH:MM:SS` in UTC; fractions of a second are cut off. */
+/** `YYYY-MM-DD HH:MM:SS` in UTC. Fractions of a second are truncated. */
 export function formatInstant(instant: Date): string {
   return instant.toISOString().slice(0, 19).replace('T', ' ')
 }
 
-/** The instant of what `formatInstant` wrote, or the database: text that needs no check. */
+/** The instant of a text that `formatInstant` or the database wrote. The text is not checked. */
 export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`)
 
 const INSTANT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?$/i
 
 /**
- * Reads `YYYY-MM-DD HH:MM[:SS]` (UTC) or ISO 8601 with `T`, fractions and an offset; fractions of a second are cut off.
- * @returns null for anything else, and for what is no day or time
+ * Parses `YYYY-MM-DD HH:MM[:SS]` (UTC) or ISO 8601 with `T`, fractions and an offset. Fractions of a second are truncated.
+ * @returns null for any other text, and for a date or time that does not exist
  */
 export function parseInstant(text: string): Date | null {
   const match = INSTANT.exec(text)
@@ -48,9 +48,9 @@ export function parseInstant(text: string): Date | null {
 }
 
 /**
- * An instant in any form that `parseInstant` reads, as `YYYY-MM-DD HH:MM:SS` in UTC. What is in that form already, as most are in a
- * batch, comes back without a Date being made.
- * @returns null as `parseInstant`
+ * Converts an instant in any form that `parseInstant` accepts to `YYYY-MM-DD HH:MM:SS` in UTC. A text in that form, the usual case in a
+ * batch, is returned without creating a Date.
+ * @returns null like `parseInstant`
  */
 export function instantText(text: string): string | null {
   const match = INSTANT.exec(text)
@@ -80,12 +80,12 @@ export function isTimeOfDay(text: string): boolean {
   return TIME_OF_DAY.test(text)
 }
 
-/** `HH:MM:SS`, as every answer gives it, of `HH:MM` or `HH:MM:SS`. */
+/** Converts `HH:MM` or `HH:MM:SS` to `HH:MM:SS`, the form of all responses. */
 export function timeOfDay(text: string): string {
   return text.length === 5 ? `${text}:00` : text
 }
 
-/** Whether the instant lies in the years 1 to 9999 (UTC), for which there is text. The ends of local days can lie outside. */
+/** Whether the instant is in the years 1 to 9999 (UTC), which can be formatted. The ends of local days may be outside. */
 export const isInRange = (instant: Date): boolean => instant.getTime() >= FIRST && instant.getTime() < AFTER_LAST
 const FIRST = Date.parse('0001-01-01T00:00:00Z')
 const AFTER_LAST = Date.parse('9999-12-31T00:00:00Z') + DAY
@@ -94,7 +94,7 @@ const AFTER_LAST = Date.parse('9999-12-31T00:00:00Z') + DAY
 
 const CALENDAR_DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 
-/** Whether the text is `YYYY-MM-DD` and such a day exists; years 1 to 9999. */
+/** Whether the text is `YYYY-MM-DD` and the day exists, in the years 1 to 9999. */
 export function isCalendarDate(text: string): boolean {
   const match = CALENDAR_DATE.exec(text)
   if (!match) return false
@@ -102,18 +102,18 @@ export function isCalendarDate(text: string): boolean {
   return year >= 1 && day >= 1 && day <= lastDayOf(year, month)
 }
 
-/** The number of days of a month, 1 to 12, by the Gregorian calendar; 0 for what is no month. */
+/** The number of days of a month, 1 to 12, in the Gregorian calendar; 0 for any other month. */
 function lastDayOf(year: number, month: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
   return month < 1 || month > 12 ? 0 : [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The date so many days later; earlier for a negative number. */
+/** The date this many days later, or earlier for a negative number. */
 export function addDays(date: string, days: number): string {
   return dateOf(new Date(utcMidnight(date) + days * DAY))
 }
 
-/** The same day so many months later, or the month's last day where it has no such day: a month after 31 January is 28 or 29 February. */
+/** The same day this many months later, or the last day of a shorter month: a month after 31 January is 28 or 29 February. */
 export function addMonths(date: string, months: number): string {
   const moved = new Date(utcMidnight(date))
   const day = moved.getUTCDate()
@@ -128,13 +128,13 @@ function daysInMonth(first: Date): number {
   return (next.getTime() - first.getTime()) / DAY
 }
 
-/** The first day of the week in which the date lies. */
+/** The first day of the week that contains the date. */
 export function startOfWeek(date: string, weekStart: WeekStart): string {
   const weekday = new Date(utcMidnight(date)).getUTCDay()
   return addDays(date, -(weekStart === 'sunday' ? weekday : (weekday + 6) % 7))
 }
 
-/** The first day of the span of so many months in which the date lies: 1 month, 3 a quarter, 12 a year. */
+/** The first day of the month (1), quarter (3) or year (12) that contains the date. */
 export function startOfMonths(date: string, months: 1 | 3 | 12): string {
   const first = new Date(utcMidnight(date))
   first.setUTCDate(1)
@@ -147,9 +147,9 @@ const dateOf = (midnight: Date) => midnight.toISOString().slice(0, 10)
 
 // ── time zones ──────────────────────────────────────────────────────────────
 
-/** Whether the name is a time zone of the IANA database, such as `Europe/Berlin` or `UTC`, in its exact spelling or any case. */
+/** Whether the name is a time zone of the IANA database, such as `Europe/Berlin` or `UTC`, in any case. */
 export function isTimeZone(name: string): boolean {
-  // Offsets such as +02:00 are zones to Intl; a person's zone has a name, because its offset changes.
+  // Intl accepts offsets such as +02:00; the zone of a person has a name, because its offset changes.
   if (!/^[A-Za-z]/.test(name)) return false
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: name })
@@ -169,15 +169,15 @@ export function localTime(instant: Date, timeZone: string): string {
   return localInstant(instant, timeZone).slice(-8)
 }
 
-/** `YYYY-MM-DD HH:MM:SS` as clocks in the zone show it at that instant; a sixth digit and a sign where the year is beyond 9999. */
+/** `YYYY-MM-DD HH:MM:SS` as clocks in the zone show it at that instant. Years after 9999 have a sign and six digits. */
 export function localInstant(instant: Date, timeZone: string): string {
   return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(0, -5).replace('T', ' ')
 }
 
-/** A calendar date as a person reads it: Tuesday, 31 March 2026. */
+/** A calendar date for people: Tuesday, 31 March 2026. */
 export const readableDate = (date: string): string => readableDay(new Date(`${date}T00:00:00Z`), 'UTC')
 
-/** An instant as a person in the zone reads it: Tuesday, 31 March 2026, 16:30. */
+/** An instant for people in the zone: Tuesday, 31 March 2026, 16:30. */
 export const readableInstant = (at: Date, timeZone: string): string =>
   `${readableDay(at, timeZone)}, ${localTime(at, timeZone).slice(0, 5)}`
 
@@ -188,8 +188,8 @@ function readableDay(at: Date, timeZone: string): string {
 }
 
 /**
- * The first instant at which the local hour has come: what the digests of mail go by. In zones of half hours that is at half past by
- * UTC; where the clock jumps into the middle of an hour it is the jump.
+ * The first instant of the local hour, at which mail digests are sent. In a zone with an offset of half an hour it is at half past in UTC;
+ * if the clock jumps into the middle of an hour, it is the jump.
  */
 export function startOfHour(instant: Date, timeZone: string): Date {
   const at = instant.getTime()
@@ -200,11 +200,11 @@ export function startOfHour(instant: Date, timeZone: string): Date {
 }
 
 /**
- * The first instant at which the local date has come. That is midnight on most days; where the clock jumps over midnight it
- * is the jump; where midnight strikes twice it is the first; a date that a zone left out starts with the one after it.
+ * The first instant of the local date. On most days it is midnight. If the clock jumps over midnight, it is the jump; if midnight occurs
+ * twice, it is the first; a date that the zone skipped starts with the next date.
  */
 export function startOfDay(date: string, timeZone: string): Date {
-  // date-fns-tz 3.2 knows no year before 1, in which the first day of all starts west of Greenwich or east of it.
+  // date-fns-tz 3.2 does not support years before 1, in which the first day may start.
   const isFirstYear = date < '0002'
   const midnight = isFirstYear
     ? utcMidnight(date) - offsetAt(utcMidnight(date), timeZone)
@@ -214,20 +214,20 @@ export function startOfDay(date: string, timeZone: string): Date {
   const offsetAfter = offsetAt(later, timeZone)
   if (offsetBefore === offsetAfter) return new Date(midnight)
 
-  // date-fns-tz 3.2 is wrong where midnight is skipped, and takes either of two midnights, depending on the machine's zone.
+  // date-fns-tz 3.2 is wrong if midnight is skipped, and of two midnights its choice depends on the zone of the machine.
   const change = firstSecond(earlier, later, (at) => offsetAt(at, timeZone) !== offsetBefore)
   const beforeChange = utcMidnight(date) - offsetBefore
   if (beforeChange < change) return new Date(beforeChange)
   return new Date(Math.max(change, utcMidnight(date) - offsetAfter))
 }
 
-/** Wider than a jump across the date line, so that it holds every clock change that can touch a midnight. */
+/** Longer than a jump across the date line, so that it includes every clock change that can affect a midnight. */
 const WINDOW = 26 * HOUR
 
-/** The instants of a local day: 24 hours, or 23 or 25 (or none) where the clock changes. */
+/** The instants of a local day: 24 hours, or another number (even none) if the clock changes. */
 export function dayRange(date: string, timeZone: string): InstantRange {
   const from = startOfDay(date, timeZone)
-  // No calendar date follows the last one.
+  // There is no calendar date after the last one.
   return { from, to: date === LAST_DATE ? new Date(from.getTime() + DAY) : startOfDay(addDays(date, 1), timeZone) }
 }
 
@@ -243,13 +243,13 @@ export function dayAt(instant: Date, timeZone: string): { date: string } & Insta
   return day
 }
 
-/** Kept for the second: clocks change at whole seconds only, and many ask in one. There are as many as zones in use. */
+/** By zone, each for the current second: clocks change only at whole seconds, and many requests ask within one. */
 const days = new Map<string, { second: number; date: string } & InstantRange>()
 
-/** The last day that has a date of four digits. */
+/** The last date with a year of four digits. */
 export const LAST_DATE = '9999-12-31'
 
-/** The first whole second in the range at which a fact holds that goes on holding; clocks change at whole seconds only. */
+/** Searches the first whole second of the range from which on a condition holds; clocks change only at whole seconds. */
 function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {
   let [low, high] = [Math.floor(from / SECOND), Math.ceil(to / SECOND)]
   while (high - low > 1) {
@@ -260,21 +260,21 @@ function firstSecond(from: number, to: number, holds: (at: number) => boolean): 
   return high * SECOND
 }
 
-/** Milliseconds by which clocks in the zone are ahead of UTC at that instant. */
+/** By how many milliseconds clocks in the zone are ahead of UTC at that instant. */
 function offsetAt(instant: number, timeZone: string): number {
   const parts: Record<string, number> = {}
   for (const { type, value } of clockOf(timeZone).formatToParts(instant)) parts[type] = Number(value)
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999, so the year is set apart; 2000 has every day that any year has.
+  // Date.UTC takes the years 0 to 99 for 1900 to 1999, so the year is set separately; the year 2000 has every day that a year can have.
   const clockIn = (year: number) => new Date(Date.UTC(2000, month - 1, day, hour, minute, second)).setUTCFullYear(year)
-  // Intl counts the years before the year 1 backwards: the year 0 is 1 BC.
+  // Intl counts years before the year 1 backwards: the year 0 is 1 BC.
   const local = clockIn(instant < FIRST + WINDOW && month === 12 ? 1 - year : year)
   return local - Math.floor(instant / SECOND) * SECOND
 }
 
 const clocks = new Map<string, Intl.DateTimeFormat>()
 
-/** Formatters are kept: making one takes some 50 µs, using one takes 2. There are as many as zones in use. */
+/** Formatters are kept, one for each zone in use: creating one takes about 50 µs, using it 2 µs. */
 function clockOf(timeZone: string): Intl.DateTimeFormat {
   let clock = clocks.get(timeZone)
   if (!clock) {

@@ -4,17 +4,17 @@ import { createRequire } from 'node:module'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** The embedded Postgres cannot run here; the message is one line that says why and what helps. */
+/** The embedded Postgres cannot run here. The message is one line with the reason and a remedy. */
 export class EmbeddedPostgresError extends Error {}
 
-/** Where PostgreSQL's own programs are, and which major version they are of. */
+/** The paths of PostgreSQL's programs, and their major version. */
 export interface PostgresPrograms {
   initdb: string
   postgres: string
   majorVersion: number
 }
 
-/** Finds the programs that the npm package of this platform brought. The package's own code is not used (style.md §5). */
+/** Finds the programs in the npm package for this platform. The package's own code is not used (style.md §5). */
 export function findPostgresPrograms(): PostgresPrograms {
   const platform = `${process.platform}-${process.arch}`
   let packageRoot: string
@@ -31,8 +31,8 @@ export function findPostgresPrograms(): PostgresPrograms {
 }
 
 /**
- * The account that Postgres runs under and that owns its files. Postgres refuses to run as root, so root starts it as
- * somebody else, or in a user namespace where root's own id has another number.
+ * The account that runs Postgres and owns its files. Postgres refuses to run as root, so root starts it under another account, or in a
+ * user namespace in which root has another id.
  */
 export interface ServerAccount {
   uid: number
@@ -41,21 +41,21 @@ export interface ServerAccount {
 }
 
 /**
- * Chooses the account. For root: the owner of the data that is there, else `nobody`; but where a folder on the way is
- * closed to them, root's own id under `unshare --user`.
+ * Chooses the account. Root uses the owner of an existing data directory, or else `nobody`; if that account cannot reach the directory,
+ * it uses its own id under `unshare --user`.
  * @param clusterDir Postgres's data directory, which need not exist yet
- * @throws EmbeddedPostgresError when root has neither way
+ * @throws EmbeddedPostgresError if root can do neither
  */
 export function chooseAccount({ postgres }: PostgresPrograms, clusterDir: string): ServerAccount {
   const uid = process.getuid?.() ?? -1
   const gid = process.getgid?.() ?? -1
   const namespaced = { uid, gid, isNamespaced: true }
-  // initdb wants a name for its account, which the numbers that containers run under may lack; in a namespace it is nobody.
+  // initdb needs an account with a name, which the user id of a container may lack; in a namespace it is nobody.
   if (uid !== 0) return hasName() || !runAs(namespaced, postgres, ['--version']) ? { uid, gid, isNamespaced: false } : namespaced
 
   const owner = statOrUndefined(clusterDir)
   const other = { ...(owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : nobody()), isNamespaced: false }
-  // Tried rather than read from the mode bits, which know nothing of access lists and network file systems.
+  // Access is tried, because mode bits do not reflect access lists and network file systems.
   if (runAs(other, '/bin/sh', ['-c', 'cd "$0" && exec "$1" --version', dirname(clusterDir), postgres])) return other
 
   if (runAs(namespaced, postgres, ['--version'])) return namespaced
@@ -69,19 +69,19 @@ function runAs(account: ServerAccount, program: string, args: string[]): boolean
   return spawnSync(file, all, { ...options, stdio: 'ignore' }).status === 0
 }
 
-/** How one of Postgres's programs is started under the account; the process id stays that of the program. */
+/** The command that starts one of Postgres's programs under the account, with the process id of the program itself. */
 export function commandOf(account: ServerAccount, program: string, args: string[]) {
-  // A clean environment: PGDATA, PGPORT or a locale that is not installed would change what the programs do.
+  // The environment is clean, because PGDATA, PGPORT or a missing locale would change the behaviour of the programs.
   const options = { cwd: '/', env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C' } }
   if (account.isNamespaced) return { file: 'unshare', args: ['--user', '--map-user=65534', '--', program, ...args], options }
   return { file: program, args, options: { ...options, ...(process.getuid?.() === 0 && { uid: account.uid, gid: account.gid }) } }
 }
 
-/** Hands a folder and all in it to the account, where root runs Postgres as somebody else than before. */
+/** Makes the account the owner of a folder and its contents, if root now runs Postgres under another account. */
 export function giveTo(account: ServerAccount, path: string): void {
   if (process.getuid?.() !== 0 || lstatSync(path).uid === account.uid) return
   for (const entry of readdirSync(path, { recursive: true, encoding: 'utf8' })) lchownSync(join(path, entry), account.uid, account.gid)
-  // The folder itself last: until then an interrupted change is seen and done again.
+  // The folder itself is changed last, so that an interrupted change is repeated.
   chownSync(path, account.uid, account.gid)
 }
 

@@ -11,24 +11,24 @@ export { EmbeddedPostgresError }
 
 const USER = 'gridpost'
 const DATABASE = 'gridpost'
-/** Starting includes replaying the log after a crash. */
+/** A start may include crash recovery. */
 const START_TIMEOUT_MS = 120_000
-/** Advisory locks in the database `postgres`: held shared by everybody who uses the server, exclusively by who stops it. */
+/** An advisory lock in the database `postgres`: each process that uses the server holds it shared, the one that stops it exclusively. */
 const PRESENCE_LOCK = 7_405_001
 const CREATE_LOCK = 7_405_002
 const PRESENCE_NAME = 'gridpost presence '
-/** Postgres may take a moment to notice that a process has been killed. */
+/** How long Postgres may take to notice that a process was killed. */
 const GHOST_TIMEOUT_MS = 2_000
 
 export interface EmbeddedPostgresOptions {
-  /** DATA_DIR; Postgres lives in `postgres` below it. */
+  /** DATA_DIR, which contains the data of Postgres in `postgres`. */
   dataDir: string
-  /** Settings of postgresql.conf that win over ours, such as `{ fsync: 'off' }`. */
+  /** Settings of postgresql.conf that override the defaults, such as `{ fsync: 'off' }`. */
   settings?: Record<string, string>
   log?: (message: string) => void
 }
 
-/** The socket to connect to. Nobody needs a password: only the account that runs Postgres, and root, can reach the socket. */
+/** The socket to connect to. There is no password, because only the account that runs Postgres and root can open the socket. */
 export interface EmbeddedConnection {
   host: string
   port: number
@@ -39,16 +39,16 @@ export interface EmbeddedConnection {
 
 export interface EmbeddedPostgres {
   connection: EmbeddedConnection
-  /** The same as a URL, for libraries that want one. */
+  /** The connection as a URL, for libraries that need one. */
   url: string
-  /** Says that this process needs the server no longer; the last process to say so stops it. Never rejects. */
+  /** Ends the use of the server by this process; the last process stops it. Never rejects. */
   leave(): Promise<void>
 }
 
 /**
- * Opens the PostgreSQL server of DATA_DIR (design.md §4): makes it if there is none, starts it unless it runs, and counts
- * this process among its users. Several processes may do so at once.
- * @throws EmbeddedPostgresError with one line that says why it cannot run
+ * Opens the PostgreSQL server of DATA_DIR (design.md §4): creates it if it does not exist, starts it unless it runs, and registers this
+ * process as a user. Several processes may do so at once.
+ * @throws EmbeddedPostgresError with one line that says why the server cannot run
  */
 export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () => {} }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const cluster = prepareCluster(dataDir, settings, log)
@@ -70,7 +70,7 @@ export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () =>
 function prepareCluster(givenDataDir: string, settings: Record<string, string>, log: (message: string) => void): Cluster {
   const programs = findPostgresPrograms()
   try {
-    // Others may pass through, but see nothing: as root, Postgres is another account.
+    // Other accounts may traverse the folder but not list it: for root, Postgres runs under another account.
     mkdirSync(givenDataDir, { recursive: true, mode: 0o711 })
     const dataDir = realpathSync(givenDataDir)
     const dir = join(dataDir, 'postgres')
@@ -85,7 +85,7 @@ function prepareCluster(givenDataDir: string, settings: Record<string, string>, 
   }
 }
 
-/** Runs initdb beside the final place and moves the result there: of two processes at once one wins, and a half-made cluster is never seen. */
+/** Runs initdb in a temporary folder and renames it. Of two processes at once one succeeds, and an incomplete cluster is never used. */
 function initialise(cluster: Cluster, dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     const [, pid] = /^postgres\.new-(\d+)$/.exec(name) ?? []
@@ -95,7 +95,7 @@ function initialise(cluster: Cluster, dataDir: string): void {
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { mode: 0o700 })
   giveTo(cluster.account, fresh)
-  cluster.log('Making a new PostgreSQL database')
+  cluster.log('Creating a new PostgreSQL database')
   const options = [
     '--encoding=UTF8',
     '--locale=C',
@@ -114,7 +114,7 @@ function initialise(cluster: Cluster, dataDir: string): void {
   if (status !== 0) {
     rmSync(fresh, { recursive: true, force: true })
     const reason = error?.message ?? stderr.split('\n').find((line) => /error|fatal|could not/i.test(line)) ?? `initdb ended with ${status}`
-    throw new EmbeddedPostgresError(`PostgreSQL could not make its database in ${dataDir}: ${reason}`)
+    throw new EmbeddedPostgresError(`PostgreSQL could not create its database in ${dataDir}: ${reason}`)
   }
   try {
     renameSync(fresh, cluster.dir)
@@ -136,8 +136,8 @@ function refuseOtherVersion({ dir, programs }: Cluster, dataDir: string): void {
 }
 
 /**
- * One connection per process that holds the presence lock. Postgres drops it with the process, however that ends, so the
- * count of users is right even after a `kill -9`, and needs no file.
+ * The connection of a process that holds the presence lock. Postgres closes it when the process ends in any way, so the number of users
+ * is right even after a `kill -9`, without a file.
  */
 class Presence {
   readonly #cluster: Cluster
@@ -149,7 +149,7 @@ class Presence {
     this.#cluster = cluster
   }
 
-  /** Starts or adopts the server, and returns the folder of its socket once it answers. */
+  /** Starts the server or uses the running one. @returns the folder of its socket, once it answers */
   async join(): Promise<string> {
     const deadline = Date.now() + START_TIMEOUT_MS
     let starting: StartingServer | undefined
@@ -165,7 +165,7 @@ class Presence {
     )
   }
 
-  /** False while the server does not answer, or is being stopped by the last one that left. */
+  /** Returns false while the server does not answer, or is being stopped by its last user. */
   async #connect(socketDir: string): Promise<boolean> {
     const client = new Client({
       ...connectionTo(socketDir, 'postgres'),
@@ -182,13 +182,13 @@ class Presence {
         return true
       }
     } catch {
-      // Not answering yet, or not any more: the caller looks again.
+      // The server does not answer yet, or no longer: the caller retries.
     }
     await client.end().catch(() => {})
     return false
   }
 
-  /** The server went away under us (out of memory, a stray kill): bring it back, for the pools reconnect by themselves. */
+  /** Restarts the server after a crash or a kill. The pools reconnect by themselves. */
   #lost(client: Client): void {
     if (this.#isLeaving || this.#client !== client) return
     this.#client = undefined
@@ -225,7 +225,7 @@ class Presence {
     await client.end().catch(() => {})
   }
 
-  /** Whoever gets the lock exclusively was the last, and newcomers wait until the server is gone. */
+  /** A process that gets the lock exclusively was the last user. New users wait until the server has stopped. */
   async #isLast(client: Client): Promise<boolean> {
     const deadline = Date.now() + GHOST_TIMEOUT_MS
     while (Date.now() < deadline) {

@@ -1,4 +1,4 @@
-/** One PostgreSQL server process: how it is started, found again and stopped. */
+/** Starts, finds and stops the PostgreSQL server process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -22,12 +22,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { commandOf, EmbeddedPostgresError, giveTo, type PostgresPrograms, type ServerAccount } from './binaries.ts'
 
 export const PORT = 5432
-/** sun_path is 108 bytes on Linux and 104 on macOS, with the NUL. */
+/** The maximum length of a socket path: sun_path has 108 bytes on Linux and 104 on macOS, including the NUL. */
 const SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103
 const STOP_TIMEOUT_MS = 60_000
 export const POLL_MS = 25
 
-/** A data directory and what its server is started with. */
+/** A data directory, and the parameters with which its server is started. */
 export interface Cluster {
   dir: string
   socketDir: string
@@ -39,13 +39,13 @@ export interface Cluster {
 }
 
 export interface StartingServer {
-  /** One line, once the server has given up. */
+  /** The reason in one line, once the server has failed to start. */
   failure: string | undefined
-  /** Another process was starting or still ending one: look again. */
+  /** Another process is starting or stopping the server, so the caller should look again. */
   mayRetry: boolean
 }
 
-/** Starts Postgres in a session of its own: a Ctrl-C in the terminal is for us, who end requests before the database. */
+/** Starts Postgres in its own session, so that a Ctrl-C in the terminal reaches only the service, which ends requests first. */
 export function startServer(cluster: Cluster): StartingServer {
   const { account, programs, dir, socketDir, logFile } = cluster
   giveTo(account, dir)
@@ -77,7 +77,7 @@ export function startServer(cluster: Cluster): StartingServer {
   return starting
 }
 
-/** On the command line and not in postgresql.conf, so that they follow the release and not the first start. */
+/** The settings are passed on the command line, not written to postgresql.conf, so that a new release can change them. */
 function settingsFor(socketDir: string): Record<string, string> {
   const limit = process.constrainedMemory()
   const memoryMb = Math.floor(Math.min(totalmem(), limit > 0 ? limit : Infinity) / 2 ** 20)
@@ -92,14 +92,14 @@ function settingsFor(socketDir: string): Record<string, string> {
     random_page_cost: '1.1',
     TimeZone: 'UTC',
     log_timezone: 'UTC',
-    // Failed statements are the service's to log; their texts hold contents.
+    // The service logs failed statements. Their texts contain user data.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
   }
 }
 
-/** A fast shutdown: open transactions are rolled back, and the next start has nothing to repair. */
+/** Stops the server with a fast shutdown: open transactions are rolled back, and the next start needs no recovery. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   const running = readPidFile(cluster)
   if (!running) return
@@ -112,23 +112,23 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   try {
     if (running.socketDir !== cluster.dir) rmdirSync(running.socketDir)
   } catch {
-    // Taken by a successor meanwhile, or swept away.
+    // A new server uses the folder already, or it was deleted.
   }
 }
 
-/** The server that postmaster.pid names, if that is a live server of this cluster. A file left behind by another one is put out of the way. */
+/** The server in postmaster.pid, if it is a running server of this cluster. Deletes a stale file. */
 export function readPidFile(cluster: Cluster): { pid: number; socketDir: string; isReady: boolean } | undefined {
   const file = join(cluster.dir, 'postmaster.pid')
   const lines = readOrEmpty(file).split('\n')
   const pid = Number.parseInt(lines[0] ?? '', 10)
   if (!(pid > 0)) return undefined
   if (isServer(cluster, pid)) return { pid, socketDir: lines[4] ?? '', isReady: lines[7]?.trim() === 'ready' }
-  // Postgres replaces a file of a dead process by itself, but not one whose number another process has got since.
+  // Postgres replaces the file of a dead process itself, but not if another process has its pid by now.
   if (isAlive(pid) && readOrEmpty(file).split('\n')[0] === lines[0]) rmSync(file, { force: true })
   return undefined
 }
 
-/** Whether the process is a postmaster of this cluster: its working directory is the data directory. A zombie has none. */
+/** Whether the process is a postmaster of this cluster, whose working directory is the data directory. A zombie has none. */
 function isServer({ dir }: Cluster, pid: number): boolean {
   if (!isAlive(pid)) return false
   if (process.platform !== 'linux') return spawnSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout.includes(dir)
@@ -147,15 +147,15 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The cluster's own folder, or, when the path is too long for a socket, one below /tmp that the path always leads to. */
+/** The cluster's folder, or, if its path is too long for a socket, a folder in /tmp whose name is derived from the path. */
 export function socketDirOf(dir: string): string {
   const fits = Buffer.byteLength(join(dir, `.s.PGSQL.${PORT}`)) <= SOCKET_PATH_BYTES
-  // In the setting, a comma separates folders and a quote quotes them.
+  // Commas and quotes have a meaning in the setting unix_socket_directories.
   if (fits && !/[",]/.test(dir)) return dir
   return join(realpathSync('/tmp'), `gridpost-${createHash('sha256').update(dir).digest('hex').slice(0, 16)}`)
 }
 
-/** Anybody can make folders in /tmp: one that somebody else made first is refused. */
+/** Creates the folder. Any account can create it in /tmp, so a folder of another account is refused. */
 function claimSocketDir(socketDir: string, account: ServerAccount): void {
   mkdirSync(socketDir, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(socketDir)
