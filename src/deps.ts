@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { queues } from './background.ts'
 import { commentCascade } from './comments/service.ts'
+import { conversionCascade } from './conversions/field-guard.ts'
 import { mailCascade } from './email/service.ts'
 import { openFeed } from './events/feed.ts'
 import { announceEvents } from './events/log.ts'
@@ -20,7 +21,7 @@ import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
 /** The effects of deleted records and changed fields on each feature. */
-export const cascades: readonly Cascade[] = [viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
+export const cascades: readonly Cascade[] = [conversionCascade, viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
 
 export interface OpenOptions {
   log: Deps['log']

@@ -1,4 +1,4 @@
-/** Starts the change of a field to another type. What the cells allow is found out by jobs (check.ts, convert.ts). */
+/** Starts the change of a field to another type. The jobs do the rest (job/check.ts, job/convert.ts). */
 import { z } from 'zod'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
@@ -10,8 +10,8 @@ import { formatInstant } from '../platform/time.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definitions.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
-import { requireNotConverting } from '../tables/fields/conversion-underway.ts'
 import { totalOf } from '../tables/row-counts.ts'
+import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
 import type { Target } from './job/conversion-row.ts'
 import { convertField } from './job/convert.ts'
@@ -20,7 +20,7 @@ import { requireValidViews, targetOf } from './target.ts'
 
 /**
  * Creates the job that counts what the new type would do to the cells and, unless it is a dry run, converts them. Until the job is done
- * the field stays as it is. Everything that can be told without a look at the cells is told here.
+ * the field stays as it is. What can be decided without reading the cells is decided here.
  * @throws AppError 400 for a type that the field does not become, and for what the new type does not have; 409 while the cells are being
  * cleaned up or a field of the table is converted, and when views would be invalid without `force`
  */
@@ -36,7 +36,7 @@ async function start(context: Context, table: TableDef, fieldId: string, input: 
   if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed; retry later')
   if (field.is_rounding) throw conflict('The cells are still being rounded; retry later')
   const target = await targetOf(context, table, field, input)
-  await requireNotConverting(context.db, table.id, fieldId)
+  await requireNotConverting(context, table.id, fieldId)
   if (!input.dry_run && !input.force) await requireValidViews(context, table, { ...field, ...target })
   return { job_id: await enqueue(context, table, field, target, input) }
 }

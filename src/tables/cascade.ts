@@ -12,7 +12,7 @@ export interface NamedView {
   name: string
 }
 
-/** Views that cannot do without a field, and views that are only sorted by it. */
+/** Views that use a field, and views that are only sorted by it. */
 export interface FieldNeeds {
   needing: NamedView[]
   sorting: NamedView[]
@@ -25,15 +25,20 @@ export interface Cascade {
    * @param recordIds null is every record of the table
    */
   onRecordsDeleted?(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void>
-  /** Which views need the field. The table's version is already up, so no view can be saved until the answer has been used. */
+  /**
+   * Runs before a field is deleted, and before its options or decimals change what its cells mean. The table's version is already higher.
+   * @throws AppError 409 when the field must not change at this time
+   */
+  beforeFieldChange?(context: Context, tableId: number, fieldId: string): Promise<void>
+  /** Returns the views that need the field. The table's version is already higher, so no view can be saved until the answer has been used. */
   needsOf?(context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds>
   /** Deletes the views that need the field, and drops the sort of those that are sorted by it. */
   dropField?(context: Context, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
-  /** Which views could not be saved as they are, were the field as `changed` has it. The version is up, as for `needsOf`. */
+  /** Returns the views that would be invalid if the field were as `changed` describes it. The version is higher, as for `needsOf`. */
   invalidWith?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>
-  /** The field has another type, and a new column: deletes the views that are invalid with it, and drops sorts that it does not have. */
+  /** The field has another type and a new column: deletes the views that are invalid with it, and drops sorts that the type does not have. */
   retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<void>
-  /** Follows options of a select that have new titles, by their old ones. The version is up, as for `needsOf`. */
+  /** Renames options of a select. The version is higher, as for `needsOf`. @param titles the new titles by the old ones */
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
 }
 
@@ -42,6 +47,11 @@ declare module '../platform/context.ts' {
     /** The cascades of all features, in the order in which they run. */
     cascades: readonly Cascade[]
   }
+}
+
+/** @throws AppError 409 when a feature cannot let the field be deleted, or its cells change their meaning, at this time */
+export async function requireChangeable(context: Context, tableId: number, fieldId: string): Promise<void> {
+  for (const { beforeFieldChange } of context.cascades) await beforeFieldChange?.(context, tableId, fieldId)
 }
 
 /** What all cascades together answer to `needsOf` or `invalidWith`. */
@@ -60,7 +70,7 @@ export async function recordsDeleted(context: Context, tableId: number, recordId
   for (const { onRecordsDeleted } of context.cascades) await onRecordsDeleted?.(context, tableId, recordIds)
 }
 
-/** 409, naming the views. */
+/** Returns a 409 that names the views. */
 export const neededByViews = (views: readonly NamedView[]) =>
   conflict(`Views need this field: ${views.map(({ name }) => name).join(', ')}; send force: true to change them`, {
     issues: views.map(({ id, name }) => ({ path: ['views', id], message: name })),

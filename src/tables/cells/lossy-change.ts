@@ -10,9 +10,9 @@ import type { Context } from '../../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
+import { requireChangeable } from '../cascade.ts'
 import { holdWriters } from '../ddl.ts'
 import { isOutdated, tableDefinition } from '../definitions.ts'
-import { requireNotConverting } from '../fields/conversion-underway.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type CellChange, inNeedOfForce, lastId } from './rewrite-cells.ts'
 
@@ -38,7 +38,7 @@ export async function announce(
     const change = changeOf(definition)
     if (!change) return undefined
     const { id } = change.field
-    await requireNotConverting(context.db, table.id, id)
+    await requireChangeable(context, table.id, id)
     // Who writes by an older definition is done first: the look finds their cells.
     await holdWriters(context.db, table.id)
     const said = JSON.stringify({ ...change.loss, since: definition.version })

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, DbNull, sql } from '../../platform/database/database.ts'
 import { badInput, badInputs, conflict, notFound } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
-import { neededByViews, viewsThat } from '../cascade.ts'
+import { neededByViews, requireChangeable, viewsThat } from '../cascade.ts'
 import { leaveCells } from '../cells/cell-cleanup.ts'
 import { announce, requireUnused } from '../cells/lossy-change.ts'
 import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
@@ -15,7 +15,6 @@ import { addColumn, dropColumn } from '../ddl.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
 import { insertFields, naming, requireLookedUpTables } from '../service.ts'
-import { requireNotConverting } from './conversion-underway.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './select-options.ts'
 
@@ -52,7 +51,7 @@ export async function update(context: Context, table: TableRef, fieldId: string,
   return naming(() =>
     changeTable(context, table, async (definition) => {
       const field = ownField(definition, fieldId)
-      if (options !== undefined || decimals !== undefined) await requireNotConverting(context.db, table.id, fieldId)
+      if (options !== undefined || decimals !== undefined) await requireChangeable(context, table.id, fieldId)
       const { field: changed, cells } = nextOf(field, changes)
       const deferred = cells ? await fitCells(context, definition, field, cells, { announced, force }) : {}
       const next: FieldDef = { ...field, ...propertiesIn(changes), ...changed, ...deferred }
@@ -175,7 +174,7 @@ async function defer(context: Context, table: TableDef, { field, loss }: CellCha
 export async function remove(context: Context, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
   return changeTable(context, table, async (definition) => {
     const field = ownField(definition, fieldId)
-    await requireNotConverting(context.db, table.id, fieldId)
+    await requireChangeable(context, table.id, fieldId)
     const needs = await viewsThat('needsOf', context, definition, field)
     const views = [...needs.needing, ...needs.sorting]
     if (views.length && !force) throw neededByViews(views)
