@@ -1,4 +1,4 @@
-/** The running service for tests, over real HTTP; each test makes an account of its own. */
+/** The running service for tests, over real HTTP. Each test creates its own account. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
@@ -11,18 +11,12 @@ import { buildApp } from '../../src/app.ts'
 import { startSession } from '../../src/auth/sessions.ts'
 import { works } from '../../src/background.ts'
 import { type Client, createClient } from '../../src/client.ts'
-import { cascades } from '../../src/deps.ts'
-import { openFeed } from '../../src/events/feed.ts'
-import { announceEvents } from '../../src/events/log.ts'
+import { openDeps } from '../../src/deps.ts'
 import type { NewKey } from '../../src/keys/schema.ts'
 import { insertKey } from '../../src/keys/service.ts'
 import type { Deps } from '../../src/platform/context.ts'
-import { openDatabase } from '../../src/platform/database/database.ts'
-import { createLimits } from '../../src/platform/http/rate-limits.ts'
-import { openJobs } from '../../src/platform/jobs/queue.ts'
 import { startWork } from '../../src/platform/jobs/worker.ts'
-import { type Letter, type Mailer, openMailer } from '../../src/platform/mailer.ts'
-import { openStorage } from '../../src/platform/storage.ts'
+import type { Letter, Mailer } from '../../src/platform/mailer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { testDatabase } from './database.ts'
 
@@ -36,29 +30,30 @@ export interface Person {
   session: string
 }
 
-/** Who asks: a key (its secret), a person (their session), or nobody. */
+/** The sender of a request: the secret of a key, a person with their session, or nobody. */
 export type Caller = string | Person | null
 
 export interface Answer {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape.
   body: any
 }
 
 export interface As {
   get(path: string, headers?: Record<string, string>): Promise<Answer>
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** Any request, raw. */
+  /** Sends any request as it is. */
   send(path: string, init: RequestInit): Promise<Answer>
   rpc: Client
 }
 
-/** Starts the service on a port of its own for the tests of one file. @param environment settings that differ */
+/** Starts the service on its own port for the tests of one file, opened as src/main.ts opens it. @param environment settings that differ */
 export async function testApp(environment: Record<string, string> = {}, { worker = false }: { worker?: boolean } = {}) {
-  const database = await testDatabase()
+  const { url: databaseUrl } = await testDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-files-'))
   const settings = readSettings({
+    DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
     SECRET_KEY: 'a key for tests, long enough to be one',
     RATE_LIMIT_PER_MINUTE: '0',
@@ -67,39 +62,24 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     SMTP_ALLOW_PRIVATE: 'true',
     ...environment,
   })
-  const log = pino({ level: settings.logLevel })
-  const db = openDatabase(database.connection)
-  const announcer = announceEvents(db, log as unknown as Deps['log'])
-  const jobs = await openJobs(database.connection, db, worker, (error) => log.error({ err: error }))
   const letters: Letter[] = []
   let now: Date | null = null
   let url = 'http://localhost'
-  const kept: Mailer = { isSetUp: true, send: async (letter) => void letters.push(letter), close: () => {} }
-  const mailer = settings.smtpUrl ? openMailer(settings) : kept
-  const clock = () => now ?? new Date()
-  const deps: Deps = {
-    db,
-    settings,
-    jobs,
-    storage: openStorage(settings.storage),
-    mailer,
-    cascades,
-    limits: createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour }),
-    feed: openFeed(db, { log: log as unknown as Deps['log'], clock, maxStreams: settings.streamsPerCaller }),
-    log: log as unknown as Deps['log'],
-    clock,
+  const collector: Mailer = { isSetUp: true, send: async (letter) => void letters.push(letter), close: () => {} }
+  const { deps, close } = await openDeps(settings, {
+    log: pino({ level: settings.logLevel }) as unknown as Deps['log'],
     publicUrl: () => settings.publicUrl ?? url,
-  }
+    isWorker: worker,
+    overrides: { clock: () => now ?? new Date(), ...(!settings.smtpUrl && { mailer: collector }) },
+  })
+  const { db } = deps
   const server = await buildApp(deps)
   await server.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
   if (worker) await startWork(deps, works)
   afterAll(async () => {
-    await jobs.stop()
-    mailer.close()
     await server.close()
-    await announcer.close()
-    await db.close()
+    await close()
     await rm(dataDir, { recursive: true, force: true })
   })
 
@@ -136,7 +116,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     return { ...user, id, session: await startSession(deps, id, deps.clock()) }
   }
 
-  /** A fresh account, whose owner can sign in by password if asked for: one space with all roles, a second space, a stranger in an account of their own, and keys. */
+  /** Creates an account with a space where every role has a member, a second space, keys, and a stranger in another account. */
   async function account({ timezone = 'UTC', withPassword = false }: { timezone?: string; withPassword?: boolean } = {}) {
     const at = deps.clock()
     const ownerUser = newPerson('Olga Owner', timezone)
@@ -181,13 +161,13 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     deps,
     db,
     settings,
-    /** Letters that the operator's mailer was given; with SMTP_URL they go there. */
+    /** The letters that the operator's mailer was given. With SMTP_URL they are sent there instead. */
     letters,
     as,
     account,
     person,
     makeSpace,
-    /** Sets the service's clock; null lets it run again. */
+    /** Stops the service's clock at an instant; null lets it run again. */
     setClock: (instant: Date | null) => {
       now = instant
     },
@@ -202,5 +182,5 @@ function newPerson(name: string, timezone: string): Omit<Person, 'id' | 'session
   return { name, timezone, email, password: 'correct horse battery' }
 }
 
-/** Hashing a password takes long on purpose, and few tests sign in. */
+/** Hashing a password takes long on purpose, and few tests sign in with one. */
 const withoutPassword = ({ email, name, timezone }: Omit<Person, 'id' | 'session'>) => ({ email, name, timezone })
