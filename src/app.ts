@@ -11,7 +11,7 @@ import { authenticate, type Credentials } from './platform/access/authenticate.t
 import type { Deps } from './platform/context.ts'
 import { refuseUnreadable } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
-import { answerOf, type ErrorBody, unavailable } from './platform/http/errors.ts'
+import { type ErrorBody, errorAnswer, unavailable } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
@@ -148,13 +148,13 @@ function requestIds(): () => string {
 
 async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const ctx = request.context
-  let answer = answerOf(thrown, request.id)
+  let answer = errorAnswer(thrown, request.id)
   // The body failed before the caller was authenticated. Errors of authentication come first (contract.md §2).
   if ([400, 413, 415].includes(answer.status) && ctx && !ctx.isCallerKnown && request.routeOptions.config.needsCredentials) {
     try {
       await authenticate(askingOf(ctx))
     } catch (refusal) {
-      answer = answerOf(refusal, request.id)
+      answer = errorAnswer(refusal, request.id)
     }
   }
   if (answer.isFault) request.log.error({ err: thrown }, 'fault')

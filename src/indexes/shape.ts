@@ -2,7 +2,7 @@
 import { type FieldDef, isText } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Tree } from '../views/filters/parse.ts'
-import type { Checked } from '../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../views/filters/resolve.ts'
 import { type Sort, wholeOrder } from '../views/filters/sort.ts'
 
 /** Fields of an index that are compared by equality. */
@@ -24,7 +24,7 @@ export interface FurtherKey {
 }
 
 /** The shape of a query; null where an index can follow nothing of it. @param order the first key first, as in the request */
-export function shapeOf(where: Tree<Checked>, order: readonly Sort[]): Shape | null {
+export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]): Shape | null {
   const conditions = conjuncts(where)
   const equal = conditions.map(({ compare, field }) => (compare === '=' && !field.key ? field : undefined)).filter((field) => !!field)
   const chosen = comparable([...new Set(equal)]).slice(0, MAX_EQUAL)
@@ -47,7 +47,7 @@ function furtherOf(order: readonly Sort[]): Pick<Shape, 'further'> {
 }
 
 /** The conditions that every record of the query meets. */
-function conjuncts(tree: Tree<Checked>): Checked[] {
+function conjuncts(tree: Tree<ResolvedCondition>): ResolvedCondition[] {
   if ('all' in tree) return tree.all.flatMap(conjuncts)
   if ('any' in tree) return tree.any.length === 1 ? tree.any.flatMap(conjuncts) : []
   return [tree]

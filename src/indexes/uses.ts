@@ -8,7 +8,7 @@ import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { followIndexes } from '../tables/indexing.ts'
 import type { Tree } from '../views/filters/parse.ts'
-import type { Checked } from '../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../views/filters/resolve.ts'
 import type { Sort } from '../views/filters/sort.ts'
 import { isIndexable } from './plan.ts'
 import { shapeOf } from './shape.ts'
@@ -28,7 +28,7 @@ const lookedAtIn = memo((_: Database) => new BoundedMap<string, number>(MAX_REME
 
 interface Asked {
   table: TableDef
-  where: Tree<Checked>
+  where: Tree<ResolvedCondition>
   order: readonly Sort[]
   /** The statement that was run. */
   page: Sql

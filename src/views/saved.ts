@@ -8,7 +8,7 @@ import { outdated } from '../tables/definitions.ts'
 import type { ViewType } from './config.ts'
 import type { Draft } from './draft.ts'
 import { mapLeaves, precedence, type Tree } from './filters/parse.ts'
-import { type Checked, resolveTree } from './filters/resolve.ts'
+import { type ResolvedCondition, resolveTree } from './filters/resolve.ts'
 import { resolveOrder, type Sort } from './filters/sort.ts'
 import type { View } from './schema.ts'
 
@@ -70,7 +70,7 @@ export const defaultView = (table: { id: number; account_id: number }): View => 
 
 /** A compiled view. It depends on neither the time nor the caller. */
 export interface SavedQuery {
-  where: Tree<Checked>
+  where: Tree<ResolvedCondition>
   order: readonly Sort[]
   weekStart: WeekStart
 }

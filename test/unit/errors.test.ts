@@ -1,6 +1,6 @@
 import { TRPCError } from '@trpc/server'
 import { describe, expect, it } from 'vitest'
-import { answerOf } from '../../src/platform/http/errors.ts'
+import { errorAnswer } from '../../src/platform/http/errors.ts'
 
 describe('an error that nobody foresaw', () => {
   it.each([
@@ -8,7 +8,7 @@ describe('an error that nobody foresaw', () => {
     ['in a schema that trips over an input', new TRPCError({ code: 'BAD_REQUEST', cause: new RangeError('Invalid time value') })],
     ['in a schema that reads of nothing', new TRPCError({ code: 'BAD_REQUEST', cause: new TypeError('Cannot read properties of null') })],
   ])('%s is a fault, and keeps its text', (_, thrown) => {
-    const { status, body, isFault } = answerOf(thrown, 'req-1')
+    const { status, body, isFault } = errorAnswer(thrown, 'req-1')
     expect([status, isFault, body]).toEqual([
       500,
       true,
@@ -18,6 +18,6 @@ describe('an error that nobody foresaw', () => {
 
   it('is not the caller’s broken JSON', () => {
     const thrown = new TRPCError({ code: 'BAD_REQUEST', cause: new SyntaxError('Unexpected token') })
-    expect(answerOf(thrown, 'req-1')).toMatchObject({ status: 400, isFault: false, body: { message: 'The body is not valid JSON' } })
+    expect(errorAnswer(thrown, 'req-1')).toMatchObject({ status: 400, isFault: false, body: { message: 'The body is not valid JSON' } })
   })
 })

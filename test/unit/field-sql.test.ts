@@ -8,7 +8,7 @@ import { ident } from '../../src/platform/database/database.ts'
 import { AppError } from '../../src/platform/http/errors.ts'
 import { printAfter } from '../../src/records/query/order-sql.ts'
 import { printPage, selectList } from '../../src/records/query/print.ts'
-import type { Page, PageEnd, Selection } from '../../src/records/query/selection.ts'
+import type { PageEnd, ResolvedPage, Selection } from '../../src/records/query/selection.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
 import { resolveTree } from '../../src/views/filters/resolve.ts'
 import { resolveOrder } from '../../src/views/filters/sort.ts'
@@ -74,7 +74,7 @@ const VALUES = [
   7,
 ]
 
-const pageSql = (selection: Partial<Selection>, more: Partial<Page> = {}) =>
+const pageSql = (selection: Partial<Selection>, more: Partial<ResolvedPage> = {}) =>
   printPage({
     selection: { table, where: { all: [] }, words: [], ...selection },
     ...{ order: [], queryContext, fields: [KEY_FIELD], limit: 10, offset: 0, isCounted: false, ignored: [] },

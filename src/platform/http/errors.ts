@@ -127,7 +127,7 @@ interface ErrorAnswer {
 }
 
 /** The response to a thrown error. The message of an unknown error never leaves the service. */
-export function answerOf(thrown: unknown, requestId: string): ErrorAnswer {
+export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
   const error = known(thrown)
   const headers: Record<string, string> = {}
   const issues = error.cellIssues ?? error.issues

@@ -6,7 +6,7 @@ import type { AnyRouter } from '@trpc/server'
 import { fastifyRequestHandler } from '@trpc/server/adapters/fastify'
 import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { AppError, answerOf } from './errors.ts'
+import { AppError, errorAnswer } from './errors.ts'
 import { jsonText } from './json-body.ts'
 import type { CallContext, RequestContext } from './trpc.ts'
 
@@ -27,7 +27,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
     })
     // An error before the procedure is reached has the same form as the error of a call.
     scope.setErrorHandler((error, request, reply) => {
-      const { status, headers, body, isFault } = answerOf(error, request.id)
+      const { status, headers, body, isFault } = errorAnswer(error, request.id)
       if (isFault) request.log.error({ err: error }, 'fault')
       const data = { ...body, httpStatus: status }
       return reply
@@ -55,7 +55,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
           createContext: (): CallContext => ({ request: contextOf(req) }),
           allowMethodOverride: true,
           onError: ({ error, path, ctx }) => {
-            const answer = answerOf(error, ctx?.request.requestId ?? '')
+            const answer = errorAnswer(error, ctx?.request.requestId ?? '')
             for (const [name, value] of Object.entries(answer.headers)) ctx?.request.setHeader(name, value)
             if (answer.isFault) ctx?.request.log.error({ err: error.cause ?? error, path }, 'fault')
           },

@@ -20,7 +20,7 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
-import { AppError, answerOf, type ErrorBody, forbidden } from './errors.ts'
+import { AppError, type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { callDirectly } from './pipeline.ts'
@@ -84,7 +84,7 @@ const t = initTRPC
     // A client of a subscription reconnects if it has received nothing for longer than two pings.
     sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 40_000 } },
     errorFormatter: ({ error, shape, ctx }) => {
-      const { status, body } = answerOf(error, ctx?.request.requestId ?? '')
+      const { status, body } = errorAnswer(error, ctx?.request.requestId ?? '')
       const data: ErrorBody & { httpStatus: number } = { ...body, httpStatus: status }
       return { ...shape, message: body.message, data }
     },

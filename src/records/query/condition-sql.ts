@@ -6,7 +6,7 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { ident, join, type Sql, sql } from '../../platform/database/database.ts'
 import type { Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve.ts'
 
 export const NEVER = sql`false`
 export const ALWAYS = sql`true`
@@ -15,19 +15,19 @@ export const ALWAYS = sql`true`
 export const columnRead = (field: FieldDef): Sql => (field.is_rounding ? sql`${cellValue(field)} as ${ident(field.id)}` : columnOf(field))
 
 /** An empty `all` is true, an empty `any` false. */
-export function printTree(tree: Tree<Checked>, queryContext: QueryContext): Sql {
+export function printTree(tree: Tree<ResolvedCondition>, queryContext: QueryContext): Sql {
   if ('all' in tree) return printGroup(tree.all, queryContext, ' and ', ALWAYS)
   if ('any' in tree) return printGroup(tree.any, queryContext, ' or ', NEVER)
   return printCondition(tree, queryContext)
 }
 
-function printGroup(parts: Tree<Checked>[], queryContext: QueryContext, connector: string, whenEmpty: Sql): Sql {
+function printGroup(parts: Tree<ResolvedCondition>[], queryContext: QueryContext, connector: string, whenEmpty: Sql): Sql {
   if (parts.length === 0) return whenEmpty
   const printed = parts.map((part) => printTree(part, queryContext))
   return printed.length === 1 ? (printed[0] as Sql) : sql`(${join(printed, connector)})`
 }
 
-function printCondition(condition: Checked, queryContext: QueryContext): Sql {
+function printCondition(condition: ResolvedCondition, queryContext: QueryContext): Sql {
   const { field, compare } = condition
   const type = TYPES[field.type]
   if (compare !== 'is_empty' && compare !== 'is_not_empty') return type.condition(condition, queryContext)

@@ -4,7 +4,7 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { sign } from '../../platform/secrets.ts'
 import type { Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
 import type { PageEnd, Selection } from './selection.ts'
 
@@ -49,7 +49,7 @@ export function queryFingerprint({ table, where, words }: Selection, sort: Sort 
   return hash('sha256', asked, 'buffer').subarray(0, 12).toString('base64url')
 }
 
-function bare(tree: Tree<Checked>): unknown {
+function bare(tree: Tree<ResolvedCondition>): unknown {
   if ('all' in tree) return { all: tree.all.map(bare) }
   if ('any' in tree) return { any: tree.any.map(bare) }
   return [tree.field.id, tree.compare, tree.operand]

@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import { join, recordsOf, sql } from '../../platform/database/database.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve.ts'
 import { wholeOrder } from '../../views/filters/sort.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { Explanation } from '../schema.ts'
@@ -12,13 +12,13 @@ import { printTree } from './condition-sql.ts'
 import { spellSelection, spellTokens } from './predicate-text.ts'
 import { printWholePage, selectList } from './print.ts'
 import { printSearch } from './search-sql.ts'
-import type { Page, ResolvedQuery } from './selection.ts'
+import type { ResolvedPage, ResolvedQuery } from './selection.ts'
 
 /**
  * Explains a query, and for one record which condition excludes it.
  * @throws AppError 404 if the table has no record with the id
  */
-export async function explain(context: Context, page: Page, recordId: number | null): Promise<Explanation> {
+export async function explain(context: Context, page: ResolvedPage, recordId: number | null): Promise<Explanation> {
   const { selection, order, queryContext } = page
   const record = recordId === null ? undefined : await explainRecord(context, page, recordId)
   return {
@@ -39,7 +39,7 @@ interface PlanNode {
 }
 
 /** The table's indexes that Postgres's planner chooses for the statement of the page with these values, each once. */
-async function indexesOf({ db }: Context, page: Page): Promise<string[]> {
+async function indexesOf({ db }: Context, page: ResolvedPage): Promise<string[]> {
   const tableSchema = `t${page.selection.table.id}`
   const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${printWholePage(page)}`)
   const names = new Set<string>()
@@ -80,7 +80,7 @@ async function explainRecord(
   return { id: row.id, matches: false, failed: { column: null, compare: 'search', value: missing, actual: null } }
 }
 
-const described = ({ field, compare, value }: Checked, row: Row) => ({
+const described = ({ field, compare, value }: ResolvedCondition, row: Row) => ({
   column: field.id,
   compare,
   ...(value !== undefined && { value }),
@@ -88,7 +88,10 @@ const described = ({ field, compare, value }: Checked, row: Row) => ({
 })
 
 /** Whether the record meets the tree, and if not the first condition that fails; of an `any`, that of its first part. */
-function judge(tree: Tree<Checked>, failing: ReadonlySet<Checked>): { holds: boolean; failed: Checked | null } {
+function judge(
+  tree: Tree<ResolvedCondition>,
+  failing: ReadonlySet<ResolvedCondition>,
+): { holds: boolean; failed: ResolvedCondition | null } {
   if ('field' in tree) return failing.has(tree) ? { holds: false, failed: tree } : { holds: true, failed: null }
   const parts = ('all' in tree ? tree.all : tree.any).map((part) => judge(part, failing))
   const [ruled, fallback] = 'all' in tree ? [parts.find(({ holds }) => !holds), true] : [parts.find(({ holds }) => holds), false]

@@ -29,10 +29,10 @@ const MAX_DAYS = 20_000
 export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
   const { field, grouping } = groupedField(table, input)
   const resolved = await resolveQuery(context, table, input, () => notFound('View'), [field])
-  return { value: { rows: await rowsOf(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
+  return { value: { rows: await countedGroups(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
 }
 
-async function rowsOf(
+async function countedGroups(
   context: Context,
   resolved: ResolvedQuery,
   field: FieldDef,

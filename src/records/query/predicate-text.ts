@@ -5,7 +5,7 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { dayRange, formatInstant } from '../../platform/time.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve.ts'
 import { isAlways, type Selection } from './selection.ts'
 
 /** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */
@@ -15,7 +15,7 @@ export function spellSelection({ where, words }: Selection, queryContext: QueryC
   return parts.map((part) => (typeof part === 'string' ? part : spell(part, queryContext, parts.length > 1))).join(' AND ')
 }
 
-function spell(tree: Tree<Checked>, queryContext: QueryContext, isPart: boolean): string {
+function spell(tree: Tree<ResolvedCondition>, queryContext: QueryContext, isPart: boolean): string {
   if ('field' in tree) return spellCondition(tree, queryContext)
   const [parts, connector] = 'all' in tree ? [tree.all.filter((part) => !isAlways(part)), ' AND '] : [tree.any, ' OR ']
   if (parts.length === 0) return 'all' in tree ? 'every record' : 'no record'
@@ -24,7 +24,7 @@ function spell(tree: Tree<Checked>, queryContext: QueryContext, isPart: boolean)
   return isPart ? `(${spelled})` : spelled
 }
 
-function spellCondition({ field, compare, operand, value }: Checked, { moment, me }: QueryContext): string {
+function spellCondition({ field, compare, operand, value }: ResolvedCondition, { moment, me }: QueryContext): string {
   if (operand.kind === 'nothing') return `${field.id} ${compare}`
   if (operand.kind === 'me') return `${field.id} ${compare} ${value} (${me.email})`
   if (operand.kind !== 'token') return `${field.id} ${compare} ${JSON.stringify(value)}`

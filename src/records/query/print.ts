@@ -8,7 +8,7 @@ import { totalOf } from '../../tables/row-counts.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
 import { printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
 import { printSearch } from './search-sql.ts'
-import { isAlways, isRestricted, type Page, type ResolvedQuery, type Selection } from './selection.ts'
+import { isAlways, isRestricted, type ResolvedPage, type ResolvedQuery, type Selection } from './selection.ts'
 
 /** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
 export const SORT_KEY = '~key'
@@ -26,7 +26,7 @@ export interface PageStatement {
 }
 
 /** A walk's rows carry SORT_KEY, and there is one row more than `limit` if another page follows. */
-export function printPage(page: Page): PageStatement {
+export function printPage(page: ResolvedPage): PageStatement {
   if (!page.walk) return { statement: printOffsetPage(page) }
   const { after } = page.walk
   const [near, far] = after ? printAfter(page.order[0], after, page.queryContext) : []
@@ -35,12 +35,12 @@ export function printPage(page: Page): PageStatement {
 }
 
 /** Prints the page as one statement, whatever it costs: for an explanation. */
-export function printWholePage(page: Page): Sql {
+export function printWholePage(page: ResolvedPage): Sql {
   const { statement, fallback } = printPage(page)
   return fallback ? fallback() : statement
 }
 
-function printOffsetPage({ selection, order, queryContext, fields, limit, offset }: Page): Sql {
+function printOffsetPage({ selection, order, queryContext, fields, limit, offset }: ResolvedPage): Sql {
   const { table } = selection
   const columns = selectList(fields)
   const records = recordsOf(table.id)
@@ -52,7 +52,7 @@ function printOffsetPage({ selection, order, queryContext, fields, limit, offset
 }
 
 /** Reads a page that starts in one index range and may end in another, where the empty values begin or end. */
-function printTwoRanges(page: Page, near: Sql | undefined, far: Sql): Sql {
+function printTwoRanges(page: ResolvedPage, near: Sql | undefined, far: Sql): Sql {
   const [sort] = page.order
   const columns = sql`${versionOf(page.selection.table)} ${selectList(page.fields)}`
   const left = sql`(${page.limit + 1}::bigint - (select count(*) from near))`
@@ -65,7 +65,7 @@ function printTwoRanges(page: Page, near: Sql | undefined, far: Sql): Sql {
 
 /** Reads one index range of a walk. The sort value is returned as text, or in its own type for another statement to sort by. */
 function printRange(
-  { selection, order, queryContext, fields, limit }: Page,
+  { selection, order, queryContext, fields, limit }: ResolvedPage,
   after: Sql | undefined,
   { isTyped = false, atMost = sql`${limit + 1}::bigint` }: { isTyped?: boolean; atMost?: Sql } = {},
 ): Sql {

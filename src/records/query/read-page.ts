@@ -8,9 +8,9 @@ import { present, type Row } from '../cells/present.ts'
 import type { RecordPage } from '../schema.ts'
 import { encodeCursor } from './cursor.ts'
 import { printPage, printSelectedCount, SORT_KEY } from './print.ts'
-import type { Page, Selection, Walk } from './selection.ts'
+import type { ResolvedPage, Selection, Walk } from './selection.ts'
 
-export async function readPage(context: Context, page: Page): Promise<RecordPage> {
+export async function readPage(context: Context, page: ResolvedPage): Promise<RecordPage> {
   const { db, actor, settings, signal } = context
   const [found, counted] = await Promise.all([
     readRows(context, page),
@@ -22,7 +22,7 @@ export async function readPage(context: Context, page: Page): Promise<RecordPage
 }
 
 /** Reads the rows, and notes a slow query so that an index can be built for it. */
-async function readRows(context: Context, page: Page): Promise<Row[]> {
+async function readRows(context: Context, page: ResolvedPage): Promise<Row[]> {
   const { selection, order, limit } = page
   const { statement, fallback } = printPage(page)
   const name = matchesText(selection) ? undefined : 'records-page'

@@ -14,13 +14,13 @@ import { lookupsOf } from '../cells/present.ts'
 import type { RecordsCount, RecordsQuery } from '../schema.ts'
 import { decodeCursor, queryFingerprint } from './cursor.ts'
 import { wordsOf } from './search-sql.ts'
-import type { Page, ResolvedQuery, Selection, Walk } from './selection.ts'
+import type { ResolvedPage, ResolvedQuery, Selection, Walk } from './selection.ts'
 
 /**
  * Resolves a request for a page of records.
  * @throws AppError 400 naming each wrong input; 500 `View not found`, which api.md fixes for records/query
  */
-export async function resolvePage(context: Context, table: TableDef, input: RecordsQuery): Promise<Page> {
+export async function resolvePage(context: Context, table: TableDef, input: RecordsQuery): Promise<ResolvedPage> {
   const fields = chosenFields(table, input.fields)
   const viewNotFound = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
   const resolved = await resolveQuery(context, table, input, viewNotFound, fields)

@@ -3,13 +3,13 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import type { Tree } from '../../views/filters/parse.ts'
-import type { Checked } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve.ts'
 import type { Sort } from '../../views/filters/sort.ts'
 
 /** The conditions that a record has to meet. */
 export interface Selection {
   table: TableDef
-  where: Tree<Checked>
+  where: Tree<ResolvedCondition>
   /** The words of `search`; a record must contain all of them. */
   words: readonly string[]
 }
@@ -23,7 +23,7 @@ export interface ResolvedQuery {
   ignored: readonly string[]
 }
 
-export interface Page extends ResolvedQuery {
+export interface ResolvedPage extends ResolvedQuery {
   /** The columns to read; `id` is always read. */
   fields: readonly FieldDef[]
   limit: number
@@ -53,4 +53,4 @@ export interface PageEnd {
 export const isRestricted = ({ where, words }: Selection): boolean => words.length > 0 || !isAlways(where)
 
 /** True for a tree without conditions, which every record meets. */
-export const isAlways = (tree: Tree<Checked>): boolean => 'all' in tree && tree.all.every(isAlways)
+export const isAlways = (tree: Tree<ResolvedCondition>): boolean => 'all' in tree && tree.all.every(isAlways)
