@@ -164,7 +164,7 @@ describe('a staged file', () => {
       const { status, body } = await create(caller, { title: 'Call', attachments: [staged] })
       return [status, body.message]
     }
-    const refused = [400, 'attachments[0].staged_token: is no file that this session has staged, or was used before']
+    const refused = [400, 'attachments[0].staged_token: is not a file that this session has staged, or was used before']
     expect(await taken(viewer)).toEqual(refused)
     expect(await taken(second)).toEqual(refused)
     app.setClock(new Date(Date.now() + 24 * 3_600_000 + 1_000))
@@ -239,10 +239,10 @@ describe('the files of a task', () => {
     ['a file of another task', ({ other }) => [other], 'attachments[0].path: is not a stored file of this task'],
     ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is not a stored file of this task'],
     ['a path that leads elsewhere', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is not a stored file of this task'],
-    ['another name', ({ a, b }) => [b, { ...a, name: 'b.txt' }], 'attachments[1].name: is not what was uploaded'],
-    ['another size', ({ a }) => [{ ...a, size: 2 }], 'attachments[0].size: is not what was uploaded'],
-    ['another type', ({ a }) => [{ ...a, type: 'text/html' }], 'attachments[0].type: is not what was uploaded'],
-    ['another host', ({ a }) => [{ ...a, host: 'evil' }], 'attachments[0].host: is not what was uploaded'],
+    ['another name', ({ a, b }) => [b, { ...a, name: 'b.txt' }], 'attachments[1].name: differs from the uploaded file'],
+    ['another size', ({ a }) => [{ ...a, size: 2 }], 'attachments[0].size: differs from the uploaded file'],
+    ['another type', ({ a }) => [{ ...a, type: 'text/html' }], 'attachments[0].type: differs from the uploaded file'],
+    ['another host', ({ a }) => [{ ...a, host: 'evil' }], 'attachments[0].host: differs from the uploaded file'],
     ['a file twice', ({ a, b }) => [a, b, a], 'attachments[2].path: is listed twice'],
     ['a staged file', ({ staged }) => [staged], 'attachments[0].staged_token: is not a known key'],
     ['no path', () => [{}], 'attachments[0].path: is required'],
@@ -268,11 +268,11 @@ describe('the files of a task', () => {
     [
       'a token that is none',
       (file) => [{ ...file, ...FAR }],
-      'attachments[0].staged_token: is no file that this session has staged, or was used before',
+      'attachments[0].staged_token: is not a file that this session has staged, or was used before',
     ],
-    ['another name', (file) => [{ ...file, name: 'b.txt' }], 'attachments[0].name: is not what was uploaded'],
-    ['another path', (file) => [{ ...file, path: 'task-1-x' }], 'attachments[0].path: is not what was uploaded'],
-    ['another size', (file) => [{ ...file, size: 6 }], 'attachments[0].size: is not what was uploaded'],
+    ['another name', (file) => [{ ...file, name: 'b.txt' }], 'attachments[0].name: differs from the uploaded file'],
+    ['another path', (file) => [{ ...file, path: 'task-1-x' }], 'attachments[0].path: differs from the uploaded file'],
+    ['another size', (file) => [{ ...file, size: 6 }], 'attachments[0].size: differs from the uploaded file'],
     ['a token twice', (file) => [file, file], 'attachments[1].staged_token: is listed twice'],
   ])('of a new task cannot be staged with %s', async (_, given, message) => {
     const { id, member, path, create } = await onRecord()

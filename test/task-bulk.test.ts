@@ -74,7 +74,7 @@ describe('many tasks at once', () => {
         'BAD_REQUEST tasks[7].assignee_user_id: is not a member of the space',
         'BAD_REQUEST tasks[8].assigner_user_id: is not a member of the space',
         'BAD_REQUEST tasks[9].nope: is not a known key',
-        'BAD_REQUEST tasks[10].attachments[0].staged_token: is no file that this session has staged, or was used before',
+        'BAD_REQUEST tasks[10].attachments[0].staged_token: is not a file that this session has staged, or was used before',
         'BAD_REQUEST tasks[11].upsert: needs external_id',
         'Last',
       ],

@@ -11,19 +11,23 @@ export const RecordComment = z
     table_id: Id,
     record_id: Id,
     type: z.enum(['comment', 'email_out', 'email_in']),
-    user_id: z.int().meta({ description: '0 when written through an API key or received by mail.' }),
-    user_name: z.string().meta({ description: "'API: <key name>' when written through an API key; the sender's name for a mail." }),
+    user_id: z.int().meta({ description: '0 for an API key and for an email that was received.' }),
+    user_name: z.string().meta({ description: "`API: <key name>` for an API key; the sender's name for an email that was received." }),
     api_key_id: Id.nullable(),
     content: z.string(),
     attachments: z.array(File),
-    metadata: z.record(z.string(), z.unknown()).nullable().meta({ description: 'Of an email: status, addresses, times.' }),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ description: 'The status, addresses and times of an email; null for a comment.' }),
     created_at: Instant,
     updated_at: Instant.nullable().meta({ description: 'Null until edited.' }),
   })
-  .meta({ id: 'RecordComment', description: 'What somebody wrote on a record, or a mail that was sent from it or came back.' })
+  .meta({ id: 'RecordComment', description: 'A comment on a record, an email that was sent from it, or a reply to one.' })
 export type RecordComment = z.infer<typeof RecordComment>
 
-const Content = z
+/** The content of a comment on any subject. */
+export const CommentText = z
   .string()
   .refine((text) => text.trim() !== '', 'must not be empty')
   .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
@@ -37,22 +41,22 @@ const Attachment = z
     type: z.string().nullish(),
     host: z.string().nullish(),
   })
-  .meta({ description: 'As the upload answered it; the path counts.' })
+  .meta({ description: 'The response of the upload. The path identifies the file.' })
 export type Attachment = z.infer<typeof Attachment>
 
 export const NewComment = z.strictObject({
-  content: Content,
+  content: CommentText,
   attachments: z.array(Attachment).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
 })
 export type NewComment = z.infer<typeof NewComment>
 
-/** As a key of its own, so that who sends files along is told why not. */
+/** A key of its own, so that a request with files gets a message that says why they are refused. */
 export const FixedAttachments = z
   .never('are fixed when the comment is posted')
   .optional()
-  .meta({ description: 'Refused: the files of a comment are fixed when it is posted.' })
+  .meta({ description: 'Refused, because the files of a comment cannot be changed.' })
 
-export const CommentContent = z.strictObject({ content: Content, attachments: FixedAttachments })
+export const CommentContent = z.strictObject({ content: CommentText, attachments: FixedAttachments })
 export type CommentContent = z.infer<typeof CommentContent>
 
 export const CommentQuery = z.strictObject({ limit: limit(20, 100), offset: Offset })
@@ -61,14 +65,14 @@ export type CommentQuery = z.infer<typeof CommentQuery>
 export const CommentPath = RecordPath.extend({ comment_id: Id })
 
 export const Force = z.strictObject({
-  force: z.boolean().nullish().meta({ description: 'Succeed, too, when there is nothing to change.' }),
+  force: z.boolean().nullish().meta({ description: 'Succeed without an effect instead of 409.' }),
 })
 export const Subscribed = z.object({ ok: z.literal(true), subscribed: z.boolean() })
 export type Subscribed = z.infer<typeof Subscribed>
 
 export const StatusChoice = z.strictObject({ record_id: Id.nullish() })
 export const SubscriptionStatus = z.object({
-  table: z.boolean().meta({ description: 'Whether the acting user follows the table.' }),
-  record: z.boolean().meta({ description: 'Whether they follow the record; false without one.' }),
+  table: z.boolean().meta({ description: 'Whether the acting user is subscribed to the table.' }),
+  record: z.boolean().meta({ description: 'Whether the acting user is subscribed to the record; false without record_id.' }),
 })
 export type SubscriptionStatus = z.infer<typeof SubscriptionStatus>

@@ -7,15 +7,15 @@ export interface Mailbox {
 }
 
 /**
- * Reads `ann@example.org` or `Ann <ann@example.org>`; undefined for what is no single mail address. The domain comes in lower case
- * and in its ASCII form, as servers compare it; the local part stays as it is, because only its owner knows what its case means.
+ * Parses `ann@example.org` or `Ann <ann@example.org>`. Returns undefined for any other text. The domain is returned in lower case and in
+ * its ASCII form, as servers compare it; the local part is unchanged, because it may be case-sensitive.
  */
 export function parseMailbox(text: string): Mailbox | undefined {
   if (/[\r\n\0]/.test(text)) return undefined
   const [parsed, ...others] = addressParser(text.trim())
   if (!parsed?.address || others.length) return undefined
   const email = normalAddress(parsed.address)
-  // What stands around an address without angle brackets is a typing error, not a name.
+  // Text around an address without angle brackets is a typing error, not a name.
   if (!email || (parsed.name && !/<[^<>]+>\s*$/.test(text))) return undefined
   return { name: parsed.name, email }
 }
@@ -30,7 +30,7 @@ function normalAddress(address: string): string | undefined {
   return at > 0 && local.length <= 64 && LOCAL_PART.test(local) && domain ? `${local}@${domain}` : undefined
 }
 
-/** A host name as servers compare it: ASCII, lower case, no dot at its end; undefined for what is none. */
+/** A host name as servers compare it: ASCII, lower case, without a dot at its end. Returns undefined for any other text. */
 export function normalDomain(domain: string): string | undefined {
   const ascii = domainToASCII(domain.trim().replace(/\.$/, '')).toLowerCase()
   return DOMAIN.test(ascii) ? ascii : undefined

@@ -1,4 +1,4 @@
-/** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows what it got at /dev/mail. */
+/** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
@@ -14,12 +14,12 @@ export interface CaughtMail {
   messageId: string
   envelopeFrom: string
   envelopeTo: string[]
-  /** As the header has it. */
+  /** The value of the header. */
   from: string
-  /** The addresses of the header. */
+  /** The addresses in the header. */
   to: string[]
   subject: string
-  /** By lower-case name; the values of a name that stands there more than once are joined with a line break. */
+  /** By lower-case name. The values of a repeated header are joined with line breaks. */
   headers: Record<string, string>
   html: string | null
   text: string | null
@@ -37,13 +37,13 @@ export interface Catcher {
 const MAX_BYTES = 30 * 1_048_576
 
 interface Options {
-  /** 0: any that is free. */
+  /** 0 for any free port. */
   port?: number
-  /** How many mails are kept; older ones are forgotten. */
+  /** The number of mails that are kept; older ones are dropped. */
   keep?: number
 }
 
-/** Listens on the loopback address; accepts every mail, without TLS or sign-in. */
+/** Listens on the loopback address and accepts every mail, without TLS or sign-in. */
 export async function startCatcher({ port = 0, keep = 200 }: Options = {}): Promise<Catcher> {
   const caught: CaughtMail[] = []
   let lastId = 0
@@ -67,7 +67,7 @@ export async function startCatcher({ port = 0, keep = 200 }: Options = {}): Prom
         .then(() => callback(), callback)
     },
   })
-  // A client that goes away is no error of ours.
+  // A client that closes its connection is not an error.
   server.on('error', () => {})
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject)
@@ -111,7 +111,7 @@ export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
     reply
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-store')
-      // Images of other hosts load: opening a mail here is how its pixel is tried.
+      // Images of other hosts may load, so that opening a mail here requests its pixel.
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'")
       .header('x-content-type-options', 'nosniff')
       .send(page(catcher.mails())),
@@ -134,7 +134,7 @@ function page(mails: CaughtMail[]): string {
   pre { white-space: pre-wrap; overflow-wrap: anywhere }
 </style>
 <h1>Caught mail</h1>
-<p>Nothing here was delivered. Reload to see what came since; <a href="/dev/mail.json">the same as JSON</a>.</p>
+<p>Nothing here was delivered. Reload to see new mails; <a href="/dev/mail.json">the same as JSON</a>.</p>
 ${mails.map(entry).join('\n') || '<p>No mail yet.</p>'}
 </html>`
 }

@@ -1,6 +1,6 @@
 import type { Header } from 'postal-mime'
 
-/** A header is read this far; what lies beyond belongs to no honest mail, and the webhook reads it on the main thread. */
+/** The bytes of a header that are read. The webhook reads headers on the main thread, and no honest mail has longer ones. */
 const MAX_HEADER_BYTES = 131_072
 
 /** The header fields of a raw message, unfolded, names in lower case, without parsing its body. */
@@ -19,20 +19,20 @@ export function readHeaders(raw: Uint8Array): Header[] {
   return headers
 }
 
-/** All values of the headers with that name, in order. */
+/** The values of all headers with the name, in order. */
 export const valuesOf = (headers: Header[], key: string): string[] =>
   headers.flatMap((header) => (header.key === key ? [header.value] : []))
 
-// contract.md §6, Inbound; the two X- names are those of Exim and Postfix for the same thing.
+// contract.md §6, Inbound. Exim and Postfix use the two envelope headers for the same purpose.
 const RECIPIENT_HEADERS = ['delivered-to', 'x-original-to', 'envelope-to', 'x-envelope-to', 'to', 'cc', 'bcc']
 
-/** A display name in quotes; one that is never closed ends with the header, so that no other quote is tried as its beginning. */
+/** A quoted display name. An unclosed quote extends to the end of the header, so that the expression does not retry from later quotes. */
 const QUOTED = /"(?:[^"\\]|\\.)*(?:"|\\?$)/gs
 const BETWEEN_ADDRESSES = /[\s<>()[\]:;,"]+/
 
 /**
- * The tokens of the `reply-{token}@{catchDomain}` addresses that a message went to, each once. They are searched for in the text and not
- * parsed as addresses: anyone may post a message, and the parser's time grows with the square of a header's length.
+ * The tokens of the `reply-{token}@{catchDomain}` addresses among the recipients, each once. They are searched for in the text, not parsed
+ * as addresses: anyone may post a message, and the time of the address parser grows with the square of a header's length.
  */
 export function replyTokens(headers: Header[], catchDomain: string): string[] {
   const named = RECIPIENT_HEADERS.flatMap((key) => valuesOf(headers, key)).flatMap((value) =>
@@ -43,7 +43,7 @@ export function replyTokens(headers: Header[], catchDomain: string): string[] {
   return [...new Set(tokens)]
 }
 
-/** The token of a reply address; undefined for any other address. */
+/** The token of a reply address. Returns undefined for any other address. */
 export function tokenOf(address: string, catchDomain: string): string | undefined {
   const [local = '', domain] = address.toLowerCase().split('@')
   return domain === catchDomain.toLowerCase() ? /^reply-([0-9a-f]{16})$/.exec(local)?.[1] : undefined
@@ -60,7 +60,7 @@ const AUTOMATIC_HEADERS = [
   'x-ms-exchange-inbox-rules-loop',
 ]
 const AUTOMATIC_SENDER = /^(mailer-daemon|postmaster|no-?reply|auto-?reply|autoresponder)@/i
-// Out-of-office notes of servers that set no header. Anchored: a person may write about holidays.
+// Out-of-office notes of servers that set no header. The expression is anchored, because a person may write about holidays.
 const AUTOMATIC_SUBJECT = new RegExp(
   `^(${[
     ...['auto(matic|mated)?[ -]?(reply|response)', 'out of (the )?office', 'autoreply', 'autoresponse', 'vacation (reply|response)'],
@@ -90,8 +90,8 @@ const AUTOMATIC_SUBJECT = new RegExp(
 )
 
 /**
- * Whether a program wrote the message: RFC 3834's header, the older ones, the null sender, and last the subject that mail servers
- * give to out-of-office notes. A mailing list (`Precedence: list`) carries what people write.
+ * True for a message that a program wrote, by the header of RFC 3834, the older headers, the null sender, or the subject that mail servers
+ * give to out-of-office notes. Messages of a mailing list (`Precedence: list`) are written by people.
  */
 export function isAutomatic(headers: Header[], { from, subject }: { from: string; subject: string }): boolean {
   const autoSubmitted = valuesOf(headers, 'auto-submitted')[0]
@@ -109,7 +109,7 @@ export interface Authentication {
   dmarc: string | null
 }
 
-/** What the receiving server found out about the sender. Only the topmost header is its own; the sender may have written the others. */
+/** The results of the receiving server's checks of the sender. Only the first header is that server's; the sender may have forged the others. */
 export function authenticationResults(headers: Header[]): Authentication | null {
   const value = valuesOf(headers, 'authentication-results')[0]
   if (!value) return null
@@ -117,7 +117,7 @@ export function authenticationResults(headers: Header[]): Authentication | null 
   return { spf: result('spf'), dkim: result('dkim'), dmarc: result('dmarc') }
 }
 
-/** A Message-ID in angle brackets, or null for what is none; it is sent on in our own headers, so it must be harmless. */
+/** A Message-ID in angle brackets, or null for any other text. It is used in headers of later emails, so control characters are refused. */
 export function messageIdOf(value: string | undefined): string | null {
   return /<[^<>\s\p{Cc}]{1,250}>/u.exec(value ?? '')?.[0] ?? null
 }

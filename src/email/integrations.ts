@@ -1,4 +1,4 @@
-/** SMTP integrations: the servers that a space sends through. Set up by its admins, in a browser session. */
+/** SMTP integrations: the servers that a space sends email through. Its admins manage them in a browser session. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Resource, Role } from '../platform/access/authorize.ts'
@@ -62,15 +62,15 @@ export async function create(
       returning ${columns}`)
     const created = row as SmtpIntegration
     if (input.password == null) return created
-    // The password is bound to the row, so the row comes first.
+    // The ciphertext of the password is bound to the id, so the row is inserted first.
     await context.db.execute(setPassword(context, created.id, input.password))
     return { ...created, has_password: true }
   })
 }
 
 /**
- * A key that is absent keeps its value, null clears it. What changes nothing keeps the time of the last change.
- * @throws AppError 400 as for `create`; 409 when another change came first
+ * An absent key keeps its value, null clears it. An update without a difference keeps `updated_at`.
+ * @throws AppError 400 as for `create`; 409 when the integration has just been deleted
  */
 export async function update(
   context: Context,
@@ -83,11 +83,11 @@ export async function update(
   const { password, ...named } = input
   return context.transaction(async (tx) => {
     const [present] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id} for update`)
-    if (!present) throw conflict('The SMTP integration was deleted meanwhile')
+    if (!present) throw conflict('The SMTP integration has just been deleted')
     const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
-    // What a change leaves of domains and senders has to fit, whichever of the two it names.
+    // Senders and domains must agree after the update, whichever of the two it changes.
     if (named.from_domains || named.from_identities) checkSenders(next.from_domains, next.from_identities)
-    // A password that is given may be another one.
+    // A given password counts as a change, because it cannot be compared with the encrypted one.
     if (typeof password !== 'string' && isDeepStrictEqual(next, present)) return present
     await tx.smtpIntegration.update({
       where: { id: integration_id },
@@ -116,7 +116,7 @@ export async function update(
 
 type Senders = Pick<SmtpIntegration, 'from_domains' | 'from_identities'>
 
-/** A composer is offered no sender that `send` would refuse. @throws AppError 400 */
+/** @throws AppError 400 for a sender that `send` would refuse because of its domain */
 function checkSenders(domains: Senders['from_domains'], identities: Senders['from_identities']): void {
   const issues = identities.flatMap(({ email }, index) => {
     const domain = domainOf(parseMailbox(email)?.email ?? email)
@@ -127,22 +127,22 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
   if (issues.length) throw badInputs(issues)
 }
 
-/** Mails that still wait for it are dropped when their turn comes. */
+/** Emails that are queued for the integration are dropped by their next attempt. */
 export async function remove(context: Context, { integration_id }: IntegrationRow): Promise<void> {
   await context.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
 }
 
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
 
-/** Integrations of spaces that were removed for good: their passwords are kept no longer. */
+/** Deletes the integrations of spaces that no longer exist, with their passwords. */
 export async function removeOrphans({ db }: Context): Promise<void> {
   await db.execute(sql`delete from smtp_integrations i where not exists (select 1 from spaces s where s.id = i.space_id)`)
 }
 
-/** Connects and signs in for real, and sends nothing. */
+/** Connects and signs in, without sending an email. */
 export async function test(context: Context, { integration_id }: IntegrationRow): Promise<SmtpTest> {
   const [row] = await serverRows(context.db, integration_id)
-  if (!row) throw conflict('The SMTP integration was deleted meanwhile')
+  if (!row) throw conflict('The SMTP integration has just been deleted')
   try {
     await probe(serverOf(context, row), { allowPrivate: context.settings.smtpAllowPrivate })
     return { ok: true, error: null }
@@ -153,7 +153,7 @@ export async function test(context: Context, { integration_id }: IntegrationRow)
   }
 }
 
-/** What a composer on this table may choose from: integrations that have a domain to send from, and that the table may use. */
+/** The integrations that the table may use and that have a domain to send from. */
 export async function options({ db }: Context, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
   const rows = await db.query<SmtpOption>(sql`
     select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel"
@@ -163,7 +163,7 @@ export async function options({ db }: Context, table: { id: number; space_id: nu
   return { rows, total: rows.length }
 }
 
-/** Whether the integration of the row may be used on the table. */
+/** The condition on a row of smtp_integrations under which the table may use it. */
 export const usableOn = (tableId: number): Sql => sql`(all_tables or ${tableId} = any(table_ids))`
 
 export interface ServerRow {
@@ -178,7 +178,7 @@ export interface ServerRow {
 const serverRows = (db: Database, id: number) =>
   db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
 
-/** How to connect. @throws Error when the password was encrypted with another SECRET_KEY */
+/** The server with its decrypted password. @throws Error when the password was encrypted with another SECRET_KEY */
 export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
   const password = password_encrypted && decrypt(settings.secretKey, password_encrypted, secretContext(id))
   return { host, port, tls, username, password }
@@ -189,7 +189,7 @@ const setPassword = ({ settings }: Context, id: number, password: string): Sql =
 
 const secretContext = (id: number) => `smtp:${id}`
 
-/** A host that is not found now may be later; one that is found at a private address is refused at once. */
+/** @throws AppError 400 for a host at a private address. An unknown host is accepted, because it may exist later. */
 async function checkHost({ settings }: Context, host: string): Promise<void> {
   try {
     await allowedAddresses(host, settings.smtpAllowPrivate)
@@ -206,10 +206,10 @@ async function checkTables({ db }: Context, spaceId: number, tableIds: number[] 
   )
   const found = new Set(rows.map(({ id }) => id))
   const index = tableIds.findIndex((id) => !found.has(id))
-  if (index >= 0) throw badInput(['table_ids', index], 'is no table of this space')
+  if (index >= 0) throw badInput(['table_ids', index], 'is not a table of this space')
 }
 
-/** Without the keys that are undefined. */
+/** The object without its undefined keys. */
 function defined<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,4 +1,4 @@
-/** Hand-written reads of the email feature; some of tables that other features own. */
+/** Reads of the email feature, some of them from tables of other features. */
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
@@ -10,7 +10,7 @@ import type { OutgoingRequest } from './outbound/content.ts'
 import type { OutgoingMetadata } from './schema.ts'
 import { THREAD_STATUSES } from './states.ts'
 
-/** Every field of one record, as callers read it; undefined when it is gone. */
+/** All fields of one record, as the API answers them. Returns undefined when the record does not exist. */
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
   const rows = await db.query<Row>(sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = ${recordId}`)
   await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
@@ -22,7 +22,7 @@ export interface SendingIntegration {
   from_domains: string[]
 }
 
-/** The integration, if mails from records of this table may go through it. */
+/** The integration, if the table may use it. */
 export async function sendingIntegration(
   db: Database,
   table: { id: number; space_id: number },
@@ -33,7 +33,7 @@ export async function sendingIntegration(
   return row
 }
 
-/** A mail on its way, with what it needs to leave. */
+/** An outbound email, with everything that sending it needs. */
 export interface OutboundMail {
   comment_id: number
   account_id: number
@@ -50,11 +50,11 @@ export interface OutboundMail {
   attachments: FileEntry[]
   disable_pixel: boolean | null
   reply_as_envelope: boolean | null
-  /** Null when the integration was deleted, or closed to the table. */
+  /** Null when the integration was deleted, or is no longer for this table. */
   server: ServerRow | null
 }
 
-/** The mail of a comment; undefined when the comment is gone. A table or space that is deleted shows as no table version. */
+/** The email of a comment. Returns undefined when the comment was deleted; `table_version` is null when the table or space was. */
 export async function outboundMail(db: Database, commentId: number, forUpdate = false): Promise<OutboundMail | undefined> {
   const [row] = await db.query<OutboundMail & ServerColumns>(sql`
     select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
@@ -72,7 +72,7 @@ export async function outboundMail(db: Database, commentId: number, forUpdate = 
 
 type ServerColumns = Omit<ServerRow, 'id'> & { server_id: number | null }
 
-/** The Message-IDs of the mails that went from the record and came to it, oldest first. */
+/** The Message-IDs of the latest emails that were sent from the record or received for it, oldest first. */
 export async function threadOf(db: Database, tableId: number, recordId: number, before: number): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
     select c.metadata->>'messageId' as id from record_comments c
@@ -82,21 +82,21 @@ export async function threadOf(db: Database, tableId: number, recordId: number, 
   return rows.map(({ id }) => id).reverse()
 }
 
-/** Where a reply address leads. */
+/** The target of a reply address. */
 export interface Thread {
   token_hash: Buffer
   account_id: number
   space_id: number
   table_id: number
   record_id: number
-  /** The mail that is answered. */
+  /** The email that a message to the address answers. */
   comment_id: number
   table_name: string
 }
 
 /**
- * The thread of a reply address, and the lock of it: what comes in for one thread is handled one after the other. Undefined when the
- * record's table or space is deleted, or the mail that was answered.
+ * The thread of a reply address, locked, so that its messages are handled one after the other. Returns undefined when the table, the space
+ * or the email was deleted.
  */
 export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
   const [row] = await db.query<Thread>(sql`

@@ -1,4 +1,4 @@
-/** What is kept of mail for a while only (docs/operations.md, Settings). */
+/** Deletes raw messages and opens after the time that the operator has set (docs/operations.md, Settings). */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
@@ -7,11 +7,11 @@ import { formatInstant } from '../platform/time.ts'
 
 export const forgetMail = defineQueue({ name: 'email.forget-mail', schema: z.object({}) })
 
-/** Rows a statement: raw messages are large. */
+/** Rows per statement, because raw messages are large. */
 const BATCH = 500
 const DAY_MS = 86_400_000
 
-/** Removes messages as they came and hits on pixels when they are older than the operator keeps them. The comments stay. */
+/** Deletes raw inbound messages and opens that are too old. The comments stay. */
 export async function removeOldMail({ db, now, settings: { keepRawMailDays, keepOpensDays } }: Context): Promise<void> {
   const before = (days: number) => sql`${formatInstant(new Date(now.getTime() - days * DAY_MS))}::timestamp`
   const inBatches = async (statement: Sql) => {
@@ -19,7 +19,7 @@ export async function removeOldMail({ db, now, settings: { keepRawMailDays, keep
   }
   await inBatches(sql`
     delete from email_opens where id in (select id from email_opens where opened_at < ${before(keepOpensDays)} order by id limit ${BATCH})`)
-  // One that could not be read yet is not old mail but work to do.
+  // A message that is not processed yet is kept, because a job still needs it.
   if (keepRawMailDays !== undefined)
     await inBatches(sql`
       delete from inbound_emails where id in (

@@ -7,7 +7,7 @@ import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } fro
 // ── SMTP integrations ───────────────────────────────────────────────────────
 
 const Label = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
-/** What ends up in a header line. */
+/** Text for a header line of an email. */
 const HeaderText = z.string().refine((text) => !/[\r\n]/.test(text), 'must not contain line breaks')
 
 const Domain = z
@@ -18,7 +18,7 @@ const Domain = z
 
 const Identity = z.strictObject({ name: HeaderText.max(200, 'must have at most 200 characters'), email: EmailAddress })
 
-/** The zod shapes of an integration's settings; those that a create may leave out have a default. */
+/** The settings of an integration. Keys that a create may leave out have a default. */
 const integration = {
   label: Label,
   host: z
@@ -28,15 +28,21 @@ const integration = {
     .max(253, 'must have at most 253 characters')
     .regex(/^[\w.:[\]-]+$/, 'must be a host name or an address'),
   port: z.int().min(1, 'must be 1 or more').max(65_535, 'must be at most 65535'),
-  tls: z.enum(['none', 'starttls', 'tls']).meta({ description: 'tls from the start, starttls required, or none.' }),
-  username: z.string().max(320, 'must have at most 320 characters').nullable().meta({ description: 'null: no sign-in.' }),
-  from_domains: z.array(Domain).max(50, 'must have at most 50 domains').meta({ description: 'What may stand after the @ of a sender.' }),
-  from_identities: z.array(Identity).max(50, 'must have at most 50 senders').meta({ description: 'Senders that a composer offers.' }),
-  disable_pixel: z.boolean().meta({ description: 'Whether mails go without the image that tells of the first opening.' }),
+  tls: z
+    .enum(['none', 'starttls', 'tls'])
+    .meta({ description: 'tls: encrypted from the start. starttls: upgraded, or refused. none: not encrypted.' }),
+  username: z
+    .string()
+    .max(320, 'must have at most 320 characters')
+    .nullable()
+    .meta({ description: 'Null: the server is used without signing in.' }),
+  from_domains: z.array(Domain).max(50, 'must have at most 50 domains').meta({ description: 'The domains that senders may have.' }),
+  from_identities: z.array(Identity).max(50, 'must have at most 50 senders').meta({ description: 'The senders that a composer offers.' }),
+  disable_pixel: z.boolean().meta({ description: 'Whether emails are sent without the image that tracks opens.' }),
   reply_as_envelope: z
     .boolean()
     .meta({ description: 'Whether the reply address is the envelope sender, so that failure reports come back.' }),
-  table_ids: z.array(Id).max(1000, 'must have at most 1000 tables').nullable().meta({ description: 'null: all tables of the space.' }),
+  table_ids: z.array(Id).max(1000, 'must have at most 1000 tables').nullable().meta({ description: 'Null: all tables of the space.' }),
 }
 const Password = z
   .string()
@@ -72,7 +78,7 @@ export const SmtpTest = z
     ok: z.boolean(),
     error: z.object({ code: z.string(), enhanced: z.string().nullable(), message: z.string() }).nullable(),
   })
-  .meta({ description: 'Whether the server was reached and signed in to; if not, why.' })
+  .meta({ description: 'Whether the service could connect and sign in; if not, the reason.' })
 export type SmtpTest = z.infer<typeof SmtpTest>
 
 export const TableChoice = z.strictObject({ tableId: Id })
@@ -85,7 +91,7 @@ export const SmtpOption = z
     fromIdentities: z.array(z.object({ name: z.string(), email: z.string() })),
     disablePixel: z.boolean(),
   })
-  .meta({ id: 'SmtpOption', description: 'An integration as a composer offers it.' })
+  .meta({ id: 'SmtpOption', description: 'An integration that a composer can offer.' })
 export type SmtpOption = z.infer<typeof SmtpOption>
 
 // ── signatures ──────────────────────────────────────────────────────────────
@@ -101,7 +107,7 @@ export const Signature = z
   .object({ id: Id, name: z.string(), html: z.string(), is_default: z.boolean(), created_at: z.string(), updated_at: z.string() })
   .meta({
     id: 'EmailSignature',
-    description: "A user's signature. The default is for the composer: sending adds only the one that is named.",
+    description: "A user's signature. The default is for the composer: a send adds only the signature that it names.",
   })
 export type Signature = z.infer<typeof Signature>
 
@@ -115,7 +121,7 @@ export type SignatureUpdate = z.infer<typeof SignatureUpdate>
 export const MAX_RECIPIENTS = 50
 const MAX_SUBJECT = 998
 
-/** `ann@example.org` or `Ann <ann@example.org>`. It stays text on the way in; the service reads it with `parseMailbox`. */
+/** `ann@example.org` or `Ann <ann@example.org>`. It stays text here; the service parses it with `parseMailbox`. */
 const Recipient = z
   .string()
   .max(600, 'must have at most 600 characters')
@@ -130,7 +136,7 @@ const Attachment = z
     size: z.number().nullish(),
     host: z.string().nullish(),
   })
-  .meta({ description: 'As the upload answered it.' })
+  .meta({ description: 'The response of the upload.' })
 
 export const RecordChoice = TableChoice.extend({ recordId: Id })
 
@@ -155,7 +161,9 @@ const Failure = z.object({ code: z.string(), enhanced: z.string().nullable(), me
 export const RecipientState = z.object({
   email: z.string(),
   kind: z.enum(['to', 'cc', 'bcc']),
-  status: z.enum(RECIPIENT_STATUSES).meta({ description: 'unknown: handed over, but the server never answered.' }),
+  status: z
+    .enum(RECIPIENT_STATUSES)
+    .meta({ description: 'unknown: the email was handed over, but the answer of the server was not received.' }),
   error: Failure.nullable(),
 })
 export type RecipientState = z.infer<typeof RecipientState>
@@ -182,7 +190,7 @@ export const OutgoingMetadata = z
     ...stamps,
     error: Failure.nullable(),
     recipients: z.array(RecipientState),
-    unresolved: z.array(z.string()).meta({ description: 'Tokens that name no field; they became empty.' }),
+    unresolved: z.array(z.string()).meta({ description: 'Slugs in tokens that name no field; such tokens become empty.' }),
   })
   .meta({ id: 'OutgoingEmail' })
 export type OutgoingMetadata = z.infer<typeof OutgoingMetadata>
@@ -196,7 +204,7 @@ export type QueuedEmail = z.infer<typeof QueuedEmail>
 
 export const RecordContext = z.object({
   emails: z.array(z.string()).meta({ description: "The values of the record's email fields, each once." }),
-  fields: z.array(z.object({ id: z.string(), name: z.string() })).meta({ description: 'What {{field:slug}} can name.' }),
+  fields: z.array(z.object({ id: z.string(), name: z.string() })).meta({ description: 'The fields that {{field:slug}} can name.' }),
 })
 export type RecordContext = z.infer<typeof RecordContext>
 
@@ -205,7 +213,7 @@ export const Preview = z.object({
   html: z.string(),
   text: z.string(),
   unresolved: z.array(z.string()),
-  problems: z.array(z.string()).meta({ description: 'What a person should look at before sending.' }),
+  problems: z.array(z.string()).meta({ description: 'Problems to check before sending.' }),
 })
 export type Preview = z.infer<typeof Preview>
 
@@ -213,7 +221,7 @@ export const CommentPath = z.strictObject({ comment_id: Id })
 
 export const Open = z
   .object({ opened_at: z.string(), class: z.enum(['human', 'image_proxy', 'prefetch', 'scanner']), user_agent: z.string().nullable() })
-  .meta({ id: 'EmailOpen', description: 'One request for the image in a mail, without the address that it came from.' })
+  .meta({ id: 'EmailOpen', description: 'One request for the image in an email, without the address of the client.' })
 export type Open = z.infer<typeof Open>
 
 // ── receiving ───────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-/** Signatures of a user, for the whole account. Another user's does not exist (contract.md §6). */
+/** The signatures of a user. Another user's signature is not found (contract.md §6, Signatures). */
 import { isDeepStrictEqual } from 'node:util'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
@@ -9,7 +9,7 @@ import { forbidden, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { NewSignature, Signature, SignatureUpdate } from './schema.ts'
 
-/** Signatures are for people who may send: who can write in at least one space. */
+/** Signatures are for users who may send email: those who can write in at least one space. */
 const canWrite = sql`(p.p_is_owner or exists (
   select 1 from space_members m join spaces s on s.id = m.space_id and s.deleted_at is null
   where m.user_id = p.p_user_id and m.role in ('member', 'admin')))`
@@ -45,7 +45,7 @@ type StoredSignature = Signature & { version: number }
 /** The signature as the wire has it, with its version. */
 const answerOf = ({ version, ...signature }: StoredSignature): Answer<Signature> => ({ value: signature, version })
 
-/** By name. */
+/** The signatures of the acting user, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Signature[]; total: number }> {
   const rows = await db.query<Signature>(
     sql`select ${columns} from email_signatures where user_id = ${actor.userId} order by lower(name collate "pg_c_utf8"), id`,
@@ -53,7 +53,7 @@ export async function list({ db, actor }: Context): Promise<{ rows: Signature[];
   return { rows, total: rows.length }
 }
 
-/** A new default takes the place of the old one. */
+/** Creates a signature. A new default replaces the old one. */
 export async function create(context: Context, input: NewSignature): Promise<Answer<Signature>> {
   const { db, actor } = context
   const at = formatInstant(context.now)
@@ -84,7 +84,7 @@ export async function update(
     )
     if (!present) throw notFound('Signature')
     if (isStale(ifMatch, present)) throw stale('The signature has changed since', answerOf(present))
-    // What changes nothing makes nobody's If-Match stale.
+    // An update without a difference keeps the version, so that it makes no If-Match stale.
     const next = { name: input.name ?? present.name, html: html ?? present.html, is_default: input.is_default ?? present.is_default }
     if (isDeepStrictEqual({ ...present, ...next }, present)) return answerOf(present)
     if (input.is_default) await clearDefault(context)
@@ -102,7 +102,7 @@ export async function remove(context: Context, { signature_id }: SignatureRow): 
   await context.transaction((tx) => tx.emailSignature.deleteMany({ where: { id: signature_id } }))
 }
 
-/** Two who set a default at once wait for each other on the user's row; the unique index would refuse the second. */
+/** Locks the user's row, so that two concurrent requests set the default one after the other; else the unique index would refuse one. */
 async function lockDefault({ db, actor }: Context): Promise<void> {
   await db.query(sql`select id from users where id = ${actor.userId} for no key update`)
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FixedAttachments } from '../comments/schema.ts'
+import { CommentText, FixedAttachments } from '../comments/schema.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
 import { instantText } from '../platform/time.ts'
@@ -8,7 +8,6 @@ import { dueIssues } from './reminders/reminder.ts'
 
 const MAX_TITLE = 500
 const MAX_DETAILS = 100_000
-const MAX_COMMENT = 50_000
 const MAX_EXTERNAL_ID = 200
 /** One year. */
 const MAX_REMINDER_OFFSET_MINS = 525_600
@@ -269,11 +268,7 @@ export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offs
 export type CommentQuery = z.infer<typeof CommentQuery>
 
 export const CommentContent = z.strictObject({
-  content: z
-    .string()
-    .refine((text) => text.trim() !== '', 'must not be empty')
-    .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
-    .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' }),
+  content: CommentText,
   attachments: FixedAttachments,
 })
 export type CommentContent = z.infer<typeof CommentContent>

@@ -1,9 +1,9 @@
 import type { Email } from 'postal-mime'
 import { messageIdOf, readHeaders, valuesOf } from '../headers.ts'
 
-/** What a mail server says about one recipient of a mail of ours. */
+/** The report of a mail server about one recipient of an email. */
 export interface ReportedRecipient {
-  /** As we sent it, where the server says so, else as it was when delivery failed; lower case. */
+  /** The original recipient if the server names it, else the final one; lower case. */
   address: string
   action: 'failed' | 'delayed' | 'delivered' | 'relayed' | 'expanded'
   /** The enhanced status code, such as 5.1.1. */
@@ -12,12 +12,12 @@ export interface ReportedRecipient {
 }
 
 export interface DeliveryReport {
-  /** Of the mail that the report is about, where it is quoted. */
+  /** The Message-ID of the reported email, if the report quotes it. */
   originalMessageId: string | null
   recipients: ReportedRecipient[]
 }
 
-/** Reads a delivery status notification (RFC 3464); null when the message is none. */
+/** Parses a delivery status notification (RFC 3464). Returns null for any other message. */
 export function deliveryReport(email: Email): DeliveryReport | null {
   const part = email.attachments.find(
     ({ mimeType }) => mimeType === 'message/delivery-status' || mimeType === 'message/global-delivery-status',
@@ -25,7 +25,7 @@ export function deliveryReport(email: Email): DeliveryReport | null {
   const recipients = part ? recipientsOf(decodedText(part.content)) : []
   if (recipients.length) return { originalMessageId: originalMessageId(email), recipients }
 
-  // Exim's older form: an ordinary mail with the failed addresses in a header.
+  // The older form of Exim is an ordinary mail with the failed addresses in a header.
   const failed = valuesOf(email.headers, 'x-failed-recipients').flatMap((value) => value.split(','))
   const addresses = failed.map((address) => address.trim().toLowerCase()).filter(Boolean)
   if (!addresses.length) return null
@@ -35,7 +35,7 @@ export function deliveryReport(email: Email): DeliveryReport | null {
   }
 }
 
-/** Groups of header fields with empty lines between them: the first is about the message, each other one about a recipient. */
+/** The report has groups of header fields, separated by empty lines. The first is about the message, each other one about a recipient. */
 function recipientsOf(report: string): ReportedRecipient[] {
   return report
     .replace(/\r\n?/g, '\n')
@@ -43,7 +43,7 @@ function recipientsOf(report: string): ReportedRecipient[] {
     .flatMap((group) => {
       const fields = readHeaders(Buffer.from(group.trim()))
       const value = (key: string) => valuesOf(fields, key)[0]?.trim()
-      // The original recipient is the one that we know; the final one may be where it was forwarded to.
+      // The original recipient is the address that the email was sent to; the final one may be a forwarding address.
       const address = addressOf(value('original-recipient')) ?? addressOf(value('final-recipient'))
       const action = ACTIONS.find((known) => value('action')?.toLowerCase().startsWith(known))
       if (!address || !action) return []

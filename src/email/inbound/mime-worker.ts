@@ -1,4 +1,4 @@
-/** The thread that parser.ts starts: one message in, one result out. */
+/** The thread that parser.ts starts. It answers each message with its result. */
 import { parentPort } from 'node:worker_threads'
 import { parseMail } from './mime.ts'
 

@@ -6,7 +6,7 @@ import { type Authentication, authenticationResults, isAutomatic, messageIdOf } 
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
 import { visibleText } from './quote.ts'
 
-/** A received message, as contract.md §6, Inbound, tells of it. All text is fit for the database: no NUL, no half surrogate. */
+/** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
 export interface ParsedMail {
   from: { name: string; email: string }
   to: string[]
@@ -14,9 +14,9 @@ export interface ParsedMail {
   subject: string
   messageId: string | null
   inReplyTo: string | null
-  /** Says which message it is: its Message-ID, or the hash of its bytes. */
+  /** Identifies the message: its Message-ID, or the hash of its bytes. */
   key: string
-  /** `YYYY-MM-DDTHH:MM:SS.sssZ`; null when it has none that can be read. */
+  /** `YYYY-MM-DDTHH:MM:SS.sssZ`; null without a valid date. */
   date: string | null
   text: string
   /** Without the quoted part. */
@@ -36,16 +36,16 @@ export interface ParsedAttachment {
   content: Uint8Array
 }
 
-// Text is shown to people and searched; what is longer is no letter. The raw message is kept whole.
+// Longer texts are cut, because they are shown to people and searched. The raw message is kept whole.
 const MAX_TEXT = 200_000
 const MAX_HTML = 1_048_576
 const MAX_ATTACHMENTS = 100
 const MAX_ADDRESSES = 200
 
 /**
- * Reads a raw RFC 822 message. What is not mail at all still gives a result: everything is text then.
- * Takes long for long messages (25 MB: 0.3 s), so call it in parser.ts's thread.
- * @throws Error for a message nested deeper, or with more headers, than any honest one
+ * Parses a raw RFC 822 message. Bytes that are no message are returned as text. Long messages take long (25 MB: 0.3 s), so call it in
+ * the thread of parser.ts.
+ * @throws Error for a message with excessive nesting or headers
  */
 export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const email = await PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 })
@@ -91,7 +91,7 @@ function addresses(list: Address[]): { name: string; email: string }[] {
     .slice(0, MAX_ADDRESSES)
 }
 
-/** The last part of what the sender calls the file; a name of ours where there is none. */
+/** The last part of the sender's file name, or a generated name. */
 function fileName(given: string | null, type: string, index: number): string {
   const name = oneLine(given ?? '')
     .split(/[/\\]/)

@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads'
 import { Semaphore } from '../../platform/semaphore.ts'
 import type { ParsedMail } from './mime.ts'
 
-/** A message that cannot be parsed: too deep, too long to finish, or it took the thread down. Trying again will not help. */
+/** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed the thread. A retry would not help. */
 export class UnreadableMail extends Error {}
 
 export interface MailParser {
   /**
-   * Parses a raw message off the main thread, one after the other.
+   * Parses a raw message in the thread. Concurrent calls wait for each other.
    * @throws UnreadableMail
    */
   parse(raw: Uint8Array): Promise<ParsedMail>
@@ -15,9 +15,9 @@ export interface MailParser {
 }
 
 interface Options {
-  /** After so long the thread is ended, and with it whatever the message made it do. */
+  /** The thread is terminated when a message takes longer. */
   timeoutMs?: number
-  /** The heap of the thread, so that a message cannot take the process down. */
+  /** The heap limit of the thread, so that a message cannot exhaust the memory of the process. */
   maxHeapMb?: number
 }
 
@@ -29,7 +29,7 @@ interface Underway {
   reject(error: UnreadableMail): void
 }
 
-/** A parser with a thread of its own, started by its first message and again after one that had to be ended. */
+/** A parser with its own thread, which is started for the first message and again after it was terminated. */
 export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}): MailParser {
   let worker: Worker | undefined
   let underway: Underway | undefined
@@ -76,7 +76,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
   return {
     parse: (raw) => turns.run(() => parseNow(raw)),
     async close() {
-      // The messages that wait are parsed first.
+      // Waiting messages are parsed first.
       await turns.acquire()
       const last = worker
       worker = undefined

@@ -1,19 +1,19 @@
 /**
- * The part of a reply that its sender wrote: without the quoted mail, the line that introduces it, and the signature.
- * Quoted lines go wherever they stand, so that answers between them stay.
+ * The part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines are
+ * removed one by one, so that answers between them stay.
  * @param text plain text, quoted lines marked with `>`
  */
 export function visibleText(text: string, { subject = '' }: { subject?: string } = {}): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
   const own = withoutQuotes(lines.slice(0, startOfHistory(lines)))
   const visible = trimmed(withoutSignature(own))
-  // Of a mail that is passed on, what is passed on is the point.
+  // A forwarded mail may have no other text than the quoted one.
   return visible || !FORWARD.test(subject.trim()) ? visible : trimmed(lines)
 }
 
 const FORWARD = /^(fwd?|wg|tr|rv|i|enc|vs|vb|doorst|pd|пересл)\s*:/i
 
-// "-----Original Message-----" and the like, as Outlook and its translations write it above the mail that is answered.
+// "-----Original Message-----" and its translations, which Outlook writes above the quoted mail.
 const ORIGINAL_MESSAGE = new RegExp(
   `^\\s*[-_=]{2,}\\s*(${[
     ...['original message', 'original appointment', 'reply message', 'ursprüngliche nachricht', 'originalnachricht', "message d'origine"],
@@ -45,18 +45,18 @@ const OTHER_FIELDS = [
   'subject|betreff|objet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|temat|předmět|tárgy|тема|konu|件名|主题|主旨|제목',
   'дата|отправлено|tarih|gönderildi|送信日時|日時|发送时间|日期|寄件日期|보낸 날짜|cc|kopie|kopia|копия',
 ].join('|')
-// Bold in the HTML becomes *From:* in some programs' plain text; a no-break space stands before the French colon.
+// Some programs turn bold HTML into *From:*. In French, a no-break space precedes the colon.
 const FROM_LINE = new RegExp(`^[\\s*]*(${FROM})[\\s\\u00a0*]*[:：]`, 'i')
 const OTHER_LINE = new RegExp(`^[\\s*]*(${OTHER_FIELDS})[\\s\\u00a0*]*[:：]`, 'i')
 
-/** The index of the first line of what was copied below an answer without quote marks; the number of lines when there is none. */
+/** The index of the first line of a mail that is quoted without quote marks, or the number of lines if there is none. */
 function startOfHistory(lines: string[]): number {
   const lastQuoted = lines.findLastIndex((line) => line.startsWith('>'))
   for (const [index, line] of lines.entries()) {
     if (line.startsWith('>')) continue
     if (ORIGINAL_MESSAGE.test(line)) return index
     if (FROM_LINE.test(line) && isHeaderBlock(lines, index)) return aboveRule(lines, index)
-    // "On Monday you wrote:" may be the sender's own words: without quote marks below, it has to name an address or a time.
+    // "On Monday you wrote:" may be the sender's own words. Without quote marks below, it must name an address or a time.
     if (index > lastQuoted && introductionAt(lines, index) && NAMES_SOMEBODY.test(lines.slice(index, index + 3).join(' '))) return index
   }
   return lines.length
@@ -64,20 +64,20 @@ function startOfHistory(lines: string[]): number {
 
 const NAMES_SOMEBODY = /[<(][^<>()\s]+@[^<>()\s]+[>)]|\d{1,2}[:.h]\d{2}|\d{4}/
 
-/** Two more header lines within the next six: "From:" alone may be the sender's own words. */
+/** True if two more header lines follow within six lines. "From:" alone may be the sender's own words. */
 function isHeaderBlock(lines: string[], index: number): boolean {
   return lines.slice(index + 1, index + 7).filter((line) => OTHER_LINE.test(line)).length >= 2
 }
 
-/** Outlook draws a line above its header block. */
+/** The index of the line that Outlook draws above its header block, or of the block itself. */
 function aboveRule(lines: string[], index: number): number {
   let start = index
   while (start > 0 && /^[\s_\-–—=*]*$/.test(lines[start - 1] ?? '')) start -= 1
   return start
 }
 
-// What stands above a quote: "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:". An opener in its first line, at the end a
-// verb, and somewhere a digit: without one ("On Monday, Ann wrote:") it may be the sender's own words, so it has to be a single line.
+// The introduction of a quote: "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:". It has an opener at its start, a verb at its end,
+// and a digit. Without a digit ("On Monday, Ann wrote:") it may be the sender's own words, so it must be a single line.
 const INTRODUCTIONS: [opener: RegExp, end: RegExp][] = [
   [/^\s*on\b/i, /\bwrote\s*[:：]\s*$/i],
   [/^\s*(am|on)\b/i, /\b(schrieb|geschrieben)\b.{0,120}[:：]\s*$/i],
@@ -98,7 +98,7 @@ const INTRODUCTIONS: [opener: RegExp, end: RegExp][] = [
   [/\d/, /(写道|寫道|のメール|は書きました|が書きました|님이 작성|작성)\s*[:：]\s*$/],
 ]
 
-/** How many lines from `index` on introduce a quote (mail programs wrap them): 0 to 3. */
+/** The number of lines from `index` on that introduce a quote, 0 to 3, because mail programs wrap long lines. */
 function introductionAt(lines: string[], index: number): number {
   let joined = ''
   for (let count = 1; count <= 3; count += 1) {
@@ -111,7 +111,7 @@ function introductionAt(lines: string[], index: number): number {
   return 0
 }
 
-/** Drops quoted lines, and introductions that a quote follows. */
+/** Removes quoted lines, and introductions that are followed by a quote. */
 function withoutQuotes(lines: string[]): string[] {
   const own: string[] = []
   for (let index = 0; index < lines.length; index += 1) {
@@ -162,7 +162,7 @@ const SENT_FROM = new RegExp(
   'i',
 )
 
-/** Cuts at the delimiter of RFC 3676 (`-- `, also when its space got lost), and a phone's last line. */
+/** Cuts at the delimiter of RFC 3676 (`-- `, or `--` where the space was lost), and removes the "Sent from" line of a phone. */
 function withoutSignature(lines: string[]): string[] {
   const delimiter = lines.findIndex((line) => line === '-- ' || line === '--')
   const own = delimiter < 0 ? lines : lines.slice(0, delimiter)

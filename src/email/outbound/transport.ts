@@ -1,4 +1,4 @@
-/** The one place that speaks SMTP for mail from records. */
+/** SMTP for emails from records. */
 import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { Readable } from 'node:stream'
@@ -35,11 +35,11 @@ export interface Envelope {
   to: string[]
 }
 
-/** What an SMTP server said, or why none was reached. */
+/** The answer of an SMTP server, or the reason why none was reached. */
 export interface Failure {
-  /** permanent: it refused for good. temporary: another attempt may work. unknown: the message was handed over, but no answer came. */
+  /** permanent: the server refuses. temporary: a retry may succeed. unknown: the message was handed over, but no answer was received. */
   kind: 'permanent' | 'temporary' | 'unknown'
-  /** The reply code, or a word of ours such as CONNECTION. */
+  /** The reply code of the server, or a code of this service such as CONNECTION. */
   code: string
   /** The enhanced status code, such as 5.1.1. */
   enhanced: string | null
@@ -51,7 +51,7 @@ export interface Delivery {
   refused: { address: string; failure: Failure }[]
 }
 
-/** No recipient was accepted. */
+/** The delivery failed for all recipients. */
 export class DeliveryError extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -61,7 +61,7 @@ export class DeliveryError extends Error {
 }
 
 interface Options {
-  /** Whether hosts on private, loopback and link-local addresses may be connected to. */
+  /** Allows hosts at private, loopback and link-local addresses. */
   allowPrivate: boolean
 }
 
@@ -69,9 +69,9 @@ const CONNECT_TIMEOUT_MS = 15_000
 const SILENCE_TIMEOUT_MS = 60_000
 
 /**
- * Delivers to one server, over one connection.
- * @param beforeContent awaited once the server is ready for the content, before any of it is sent; when it throws, nothing is
- * delivered and the error is passed on
+ * Delivers a message to one server over one connection.
+ * @param beforeContent awaited when the server is ready for the content, before any of it is sent. If it throws, nothing is delivered and
+ * the error is thrown on
  * @throws DeliveryError when no recipient was accepted
  */
 export async function deliver(
@@ -91,7 +91,7 @@ export async function deliver(
       throw error
     }
     for await (const chunk of compose(message)) yield chunk as Buffer
-    // The final dot follows: from here on the server may accept, whatever we hear.
+    // The final dot follows. From here on the server may accept the message even if its answer is not received.
     progress.isHandedOver = true
   }
 
@@ -118,13 +118,13 @@ export async function deliver(
   }
 }
 
-/** Connects and signs in, and sends nothing. @throws DeliveryError */
+/** Connects and signs in, without sending. @throws DeliveryError */
 export async function probe(server: Server, { allowPrivate }: Options): Promise<void> {
   const connection = await connect(server, allowPrivate)
   connection.quit()
 }
 
-/** nodemailer is kept from files and URLs: what is attached are streams of ours. */
+/** nodemailer may not read files or URLs; attachments are passed as streams. */
 function compose({ from, to, cc, attachments, ...message }: Message): Readable {
   const mail = new MailComposer({
     ...message,
@@ -146,7 +146,7 @@ function compose({ from, to, cc, attachments, ...message }: Message): Readable {
 
 const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
 
-/** Opens the file when its turn comes, and not before. */
+/** Opens the file only when its content is read. */
 async function* late(open: () => Promise<Readable>): AsyncGenerator<Buffer> {
   yield* await open()
 }
@@ -159,7 +159,7 @@ async function connect(server: Server, allowPrivate: boolean): Promise<SMTPConne
       return await signIn(server, address)
     } catch (error) {
       last = error
-      // Another address helps only when this one could not be reached at all.
+      // The next address is tried only if this one could not be reached.
       if ((error as SmtpError).responseCode) break
     }
   }
@@ -168,7 +168,7 @@ async function connect(server: Server, allowPrivate: boolean): Promise<SMTPConne
 
 async function signIn(server: Server, address: string): Promise<SMTPConnection> {
   const connection = new SMTPConnection({
-    // The address that was checked; the name is for the certificate only.
+    // Connects to the checked address; the name is only for the certificate.
     host: address,
     port: server.port,
     ...(isIP(withoutBrackets(server.host)) ? {} : { servername: server.host, tls: { servername: server.host } }),
@@ -196,13 +196,13 @@ async function signIn(server: Server, address: string): Promise<SMTPConnection> 
     connection.close()
     throw error
   }
-  // A send tells of its own errors; one that comes later must not end the process.
+  // A send reports its own errors. A later error of the connection must not end the process.
   connection.on('error', () => {})
   return connection
 }
 
 /**
- * The addresses of a host that may be connected to (contract.md §6, SMTP integrations).
+ * The addresses of a host that the service may connect to (contract.md §6, SMTP integrations).
  * @throws DeliveryError when it has none
  */
 export async function allowedAddresses(host: string, allowPrivate: boolean): Promise<string[]> {
@@ -220,7 +220,7 @@ export async function allowedAddresses(host: string, allowPrivate: boolean): Pro
   return allowed
 }
 
-/** `[::1]`, as URLs write it, is `::1`. */
+/** `[::1]`, the form of URLs, becomes `::1`. */
 const withoutBrackets = (host: string) => host.replace(/^\[(.*)\]$/, '$1')
 
 /** All public IPv6 addresses are allocated from this block (RFC 4291); the rest, such as ::7f00:1, is loopback in disguise or unallocated. */
@@ -246,7 +246,7 @@ function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
       kind: 'unknown',
       code: 'OUTCOME_UNKNOWN',
       enhanced,
-      message: 'The server took the message but its answer was not received; it may have been delivered',
+      message: 'The message was handed over, but the answer of the server was not received; it may have been delivered',
     }
   return { kind: 'temporary', code: WORDS[error.code ?? ''] ?? 'CONNECTION', enhanced, message: text }
 }

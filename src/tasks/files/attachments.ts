@@ -44,7 +44,7 @@ export async function lockEntries({ db, actor, now }: Context, given: readonly S
   )
 }
 
-const NOT_REDEEMABLE = 'is no file that this session has staged, or was used before'
+const NOT_REDEEMABLE = 'is not a file that this session has staged, or was used before'
 
 /** Attaches staged files to the new task. A job moves their bytes once the transaction is committed. */
 export async function bind({ db, jobs }: Context, taskId: number, staged: readonly FileEntry[]): Promise<FileEntry[]> {
@@ -89,7 +89,7 @@ function matched<Entry extends AttachmentEntry | StagedEntry>(
     const refuse = (name: string, message: string) => issues.push({ path: ['attachments', index, name], message })
     if (!file) refuse(key, missing)
     else if (given.findIndex((other) => other[key] === entry[key]) < index) refuse(key, 'is listed twice')
-    else for (const name of DETAILS) if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'is not what was uploaded')
+    else for (const name of DETAILS) if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'differs from the uploaded file')
     return file ?? []
   })
   if (issues.length) throw badInputs(issues)
