@@ -1,5 +1,6 @@
-/** Prints into the documents what the code itself says of compares and of emails' states; with --check only tells whether they are up to date. */
+/** Prints into the documents what the code itself says of compares, of conversions and of emails' states; with --check only tells whether they are up to date. */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { isConvertible } from '../src/conversions/rules.ts'
 import { EMAIL_STATES, EMAIL_STATUSES } from '../src/email/states.ts'
 import { COMPARES, type Compare } from '../src/fields/compares.ts'
 import { NOTHING, type ValueKind } from '../src/fields/operand.ts'
@@ -55,6 +56,19 @@ function tableOfCompares(): string {
   return [head, head.map(() => '---'), ...rows()].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
+/** The types that each type becomes. Texts share a row, and are written as "the texts" in the others. */
+function tableOfConversions(): string {
+  const texts = FIELD_TYPES.filter((type) => TYPES[type].maxLength !== null)
+  const others = FIELD_TYPES.filter((type) => !texts.includes(type))
+  const unreachable = others.filter((type) => !TYPES[type].fromText)
+  const becomes = (type: FieldType) => [...(TYPES[type].asText ? ['the texts'] : []), ...others.filter((to) => isConvertible(type, to))]
+  const rows = [
+    [texts.join(', '), `each other, and every type but ${unreachable.join(', ')}`],
+    ...others.map((type) => [type, becomes(type).join(', ') || '–']),
+  ]
+  return [['From', 'To'], ['---', '---'], ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
+}
+
 /** The transitions of an email as a Mermaid diagram. */
 function diagramOfStates(): string {
   const transitions = EMAIL_STATUSES.flatMap((to) => EMAIL_STATES[to].from.map((from) => `  ${from} --> ${to}\n`))
@@ -62,6 +76,7 @@ function diagramOfStates(): string {
 }
 
 print('docs/queries.md', 'src/fields/types/', tableOfCompares())
+print('docs/field-types.md', 'src/fields/types/', tableOfConversions())
 print('docs/email.md', 'src/email/states.ts', diagramOfStates())
 
 /** Puts the text between the comments that mark its place in the document. */
