@@ -1,4 +1,5 @@
 /** What a field and a table are. What the cells of a field are depends on its type: `types/`. */
+import { ident, type Sql } from '../platform/database/database.ts'
 import { EMPTY, type Parsed } from './cell.ts'
 import { columnOf } from './cell-sql.ts'
 import { type FieldType, TYPES } from './registry.ts'
@@ -79,6 +80,19 @@ export const castType = (type: FieldType): string => TYPES[type].column.replace(
 export function parseCell(field: FieldDef, value: unknown, me: number): Parsed {
   return value === null ? EMPTY : TYPES[field.type].parse(value, field, me)
 }
+
+/**
+ * The expression by which an index has records in the field's order: the one by which queries are sorted, so that the planner knows it
+ * again. Null where the type has none that an index can hold.
+ */
+export function indexKey(field: FieldDef): Sql | null {
+  const { sort } = TYPES[field.type]
+  // Cells that a job is still changing are indexed as they will be; until it is done, no query can use the index.
+  return sort?.isIndexable(field) ? sort.key(settled(field), ident(field.id), NO_OTHERS) : null
+}
+
+/** An indexable key asks for nothing beside the record itself. */
+const NO_OTHERS = { lookups: new Map(), accountId: 0 }
 
 /** The value of a cell of a row `r`, as SQL. An option that was removed is none, and digits that are too many count as rounded. */
 export const cellValue = (field: FieldDef) => TYPES[field.type].value(field, columnOf(field))

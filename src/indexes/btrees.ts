@@ -4,8 +4,7 @@
  */
 
 import { fieldsById } from '../fields/by-id.ts'
-import { type FieldDef, isText, settled, type TableDef } from '../fields/definition.ts'
-import { TYPES } from '../fields/registry.ts'
+import { type FieldDef, indexKey, isText, type TableDef } from '../fields/definition.ts'
 import { ident } from '../platform/database/database.ts'
 import { comparable, type FurtherKey, type Shape } from './shape.ts'
 
@@ -48,8 +47,8 @@ function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, Field
   let hasText = compared.some(({ type }) => isText(type))
   for (const key of wanted) {
     const field = fields.get(key.field)
-    const expression = field ? expressionOf(field) : null
-    if (!field || expression === null) return endedById(keys)
+    const expression = field ? indexKey(field)?.sql : undefined
+    if (!field || expression === undefined) return endedById(keys)
     if (field.key) return endedById(keys, key.isReversed)
     if (isText(field.type)) {
       if (hasText) return endedById(keys)
@@ -79,13 +78,3 @@ function spelled(compared: readonly FieldDef[], keys: readonly Key[]): Btree {
     on: `(${[...compared.map(({ id }) => ident(id).sql), ...directed].join(', ')})`,
   }
 }
-
-/** The expression that records are sorted by, as text of SQL; null where the type has none that an index can hold. */
-function expressionOf(field: FieldDef): string | null {
-  const { sort } = TYPES[field.type]
-  // Cells that a job is still changing are indexed as they will be; until it is done, no query can use the index.
-  return sort?.isIndexable(field) ? sort.key(settled(field), ident(field.id), NO_OTHERS).sql : null
-}
-
-/** An indexable key asks for nothing beside the record itself. */
-const NO_OTHERS = { lookups: new Map(), accountId: 0 }

@@ -1,6 +1,7 @@
 /** Which indexes a table should have: a pure function of its fields, its views, what queries outside of views have asked for, and what is known. */
 import { createHash } from 'node:crypto'
-import { type FieldDef, isText, type TableDef, titleField } from '../fields/definition.ts'
+import { fieldsById } from '../fields/by-id.ts'
+import { type FieldDef, indexKey, isText, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import { ident } from '../platform/database/database.ts'
 import { indexedField, layoutIndex } from '../views/calendar-indexes.ts'
@@ -58,7 +59,7 @@ export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: re
   const byAge = [...views].sort((a, b) => Number(b.is_table_default) - Number(a.is_table_default) || a.id - b.id)
   const title = titleField(table)
   const candidates = [
-    ...byAge.flatMap((view) => ofCalendar(view)),
+    ...byAge.flatMap((view) => ofCalendar(table, view)),
     ...byAge.flatMap((view) => ofView(table, view, known)),
     ...(title ? btree(table, { equal: [], sort: title.id }, 'sorting by the title', known) : []),
     ...uses.flatMap((use) => btree(table, use, 'queries outside of views', known)),
@@ -78,10 +79,12 @@ export const isIndexable = (table: TableDef, shape: Shape): boolean => btreesOf(
 // ── who wants what ──────────────────────────────────────────────────────────
 
 /** `idx_layout_<startField>`, by that name whatever else wants the same. */
-function ofCalendar(view: ViewRow): Candidate[] {
+function ofCalendar(table: TableDef, view: ViewRow): Candidate[] {
   const startField = indexedField(view)
-  if (startField === undefined) return []
-  const on = `(${ident(startField).sql} nulls first, id)`
+  const field = fieldsById(table).get(startField ?? '')
+  const key = field && indexKey(field)
+  if (startField === undefined || !key) return []
+  const on = `(${key.sql} nulls first, id)`
   return [{ name: layoutIndex(startField), kind: 'btree', fields: [startField, 'id'], on, wantedBy: `calendar "${view.name}"` }]
 }
 

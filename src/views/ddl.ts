@@ -1,4 +1,5 @@
 /** The DDL of calendar indexes: `idx_layout_<startField>` on the table's records (api.md, View). */
+import { type FieldDef, indexKey } from '../fields/definition.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 
 /** Up to this number of records a table has only its primary key and the indexes of calendar views, which are built as a view is saved. */
@@ -12,9 +13,10 @@ export async function isSmall(db: Database, tableId: number): Promise<boolean> {
 }
 
 /** Creates the index in the current transaction, which blocks writers of the table until it ends. */
-export async function createLayoutIndex(db: Database, tableId: number, name: string, fieldId: string): Promise<void> {
+export async function createLayoutIndex(db: Database, tableId: number, name: string, field: FieldDef): Promise<void> {
   // The same order as queries print: empty values first, ties by id.
-  await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${ident(fieldId)} nulls first, id)`)
+  const key = indexKey(field) ?? ident(field.id)
+  await db.execute(sql`create index if not exists ${ident(name)} on ${recordsOf(tableId)} (${key} nulls first, id)`)
 }
 
 export async function dropLayoutIndex(db: Database, tableId: number, name: string): Promise<void> {

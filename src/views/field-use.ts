@@ -83,7 +83,7 @@ async function retypeField(context: Context, table: TableDef, changed: FieldDef)
   )
   for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(context.db, view, unsorted(view, changed.id))
   const rest = views.filter((view) => !isAmong(needing, view))
-  if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(context, table.id, [], changed.id)
+  if (rest.some((view) => indexedField(view) === changed.id)) await fitLayoutIndexes(context, table.id, [], changed)
 }
 
 /** The definition of the table after the change. */

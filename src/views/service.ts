@@ -1,5 +1,6 @@
 /** Saved views: listing, saving, checking and deleting them. */
 import { isDeepStrictEqual } from 'node:util'
+import type { TableDef } from '../fields/definition.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
@@ -8,7 +9,7 @@ import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definitions.ts'
-import { fitLayoutIndexes, indexedField, layoutIndex } from './calendar-indexes.ts'
+import { fitLayoutIndexes, indexedField, indexedFieldOf, layoutIndex } from './calendar-indexes.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
@@ -73,7 +74,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
         },
       })
       const view = (await readView(db, table.id, id)) as ViewRow
-      await fitLayoutIndexes(context, table.id, [], indexedField(view))
+      await fitLayoutIndexes(context, table.id, [], indexedFieldOf(definition, view))
       return { ...answerOf(view), ignored: namedIfDropped(input.type, dropped) }
     }),
   )
@@ -95,12 +96,12 @@ export function update(context: Context, table: TableRef, viewId: number, input:
       const next = { ...current, ...draft, name: input.name ?? current.name, is_table_default: isTableDefault }
       // An update without effect keeps the version, so that it makes no If-Match stale.
       const isSame = isDeepStrictEqual(viewOf(next), viewOf(current))
-      return { ...answerOf(isSame ? current : await replace(context, current, next)), ignored }
+      return { ...answerOf(isSame ? current : await replace(context, definition, current, next)), ignored }
     }),
   )
 }
 
-async function replace(context: Context, current: ViewRow, next: ViewRow): Promise<ViewRow> {
+async function replace(context: Context, definition: TableDef, current: ViewRow, next: ViewRow): Promise<ViewRow> {
   const { db, now } = context
   const { table_id: tableId, id } = current
   if (next.is_table_default && !current.is_table_default) await clearTableDefault(context, tableId)
@@ -115,7 +116,8 @@ async function replace(context: Context, current: ViewRow, next: ViewRow): Promi
     },
   })
   const view = (await readView(db, tableId, id)) as ViewRow
-  if (indexedField(current) !== indexedField(view)) await fitLayoutIndexes(context, tableId, indexesOf([current]), indexedField(view))
+  if (indexedField(current) !== indexedField(view))
+    await fitLayoutIndexes(context, tableId, indexesOf([current]), indexedFieldOf(definition, view))
   return view
 }
 
