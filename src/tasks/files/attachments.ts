@@ -89,7 +89,9 @@ function matched<Entry extends AttachmentEntry | StagedEntry>(
     const refuse = (name: string, message: string) => issues.push({ path: ['attachments', index, name], message })
     if (!file) refuse(key, missing)
     else if (given.findIndex((other) => other[key] === entry[key]) < index) refuse(key, 'is listed twice')
-    else for (const name of DETAILS) if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'differs from the uploaded file')
+    else
+      for (const name of DETAILS)
+        if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'differs from the uploaded file')
     return file ?? []
   })
   if (issues.length) throw badInputs(issues)
