@@ -5,7 +5,7 @@ import { importRecords } from '../src/csv/import.ts'
 import { readRecord } from '../src/email/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { changeLeft, resumeLeft } from '../src/tables/cells/cell-cleanup.ts'
+import { cleanUp, resumeCleanups } from '../src/tables/cells/cell-cleanup.ts'
 import { tableDefinition } from '../src/tables/definitions.ts'
 import { testApp } from './support/app.ts'
 
@@ -34,7 +34,7 @@ async function makeTable(decimals: number | null = 2): Promise<number> {
 }
 
 const update = (table: number, body: object) => as.post(`/api/table/${table}/field/amount/update`, body)
-const round = (table: number) => changeLeft(systemContext(app.deps), { table_id: table, field_id: 'amount', user_id: account.admin.id })
+const round = (table: number) => cleanUp(systemContext(app.deps), { table_id: table, field_id: 'amount', user_id: account.admin.id })
 const count = async (table: number, where: string) =>
   (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
 const isRounding = async (table: number) =>
@@ -171,14 +171,14 @@ test('are a job that goes on where it was interrupted, and that the clock finds 
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   const context = systemContext(app.deps)
   await expect(
-    changeLeft({ ...context, db: after(5, table, () => Promise.reject(new Error('the plug was pulled'))) }, jobOf(table)),
+    cleanUp({ ...context, db: after(5, table, () => Promise.reject(new Error('the plug was pulled'))) }, jobOf(table)),
   ).rejects.toThrow('the plug was pulled')
   expect(await count(table, TOO_LONG)).toBeGreaterThan(0)
   expect(await isRounding(table)).toBe(true)
   const jobs = async () =>
     (await app.db.query(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
   expect(await jobs()).toBe(1)
-  await resumeLeft(context)
+  await resumeCleanups(context)
   expect(await jobs()).toBe(2)
   await Promise.all([round(table), round(table)])
   expect([await count(table, TOO_LONG), await isRounding(table)]).toEqual([0, false])
@@ -205,7 +205,7 @@ test('leave the cells of another field alone that gets the same name meanwhile',
     expect((await as.post(`/api/table/${table}/fields/create`, { name: 'Amount', type: 'number' })).body.id).toBe('amount')
     await app.db.execute(raw(`update t${table}.records set amount = 0.25`))
   }
-  await changeLeft({ ...systemContext(app.deps), db: after(3, table, anew) }, jobOf(table))
+  await cleanUp({ ...systemContext(app.deps), db: after(3, table, anew) }, jobOf(table))
   expect(await count(table, 'amount = 0.25')).toBe(ROWS)
   // Neither does the new field count as rounded when it is the old one's job that ends.
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { changeLeft, resumeLeft } from '../src/tables/cells/cell-cleanup.ts'
+import { cleanUp, resumeCleanups } from '../src/tables/cells/cell-cleanup.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -34,7 +34,7 @@ async function makeTable(options = ['New', 'Open', 'Won']): Promise<number> {
 
 const update = (table: number, field: string, body: object) => as.post(`/api/table/${table}/field/${field}/update`, body)
 const empty = (table: number, field_id: string) =>
-  changeLeft(systemContext(app.deps), { table_id: table, field_id, user_id: account.admin.id })
+  cleanUp(systemContext(app.deps), { table_id: table, field_id, user_id: account.admin.id })
 const count = async (table: number, where: string) =>
   (await app.db.query<{ n: number }>(raw(`select count(*) as n from t${table}.records where ${where}`)))[0]?.n
 const removedOf = async (table: number, field: string) =>
@@ -177,14 +177,14 @@ test('a job that was interrupted goes on, and one that was lost is found by the 
     return context.db.execute(statement)
   }
   const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
-  await expect(changeLeft({ ...context, db }, { table_id: table, field_id: 'stage', user_id: null })).rejects.toThrow('the plug was pulled')
+  await expect(cleanUp({ ...context, db }, { table_id: table, field_id: 'stage', user_id: null })).rejects.toThrow('the plug was pulled')
   expect(await count(table, 'stage = 3')).toBeGreaterThan(0)
   expect(await removedOf(table, 'stage')).toEqual([3])
 
   const jobs = async () =>
     (await app.db.query(sql`select from pgboss.job where name = 'tables.change-leftovers' and (data->>'table_id')::int = ${table}`)).length
   expect(await jobs()).toBe(1)
-  await resumeLeft(context)
+  await resumeCleanups(context)
   expect(await jobs()).toBe(2)
   await Promise.all([empty(table, 'stage'), empty(table, 'stage')])
   expect(await count(table, 'stage = 3')).toBe(0)

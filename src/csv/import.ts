@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
 import { cellArrays, changeBy } from '../records/rows.ts'
-import { keepAll } from '../tables/cells/lossy-change.ts'
+import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition } from '../tables/definitions.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
@@ -165,7 +165,7 @@ function valuesOf(
 function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
   return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
-    if (await keepAll(context, table.id, definition.fields)) return STALE
+    if (await withdrawAll(context, table.id, definition.fields)) return STALE
     return (await staging.publish(definition, changeBy(context))) || STALE
   })
 }

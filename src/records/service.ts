@@ -9,7 +9,7 @@ import { notFound, stale } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
-import { keepWhatIsWritten } from '../tables/cells/lossy-change.ts'
+import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { indexesFollowGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
@@ -59,7 +59,7 @@ function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Pr
   const { db, transaction } = context
   return withDefinition(context, table, async (definition) => {
     const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)
-    if (await keepWhatIsWritten(context, definition, cells)) return STALE
+    if (await withdrawForCells(context, definition, cells)) return STALE
     const paths = cells.flatMap((record) => pathsIn(definition, record))
     const write = async () => {
       await holdFiles(db, paths)
@@ -84,7 +84,7 @@ export async function update(
   const { db } = context
   return withDefinition(context, table, async (definition) => {
     const [cells = new Map()] = await readDrafts(context, definition, { role: table.role, isNew: false }, [{ data, path: ['data'] }])
-    if (await keepWhatIsWritten(context, definition, [cells])) return STALE
+    if (await withdrawForCells(context, definition, [cells])) return STALE
     const changed = cells.size ? await updateCells(context, definition, record.id, cells, ifMatch) : undefined
     if (changed) return answerOf(definition, changed)
 

@@ -1,4 +1,4 @@
-/** The one way to change what a table is. */
+/** Changes a table's name, fields, options and views. Every such change goes through this file. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
@@ -9,19 +9,19 @@ import { tableDefinition } from './definitions.ts'
 import { indexesFollow } from './indexing.ts'
 
 /**
- * How long a change waits for others to let go of the table, each time, in milliseconds. Whoever comes meanwhile waits behind it, so
- * the first attempts are short: most find the table free, or free a moment later.
+ * Lock timeout of each attempt, in milliseconds. Statements that come while a change waits queue up behind it, so the first
+ * attempts are short: most find the table free at once or a moment later.
  */
 const WAITS_MS = [30, 30, 60, 60, 120, 200, 200, 200, 200, 200]
-/** Waited in vain, or chosen to give way where two waited for each other. */
-const IN_THE_WAY = new Set(['55P03', '40P01'])
+/** Lock timeout and deadlock. */
+const LOCK_FAILURES = new Set(['55P03', '40P01'])
 
 /**
- * Runs a change of a table's name, fields, options or views. The version goes up first: its row lock lets one change in at a
- * time, so that a field delete and the save of a view that needs the field cannot both pass (design.md §3). Tables whose lookups
- * point here get a new version, too: their definitions say what a lookup shows.
- * @param fn gets the definition as it stands under the lock
- * @throws AppError 404 when the table is gone; 503 when other work holds it for too long
+ * Runs a change of a table's name, fields, options or views. It increments the version first: the row lock admits one change at a
+ * time, so that deleting a field and saving a view that needs the field cannot both succeed (design.md §3). Tables whose lookups
+ * point to this table get a new version as well, because their definitions contain what a lookup shows.
+ * @param fn gets the definition that it reads under the lock
+ * @throws AppError 404 when the table does not exist; 503 when it stays locked by other transactions
  */
 export function changeTable<T>(context: Context, table: { id: number }, fn: (definition: TableDef) => Promise<T>): Promise<T> {
   return withShortLocks(context, async () => {
@@ -43,11 +43,11 @@ export function changeTable<T>(context: Context, table: { id: number }, fn: (def
 }
 
 /**
- * A transaction for DDL: it waits only a moment for a lock, since everything that reads the table queues up behind it, and is then
- * repeated as a whole; about 2 s in all.
+ * Runs a transaction with DDL. It waits only a moment for each lock, since all readers of the table queue up behind it, and is
+ * then repeated as a whole, for about 2 s in total.
  */
 export async function withShortLocks<T>({ db, transaction }: Context, fn: () => Promise<T>): Promise<T> {
-  // Inside a transaction that is somebody else's there is nothing to repeat: the caller is told to try again.
+  // A transaction that the caller has begun cannot be repeated here: it fails, and the answer is 503.
   const waits = db.inTransaction() ? [200] : WAITS_MS
   for (let attempt = 0; ; attempt++) {
     try {
@@ -56,7 +56,7 @@ export async function withShortLocks<T>({ db, transaction }: Context, fn: () => 
         return fn()
       })
     } catch (error) {
-      if (!IN_THE_WAY.has(sqlState(error) ?? '') || attempt + 1 >= waits.length) throw error
+      if (!LOCK_FAILURES.has(sqlState(error) ?? '') || attempt + 1 >= waits.length) throw error
       await sleep(Math.random() * 100)
     }
   }

@@ -4,7 +4,7 @@ import type { FieldDef } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
-/** Makes `t<id>.records` with the system columns and one column per field. */
+/** Creates `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
   await db.execute(sql`create schema ${schemaOf(tableId)}`)
   const columns = fields.length ? sql`, ${join(fields.map(column))}` : empty
@@ -19,19 +19,19 @@ export async function createRecords(db: Database, tableId: number, fields: reado
     )`)
 }
 
-/** Nullable and without a default, so that nothing is rewritten. */
+/** Adds a nullable column without a default, so that Postgres rewrites no record. */
 export async function addColumn(db: Database, tableId: number, field: FieldDef): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`alter table ${recordsOf(tableId)} add column ${column(field)}`)
 }
 
-/** Indexes on the column go with it. */
+/** Drops the column and its indexes. */
 export async function dropColumn(db: Database, tableId: number, field: FieldDef): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`alter table ${recordsOf(tableId)} drop column ${ident(field.id)}`)
 }
 
-/** The number of a field's column, as SQL: a column that is made anew has another. Null when there is none. */
+/** The number of a field's column, as SQL; null when there is no column. A column that is created again gets another number. */
 export const columnNumber = (tableId: number, fieldId: string): Sql => sql`(
   select attnum from pg_attribute where attrelid = to_regclass(${recordsOf(tableId).sql}) and attname = ${fieldId} and not attisdropped)`
 
@@ -41,9 +41,12 @@ export async function dropRecords(db: Database, tableId: number): Promise<void> 
   await db.execute(sql`drop schema if exists ${schemaOf(tableId)} cascade`)
 }
 
-// ── a field of another type: its cells are made in a column beside it ───────
+// ── conversion of a field: the converted cells go into a column beside it ───
 
-/** No field can have such a name. The second holds the version of the record whose cell the first was made of. */
+/**
+ * The column with the converted cells, and the column with the version of the record that each was converted from. No field can have
+ * such a name.
+ */
 export const columnBeside = (conversionId: number): Sql => ident(`~${conversionId}`)
 export const versionBeside = (conversionId: number): Sql => ident(`~${conversionId} version`)
 
@@ -54,32 +57,32 @@ export async function addColumnsBeside(db: Database, tableId: number, conversion
       add column if not exists ${versionBeside(conversionId)} int`)
 }
 
-/** Records whose cell beside was not made of the version that they have. */
+/** Whether a record has been written since its cell was converted, or has not been converted at all. */
 export const isChanged = (conversionId: number): Sql => sql`${versionBeside(conversionId)} is distinct from version`
 
-/** Finds those records. It goes with the columns; no index of a view has such a name, and none of an operator should. */
+/** The name of the index that finds those records. Postgres drops it with the columns. No other index may have a name with `~`. */
 export const indexBeside = (conversionId: number): string => `~${conversionId} changed`
 
-/** Both go, and the index with them, whether its build ended or not. */
+/** Drops both columns and with them their index, even if it is only half built. */
 export async function dropColumnsBeside(db: Database, tableId: number, conversionId: number): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`
     alter table ${recordsOf(tableId)} drop column if exists ${columnBeside(conversionId)}, drop column if exists ${versionBeside(conversionId)}`)
 }
 
-/** The column beside takes the place of the field's, whose indexes go with it. */
+/** Replaces the column of the field by the column beside it. The indexes of the old column are dropped. */
 export async function swapColumns(db: Database, tableId: number, conversionId: number, fieldId: string): Promise<void> {
   await db.execute(sql`
     alter table ${recordsOf(tableId)} drop column ${ident(fieldId)}, drop column ${versionBeside(conversionId)}`)
   await db.execute(sql`alter table ${recordsOf(tableId)} rename column ${columnBeside(conversionId)} to ${ident(fieldId)}`)
 }
 
-/** What a connection that builds indexes of the table calls itself. */
+/** The application name of a connection that builds indexes of the table. */
 export const indexBuilder = (tableId: number): string => `gridpost-indexes-t${tableId}`
 
 /**
- * Before an ALTER TABLE, or before writers are held: waits for what works on the table as a whole, in a lock that no reader or writer queues up behind.
- * A build of an index gives way, and begins again later. A VACUUM by the clock gives way after a second, as Postgres has it.
+ * Waits for maintenance of the table, with a lock that blocks no reader or writer. To be called before ALTER TABLE and before writers
+ * are blocked. It cancels an index build, which is repeated later; Postgres cancels an autovacuum after a second.
  */
 async function settle(db: Database, tableId: number): Promise<void> {
   await db.query(sql`
@@ -92,12 +95,12 @@ async function settle(db: Database, tableId: number): Promise<void> {
 }
 
 /**
- * Lets writers of records finish, and new ones wait until this transaction ends; they then find the new version of the table.
- * For changes that no ALTER TABLE goes with, but that decide what a cell may hold.
+ * Waits for the present writers of records and blocks new ones until this transaction ends; they then find the new version of the
+ * table. For changes without ALTER TABLE that decide what a cell may hold.
  */
 export async function holdWriters(db: Database, tableId: number): Promise<void> {
   await settle(db, tableId)
-  // A writer that has locked a record, and goes on to write it, would block one that holds a weaker lock and wants that record.
+  // With a weaker lock this transaction could wait for a record that a writer has locked, while the writer waits for this lock.
   await db.execute(sql`lock table ${recordsOf(tableId)} in exclusive mode`)
 }
 

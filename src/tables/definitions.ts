@@ -1,4 +1,4 @@
-/** What a table looks like, as compiled metadata: read once for every version of a table, then kept. */
+/** Definitions of tables: read once for each version of a table, then cached. */
 
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
@@ -6,7 +6,7 @@ import { type Database, sql } from '../platform/database/database.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 
-/** Some 300 bytes a field: 2,000 tables of 20 fields are 12 MB. */
+/** A field takes about 300 bytes: 2,000 tables of 20 fields take 12 MB. */
 const MAX_KEPT = 2_000
 
 /** The definitions that were read from a database, by table and version. */
@@ -15,8 +15,8 @@ const definitionsOf = memo((_: Database) => new BoundedMap<string, TableDef>(MAX
 const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT))
 
 /**
- * The table's fields. The version comes with the row that authorised the request; the definition is at least as new.
- * @throws AppError 404 when the table is gone
+ * Returns the definition of a table, at least as new as the given version, which comes with the row that authorised the request.
+ * @throws AppError 404 when the table does not exist
  */
 export async function tableDefinition(db: Database, { id, version }: { id: number; version: number }): Promise<TableDef> {
   const known = definitionsOf(db).get(`${id}:${version}`)
@@ -28,21 +28,21 @@ export async function tableDefinition(db: Database, { id, version }: { id: numbe
 }
 
 /**
- * The definitions of several tables, whose versions are not known, in one statement; deleted ones are left out.
- * For what a lookup points to.
+ * Reads the present definitions of several tables in one statement, for tables whose version is not known, such as those that lookups
+ * point to. Deleted tables are left out.
  */
 export async function tableDefinitions(db: Database, ids: readonly number[]): Promise<Map<number, TableDef>> {
   const found = ids.length ? await readDefinitions(db, ids) : []
   return new Map(found.map((table) => [table.id, table]))
 }
 
-/** 0A000 a plan that no longer fits, 42703 no such column, 42P01 no such table; 42804, 42846, 42883 a column of another type. */
+/** 0A000: a plan that no longer fits. 42703, 42P01: no such column, no such table. 42804, 42846, 42883: a column of another type. */
 const OUTDATED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
 
-/** Thrown by who sees that the table has been changed since its definition was read. */
+/** Thrown when the table has been changed since its definition was read. */
 export const outdated = new Error('The definition of the table is outdated')
 
-/** Whether it says so, or is what a statement fails with for that reason. */
+/** Whether the error is `outdated`, or one with which a statement fails for that reason. */
 export const isOutdated = (error: unknown): boolean => error === outdated || OUTDATED.has(sqlState(error) ?? '')
 
 /** The latest definition that this process has read, if any. It may be outdated: callers must check its version. */
@@ -57,7 +57,7 @@ function keep(db: Database, table: TableDef): void {
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>
 
-/** The first text field is the title of what a lookup shows. */
+/** What a lookup shows of a record: its first text field. */
 const lookedUp = sql`(
   select json_build_object('title_field',
     (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))
@@ -68,7 +68,7 @@ const isConverting = sql`exists (
   select from field_conversions c where not c.dry_run and c.state in ('queued', 'checking', 'running') and c.table_id = any(
     array_append(array(select o.lookup_table_id from fields o where o.table_id = t.id and o.lookup_table_id is not null), t.id)))`
 
-/** Version and fields come from one snapshot, so that no version is ever kept with the fields of another. */
+/** Version and fields come from one snapshot, so that no version is cached with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
   const rows = await db.query<Omit<TableDef, 'fields'> & { fields: StoredField[] }>(
     sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting", coalesce(f.fields, '[]') as fields

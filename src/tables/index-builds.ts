@@ -1,25 +1,25 @@
-/** Builds and drops indexes while others read and write, on a connection of its own: none of this can be part of a transaction. */
+/** Builds and drops indexes while others read and write. This uses a connection of its own, since it cannot run in a transaction. */
 import type pg from 'pg'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { indexBeside, indexBuilder, isChanged } from './ddl.ts'
 
-/** Any number that no other advisory lock of two parts has. */
+/** The first key of the advisory lock; no other lock with two keys uses it. */
 const LOCK = 7_201
 
 /**
- * Runs `fn` with a connection that alone may work on the indexes of the table.
- * @returns 'busy' when another one has that right now
+ * Runs `fn` with the only connection that may build or drop indexes of the table at this time.
+ * @returns 'busy' when another connection holds that lock
  */
 export async function asBuilder<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
   const client = await db.connect()
-  // What breaks the connection rejects the statement under way, too; without a listener it would end the process.
+  // A broken connection also rejects the statement that is running; without a listener it would end the process.
   client.on('error', () => {})
   try {
-    // By this name a change of the table finds a build that is in its way (ddl.ts).
+    // A change of the table finds the build by this name and cancels it (ddl.ts, settle).
     await client.query(`set application_name = '${indexBuilder(tableId)}'; set statement_timeout = 0; set maintenance_work_mem = '128MB'`)
     const { rows } = await client.query('select pg_try_advisory_lock($1, $2) as is_ours', [LOCK, tableId])
     if (!rows[0].is_ours) return 'busy'
-    // A build waits for transactions that are older than it. Readers and writers do not wait for the build.
+    // A build waits for older transactions; readers and writers do not wait for the build.
     await client.query(`set lock_timeout = '5min'`)
     return await fn(client)
   } finally {
@@ -28,14 +28,15 @@ export async function asBuilder<T>(db: Database, tableId: number, fn: (client: p
 }
 
 /**
- * By the usual hundred samples of a text, a word that stands in one of two thousand records may pass for one of a hundred: it would be
- * looked for in all records by id, for 250 ms of a million, and not by the index, in 25 (docs/benchmarks.md, Records).
+ * With the default statistics target of 100, Postgres may take a word in one of two thousand records for a word in one of a hundred. It
+ * would then search a million records by id in 250 ms, and not by the index in 25 ms (docs/benchmarks.md, Records).
  */
 const TEXT_STATISTICS = 1_000
 
 /**
- * Kilobytes of fresh entries that a trigram index lets wait, all of which each search reads through. With the usual 4 MB a rare word among
- * a million records took 16 to 23 ms of CPU while records were written, instead of 6; with this it takes 8 to 10. Less would make writes dearer.
+ * Size of a trigram index's pending list in kilobytes. Each search reads the whole list. With the default of 4 MB a search for a rare word
+ * among a million records took 16 to 23 ms of CPU while records were written, instead of 6; with this it takes 8 to 10. A shorter list makes
+ * writes more expensive.
  */
 const PENDING_KB = 1_024
 
@@ -47,7 +48,10 @@ export async function buildIndex(client: pg.Client, tableId: number, { name, on 
     await client.query(`alter index ${ident(`t${tableId}`).sql}.${ident(name).sql} alter column 1 set statistics ${TEXT_STATISTICS}`)
 }
 
-/** For a conversion whose columns beside are filled, so that there is next to nothing in the index. What an earlier run left unfinished goes. */
+/**
+ * Builds the index of a conversion whose columns beside are filled, so that it has few entries. It replaces an index that an earlier
+ * attempt has left half built.
+ */
 export async function buildIndexBeside(client: pg.Client, tableId: number, conversionId: number): Promise<void> {
   const name = indexBeside(conversionId)
   const { rows } = await client.query('select indisvalid from pg_index where indexrelid = to_regclass($1) and indisvalid', [
@@ -58,7 +62,7 @@ export async function buildIndexBeside(client: pg.Client, tableId: number, conve
   await buildIndex(client, tableId, { name, on: `(id) where ${isChanged(conversionId).sql}` })
 }
 
-/** Statistics of the expressions of new indexes, and of a table that has grown by much at once: without them no plan is good. */
+/** Updates the statistics, for the expressions of new indexes and for tables that have grown fast: plans depend on them. */
 export async function analyzeRecords(client: pg.Client, tableId: number): Promise<void> {
   await client.query(`analyze ${recordsOf(tableId).sql}`)
 }

@@ -1,4 +1,4 @@
-/** Tables and spaces that were deleted long enough ago go for good. */
+/** Removes tables and spaces for good some days after they were deleted. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
@@ -10,7 +10,7 @@ import { recordsDeleted } from './cascade.ts'
 import { dropRecords } from './ddl.ts'
 import { deleteRowCounts } from './row-counts.ts'
 
-/** So long a deleted table or space can be brought back. */
+/** A deleted table or space can be restored for this long. */
 const KEPT_DAYS = 7
 
 export const purgeDeleted = defineQueue({ name: 'tables.purge', schema: z.object({}) })
@@ -18,11 +18,11 @@ export const purgeTable = defineQueue({ name: 'tables.purge-table', schema: z.ob
 
 const isDue = ({ now }: Context) => {
   const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
-  // `least` passes over nulls: the table's own deletion or that of its space.
+  // `least` ignores nulls, so this is the deletion of the table or of its space, whichever came first.
   return sql`least(t.deleted_at, s.deleted_at) < ${before}::timestamp`
 }
 
-/** Enqueues a job for each table that is due, and removes spaces that have become empty. */
+/** Enqueues a job for each table that is due, and removes deleted spaces without tables. */
 export async function purgeAll(context: Context): Promise<void> {
   const { db, jobs, transaction } = context
   await transaction(async () => {
@@ -33,10 +33,10 @@ export async function purgeAll(context: Context): Promise<void> {
   })
 }
 
-/** Removes one table with all that hangs on it. One schema a transaction: each takes locks by the dozen. */
+/** Removes one table with its records and everything that belongs to them. A transaction drops one schema, since that takes dozens of locks. */
 export async function purge(context: Context, { table_id }: { table_id: number }): Promise<void> {
   await withShortLocks(context, async () => {
-    // Looked at again: the table may have been brought back, or be gone.
+    // The table may have been restored or purged since the job was enqueued.
     const [table] = await context.db.query(sql`
       select t.id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return

@@ -1,4 +1,4 @@
-/** Cells that a change of their field empties or rounds. */
+/** Rewrites cells when their field loses options or digits. */
 
 import { type FieldDef, isMultiple, type Loss } from '../../fields/definition.ts'
 import type { Option } from '../../fields/settings.ts'
@@ -11,27 +11,31 @@ import { formatInstant } from '../../platform/time.ts'
 import { holdWriters } from '../ddl.ts'
 import { FIRST_STEP, nextStep } from './id-batches.ts'
 
-/** Which cells of a field, and what becomes of them. */
+/** The cells of a field to change, and the SQL of their new values. */
 export interface CellUpdate {
   field: FieldDef
   where: Sql
   to: Sql
 }
 
-/** The same for what a caller has to agree to, and why. */
+/** A change that the caller has to confirm with `force`, and the reason. */
 export interface CellChange extends CellUpdate {
   loss: Loss
   reason: string
 }
 
-/** Options that go are taken out of the cells that hold them. */
+/** Removes options that are deleted from the cells that hold them. */
 export function withoutOptions(field: FieldDef, removed: readonly Option[]): CellChange {
   const options = removed.map(({ id }) => id)
-  return { ...takingOut(field, options), loss: { options }, reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}` }
+  return {
+    ...withoutOptionIds(field, options),
+    loss: { options },
+    reason: `records use ${removed.map(({ title }) => `"${title}"`).join(', ')}`,
+  }
 }
 
-/** Options, by their ids, taken out of the cells that hold them. */
-export function takingOut(field: FieldDef, ids: readonly number[]): CellUpdate {
+/** Removes options, by their ids, from the cells that hold them. */
+export function withoutOptionIds(field: FieldDef, ids: readonly number[]): CellUpdate {
   const cell = ident(field.id)
   const [where, to] = isMultiple(field.type)
     ? [
@@ -42,7 +46,7 @@ export function takingOut(field: FieldDef, ids: readonly number[]): CellUpdate {
   return { field, where, to }
 }
 
-/** Numbers keep fewer digits after the point. */
+/** Rounds numbers to fewer digits after the point. */
 export const rounded = (field: FieldDef, decimals: number): CellChange => ({
   ...rounding(field, decimals),
   loss: { decimals },
@@ -51,7 +55,7 @@ export const rounded = (field: FieldDef, decimals: number): CellChange => ({
 
 export function rounding(field: FieldDef, decimals: number): CellUpdate {
   const cell = ident(field.id)
-  // What is stored with no more digits is told by that alone, at half the price.
+  // The scale alone rules out most cells, at half the cost of rounding them.
   return {
     field,
     where: sql`scale(${cell}) > ${decimals}::int and ${cell} <> round(${cell}, ${decimals}::int)`,
@@ -60,8 +64,8 @@ export function rounding(field: FieldDef, decimals: number): CellUpdate {
 }
 
 /**
- * In the transaction that changes the field: with `force` the cells are changed, without none may be in need of it.
- * Writers wait from here on, so that no cell comes after the look.
+ * Changes the cells with `force`, and requires without it that none needs a change. It runs in the transaction that changes the field,
+ * and blocks writers, so that no cell is written after the check.
  * @throws AppError 409
  */
 export async function changeCells(context: Context, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
@@ -71,17 +75,17 @@ export async function changeCells(context: Context, tableId: number, change: Cel
     return
   }
   const [used] = await context.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
-  if (used) throw inNeedOfForce(change)
+  if (used) throw needsForce(change)
 }
 
-/** 409, naming the key of the request that leads to it. */
-export function inNeedOfForce({ loss, reason }: CellChange): AppError {
+/** Returns a 409 that names the key of the request that caused it. */
+export function needsForce({ loss, reason }: CellChange): AppError {
   const [path = ''] = Object.keys(loss)
   return conflict(`${path}: ${reason}; send force: true to change them`, { issues: [{ path: [path], message: reason }] })
 }
 
-/** Cells that are there by now, in short statements. */
-export async function changeInSteps(context: Pick<Context, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
+/** Changes all cells that exist now, in short statements. */
+export async function rewriteCells(context: Pick<Context, 'db' | 'actor' | 'now'>, tableId: number, change: CellUpdate): Promise<void> {
   const { db } = context
   const last = await lastId(db, tableId)
   for (let from = 0, step = FIRST_STEP; from < last; ) {

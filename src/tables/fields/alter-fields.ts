@@ -8,7 +8,7 @@ import { type Database, DbNull, sql } from '../../platform/database/database.ts'
 import { badInput, badInputs, conflict, notFound } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
 import { neededByViews, requireChangeable, viewsThat } from '../cascade.ts'
-import { leaveCells } from '../cells/cell-cleanup.ts'
+import { enqueueCleanup } from '../cells/cell-cleanup.ts'
 import { announce, requireUnused } from '../cells/lossy-change.ts'
 import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/rewrite-cells.ts'
 import { addColumn, dropColumn } from '../ddl.ts'
@@ -163,7 +163,7 @@ function nextDecimals(field: FieldDef, decimals: number | null): Next {
 
 /** Has a job change the cells of a large table. Until it is done, readers see the cells as if they were changed. */
 async function defer(context: Context, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
-  await leaveCells(context, table.id, field.id)
+  await enqueueCleanup(context, table.id, field.id)
   return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }
 }
 

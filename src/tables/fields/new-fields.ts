@@ -1,4 +1,4 @@
-/** New fields, checked as a whole before anything is written: what goes with which type, and the ids they get. */
+/** Checks new fields as a whole before anything is written, and gives them ids. */
 
 import type { FieldDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
@@ -8,12 +8,12 @@ import type { NewField } from '../schema.ts'
 import { repeatedTitle } from './select-options.ts'
 
 /**
- * Definitions of new fields; those that are refused are in `issues`, by their place in the list.
- * @param taken ids that the table has already
+ * Returns the definitions of new fields. `issues` has what is wrong with them, by their index in the list.
+ * @param taken ids of the fields that the table already has
  */
 export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string>): { fields: FieldDef[]; issues: Issue[] } {
   const issues = wanted.flatMap((field, index) => issuesOf(field).map((issue) => ({ ...issue, path: [index, ...issue.path] })))
-  // Ids that were asked for come first: none that is made may take one of them away.
+  // A generated id must not take one that another field of the list asks for.
   const ids = new Set([...taken, ...wanted.flatMap(({ id }) => id ?? [])])
   for (const [index, { id }] of wanted.entries()) {
     const isRepeated = id && (taken.has(id) || wanted.findIndex((other) => other.id === id) < index)

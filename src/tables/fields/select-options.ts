@@ -1,19 +1,19 @@
-/** The options of a select as they change: titles come and go, ids stay with what the cells mean. */
+/** Changes the options of a select. An option keeps its id, so that the cells keep their meaning. */
 import type { Option } from '../../fields/settings.ts'
 
-/** A title, or the new title of an option that `was` called something else. */
+/** A title, or the new title of the option whose title `was` another. */
 export type WantedOption = string | { title: string; was: string }
 
 export interface OptionChange {
   options: Option[]
-  /** Options that are no longer there; cells may still hold them. */
+  /** Options that the new list does not have; cells may still hold them. */
   removed: Option[]
-  /** What makes the list impossible; null when nothing does. */
+  /** Why the list is invalid; null when it is valid. */
   problem: string | null
 }
 
 /**
- * The list that replaces the present one. The same title keeps its id, `{title, was}` keeps the id of `was`, others are new.
+ * Returns the list that replaces the present one. The same title keeps its id, `{title, was}` keeps the id of `was`, other titles are new.
  * @param taken ids of former options that cells may still hold
  */
 export function changeOptions(present: readonly Option[], wanted: readonly WantedOption[], taken: readonly number[] = []): OptionChange {
@@ -24,7 +24,7 @@ export function changeOptions(present: readonly Option[], wanted: readonly Wante
   let added = 0
   const options = wanted.map((option) => {
     const { title, was } = typeof option === 'string' ? { title: option, was: option } : option
-    // An option that gives its title to another is a new one when the old title comes again.
+    // If an option is renamed and its old title is in the list as well, the old title is a new option.
     const kept = typeof option === 'string' && renamedAway.has(title) ? undefined : ids.get(was)
     return { id: kept ?? nextId + added++, title }
   })
