@@ -253,6 +253,6 @@ test('hold for an import, also for one that is under way when the job ends', asy
     yield Buffer.from('0.35\r\n')
   }
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: -1, role: 'admin' as const }
-  expect(await importRecords(systemContext(app.deps), ref, file(), { maxBytes: 100 })).toEqual({ created: 2 })
+  expect(await importRecords(systemContext(app.deps), ref, file(), { maxBytes: 100 })).toMatchObject({ value: { created: 2 } })
   expect(await count(table, `id > ${ROWS} and amount in (0.3, 0.4)`)).toBe(2)
 })
