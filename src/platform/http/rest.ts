@@ -2,7 +2,7 @@
  * REST: each procedure with a path is a native Fastify route (docs/decisions/0002 explains why not the library's adapter).
  * Access is checked before the body is read. Values of paths and query strings are converted to the types of the schema, bodies are not.
  */
-import type { AnyProcedure, AnyRouter } from '@trpc/server'
+import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, admit } from '../access/authorize.ts'
@@ -17,14 +17,6 @@ export interface RestProcedure {
   type: 'query' | 'mutation'
   meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
   input: z.ZodObject | undefined
-  call(options: {
-    ctx: CallContext
-    path: string
-    type: 'query' | 'mutation'
-    getRawInput: () => Promise<unknown>
-    signal: undefined
-    batchIndex: 0
-  }): Promise<unknown>
 }
 
 /** Every procedure of the router that has a REST path. */
@@ -36,7 +28,7 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
       inputs: z.ZodObject[]
     }
     if (!meta?.openapi || !meta.access || type === 'subscription') return []
-    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], call: procedure as unknown as RestProcedure['call'] }]
+    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0] }]
   })
 }
 
@@ -52,13 +44,14 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
         done(error as Error)
       }
     })
-    for (const procedure of restProcedures(router)) mount(scope, procedure, contextOf, largeBodies)
+    for (const procedure of restProcedures(router)) mount(scope, router, procedure, contextOf, largeBodies)
   })
 }
 
 function mount(
   app: FastifyInstance,
-  { name, type, meta, input, call }: RestProcedure,
+  router: AnyRouter,
+  { name, type, meta, input }: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
   largeBodies: Semaphore,
 ): void {
@@ -87,8 +80,9 @@ function mount(
             issues: [{ path: [id], message: 'is given in the path, not in the body' }],
           })
       const whole = { ...given, ...ids }
-      const answer = await call({
-        ctx: { request: contextOf(request) },
+      const answer = await callTRPCProcedure({
+        router,
+        ctx: { request: contextOf(request) } satisfies CallContext,
         path: name,
         type,
         getRawInput: async () => whole,

@@ -23,7 +23,6 @@ import { type Context, contextOf, type Deps } from '../context.ts'
 import { AppError, type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
-import { callDirectly } from './pipeline.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseBrokenText } from './text-encoding.ts'
 
@@ -91,9 +90,6 @@ const t = initTRPC
   })
 
 export const { router, mergeRouters } = t
-
-/** The library types such a procedure as one for server-side calls; here the caller only replaces how its middlewares run. */
-const procedure = t.procedure.experimental_caller(callDirectly) as unknown as typeof t.procedure
 
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<Meta, 'status' | 'isList' | 'bodyLimit' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey'>
@@ -168,7 +164,7 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
 
 /** One middleware for everything that each call needs, because each further one costs a copy of the context. @param refs names the row */
 const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
-  procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
+  t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
     const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
