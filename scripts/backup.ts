@@ -25,7 +25,7 @@ import { loginFile } from '../src/demo/login.ts'
 import { findPostgresPrograms } from '../src/platform/database/embedded/binaries.ts'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { isAlive } from '../src/platform/database/embedded/server.ts'
-import { noteRunning, readRunning } from '../src/platform/service-file.ts'
+import { readServiceFile, writeServiceFile } from '../src/platform/service-file.ts'
 import type { Settings } from '../src/settings.ts'
 import { ScriptError } from './runtime.ts'
 
@@ -55,9 +55,9 @@ export async function backUp(settings: Settings, givenFile: string): Promise<num
     if (files && existsSync(files)) copyTree(files, join(staging, 'files'), linkOrCopy, (path) => path.endsWith('~'))
     for (const path of [join(settings.dataDir, 'secret-key'), loginFile(settings.dataDir)])
       if (existsSync(path)) copyFileSync(path, join(staging, path.slice(settings.dataDir.length + 1)))
-    const running = readRunning(settings.dataDir)
+    const running = readServiceFile(settings.dataDir)
     // The mail catcher keeps its port, which integrations in the database name.
-    if (running) noteRunning(staging, { ...running, pid: null })
+    if (running) writeServiceFile(staging, { ...running, pid: null })
     const manifest: z.infer<typeof Manifest> = { format: FORMAT, postgres: majorVersion(), made_at: new Date().toISOString() }
     writeFileSync(join(staging, MANIFEST), `${JSON.stringify(manifest)}\n`)
     tar(['-czf', `${file}.partial`, '-C', staging, '.'])

@@ -7,7 +7,7 @@ import type { Deps } from '../src/platform/context.ts'
 import { EmbeddedPostgresError } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from '../src/platform/database/migrations.ts'
 import { AppError } from '../src/platform/http/errors.ts'
-import { readRunning, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
+import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
 import { type Settings, SettingsError } from '../src/settings.ts'
 
 /** Why a script cannot do what it was asked, in one line. */
@@ -63,7 +63,7 @@ export interface ServiceAddress {
 
 /** The service that runs on this DATA_DIR, or else the one that would, by its settings. A DATABASE_URL tells nothing about services. */
 export function findService(settings: Settings): ServiceAddress {
-  const running = settings.databaseUrl ? null : readRunning(settings.dataDir)
+  const running = settings.databaseUrl ? null : readServiceFile(settings.dataDir)
   if (running?.isAlive) return { baseUrl: running.url, catchDomain: running.catchDomain, catcher: running.catcher, isRunning: true }
   return {
     baseUrl: settings.publicUrl ?? urlOf(settings, settings.port),
@@ -82,5 +82,5 @@ export async function catcherOf(settings: Settings): Promise<{ host: string; por
   const free = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
   await new Promise((resolve) => server.close(resolve))
   reserveCatcher(settings.dataDir, { url: baseUrl, catchDomain, catcher: free })
-  return readRunning(settings.dataDir)?.catcher ?? free
+  return readServiceFile(settings.dataDir)?.catcher ?? free
 }

@@ -9,7 +9,7 @@ import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
 import { authenticate, type Credentials } from './platform/access/authenticate.ts'
 import type { Deps } from './platform/context.ts'
-import { refuseUnreadable } from './platform/http/client-error.ts'
+import { respondToClientError } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
 import { type ErrorBody, errorAnswer, unavailable } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
@@ -17,7 +17,7 @@ import { mountHealth } from './platform/http/health.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
-import { askingOf, type RequestContext } from './platform/http/trpc.ts'
+import { accessRequestOf, type RequestContext } from './platform/http/trpc.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
 
@@ -74,7 +74,7 @@ function createApp({ settings, log }: Deps): FastifyInstance {
       const requestId = newRequestId()
       // The error itself is not logged, because it contains the bytes of the request, keys included.
       log.info({ reason: error.code, request_id: requestId }, 'unreadable')
-      refuseUnreadable(error, socket as Socket, requestId)
+      respondToClientError(error, socket as Socket, requestId)
     },
   })
 }
@@ -152,7 +152,7 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
   // The body failed before the caller was authenticated. Errors of authentication come first (contract.md §2).
   if ([400, 413, 415].includes(answer.status) && ctx && !ctx.isCallerKnown && request.routeOptions.config.needsCredentials) {
     try {
-      await authenticate(askingOf(ctx))
+      await authenticate(accessRequestOf(ctx))
     } catch (refusal) {
       answer = errorAnswer(refusal, request.id)
     }

@@ -12,7 +12,7 @@ import type { Deps } from './platform/context.ts'
 import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations.ts'
 import { startWork } from './platform/jobs/worker.ts'
-import { noteRunning, readRunning, urlOf } from './platform/service-file.ts'
+import { readServiceFile, urlOf, writeServiceFile } from './platform/service-file.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 /** A graceful stop that takes longer is cut short. */
@@ -52,7 +52,7 @@ async function start(): Promise<Service> {
       if (catcher) mountCatcher(app, catcher)
       await listen(app, settings)
       url = urlOf(settings, (app.server.address() as AddressInfo).port)
-      if (catcher) writeServiceFile(settings, catcher, publicUrl())
+      if (catcher) recordService(settings, catcher, publicUrl())
     }
     if (isWorker) await startWork(opened.deps, works)
     const address = catcher ? `listens on ${url}; mail is caught at ${url}/dev/mail` : `listens on ${url}`
@@ -67,7 +67,7 @@ async function start(): Promise<Service> {
 
 /** Without SMTP_URL, mail goes to the catcher of this process, or a worker's to that of the service with the same DATA_DIR. */
 function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher | undefined): { fallbackSmtpUrl?: string } {
-  const target = catcher ?? (databaseUrl ? undefined : readRunning(dataDir)?.catcher)
+  const target = catcher ?? (databaseUrl ? undefined : readServiceFile(dataDir)?.catcher)
   return target ? { fallbackSmtpUrl: `smtp://${target.host}:${target.port}` } : {}
 }
 
@@ -122,16 +122,16 @@ function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings
 
 /** Listens on the port of the last start, which stored mail integrations name, or on another if that port is in use. */
 async function openCatcher(dataDir: string): Promise<Catcher> {
-  const port = readRunning(dataDir)?.catcher.port ?? 0
+  const port = readServiceFile(dataDir)?.catcher.port ?? 0
   return startCatcher({ port }).catch(() => startCatcher())
 }
 
 /** Records the running service in DATA_DIR. Of several services the first is recorded, because mail integrations name its catcher. */
-function writeServiceFile({ dataDir, catchDomain }: Settings, catcher: Catcher, url: string): void {
-  const recorded = readRunning(dataDir)
+function recordService({ dataDir, catchDomain }: Settings, catcher: Catcher, url: string): void {
+  const recorded = readServiceFile(dataDir)
   // A recorded pid may belong to another process by now, so the catcher's port decides.
   const isOtherRunning = recorded?.isAlive && recorded.catcher.port !== catcher.port
-  if (!isOtherRunning) noteRunning(dataDir, { pid: process.pid, url, catchDomain, catcher })
+  if (!isOtherRunning) writeServiceFile(dataDir, { pid: process.pid, url, catchDomain, catcher })
 }
 
 function print(line: string): void {

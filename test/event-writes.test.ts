@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
 import { transitionTo } from '../src/email/states.ts'
-import { forgetEvents } from '../src/events/log.ts'
+import { deleteOldEvents } from '../src/events/log.ts'
 import { userContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'
@@ -165,9 +165,9 @@ describe('events', () => {
     for (const title of ['One', 'Two', 'Three']) await create(member, { title })
     const told = await app.db.query<{ id: number }>(sql`select id from events where account_id = ${account.id} order by id`)
     await app.db.execute(sql`update events set at = at - interval '25 hours' where id <= ${told[1]?.id ?? 0}`)
-    await forgetEvents(app.db, new Date(), app.settings)
+    await deleteOldEvents(app.db, new Date(), app.settings)
     expect(await app.db.query(sql`select id from events where account_id = ${account.id}`)).toEqual([told[2]])
-    await forgetEvents(app.db, new Date(Date.now() + 48 * 3_600_000), app.settings)
+    await deleteOldEvents(app.db, new Date(Date.now() + 48 * 3_600_000), app.settings)
     expect(await app.db.query(sql`select id from events`)).toEqual([told[2]])
   })
 })

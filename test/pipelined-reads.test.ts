@@ -21,7 +21,7 @@ afterAll(async () => {
 
 /** The pid of the backend that answers, if it serves the pipelined reads. */
 async function pipelineBackend(): Promise<number | null> {
-  const [row] = await db.lookUp<{ pid: number }>(
+  const [row] = await db.readShort<{ pid: number }>(
     sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${PIPELINE_NAME}`,
     'pipeline-backend',
   )
@@ -31,7 +31,7 @@ async function pipelineBackend(): Promise<number | null> {
 const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
 const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
-const names = (ids: number[]) => Promise.all(ids.map((id) => db.lookUp<{ name: string; pid: number }>(nameOf(id), 'things')))
+const names = (ids: number[]) => Promise.all(ids.map((id) => db.readShort<{ name: string; pid: number }>(nameOf(id), 'things')))
 
 it('answers what is asked at the same moment on one connection, each with its own rows', async () => {
   await pipelineOpen()
@@ -47,7 +47,7 @@ it('answers what is asked at the same moment on one connection, each with its ow
 })
 
 it('keeps the error of one from the others', async () => {
-  const divided = (by: number) => db.lookUp<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
+  const divided = (by: number) => db.readShort<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await divided(1)
   const found = await Promise.allSettled([divided(1), divided(0), divided(4)])
@@ -88,7 +88,7 @@ it('asks again elsewhere what was under way when its connection was lost, and op
   await pipelineOpen()
   const before = await pipelineBackend()
   const slow = (id: number) =>
-    db.lookUp<{ name: string }>(sql`select name from things where id = ${id} and pg_sleep(0.2) is not null`, 'slow')
+    db.readShort<{ name: string }>(sql`select name from things where id = ${id} and pg_sleep(0.2) is not null`, 'slow')
   for (let round = 0; round < 3; round++) await slow(0)
   const underway = slow(7)
   await expect

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
-import { readRunning } from '../src/platform/service-file.ts'
+import { readServiceFile } from '../src/platform/service-file.ts'
 import { call, type Programs, programs, type Service, signIn } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -33,7 +33,7 @@ describe('beside a running service', () => {
   test('it tells the address, the catch domain and the mail catcher of the service', () => {
     expect(seeded.base_url).toBe(service.url)
     expect(seeded.catch_domain).toBe('replies.test')
-    expect(seeded.smtp).toMatchObject({ ...readRunning(beside.dataDir)?.catcher, from_domain: expect.any(String) })
+    expect(seeded.smtp).toMatchObject({ ...readServiceFile(beside.dataDir)?.catcher, from_domain: expect.any(String) })
     expect(Object.keys(seeded)).toEqual(
       expect.arrayContaining(['account_id', 'space_id', 'other_space_id', 'table_id', 'other_table_id', 'record_ids', 'keys', 'smtp']),
     )
@@ -175,7 +175,7 @@ test('without a service it leaves nothing running, and the first service takes t
     expect(seeded.catch_domain).toBe('reply.localhost')
     expect(existsSync(join(alone.dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
     const service = await alone.start()
-    expect(readRunning(alone.dataDir)?.catcher).toEqual({ host: seeded.smtp.host, port: seeded.smtp.port })
+    expect(readServiceFile(alone.dataDir)?.catcher).toEqual({ host: seeded.smtp.host, port: seeded.smtp.port })
     await signIn(service.url, seeded.member)
     await service.stop()
   } finally {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
-import { readRunning } from '../src/platform/service-file.ts'
+import { readServiceFile } from '../src/platform/service-file.ts'
 import { emptyDatabase } from './support/database.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -108,29 +108,29 @@ test('Ctrl-C ends all of it', async () => {
 
 test('a second start continues, with the mail catcher on the same port', async () => {
   const first = await startService()
-  const catcher = readRunning(dataDir)?.catcher
-  expect(readRunning(dataDir)).toMatchObject({ url: first.url, isAlive: true })
+  const catcher = readServiceFile(dataDir)?.catcher
+  expect(readServiceFile(dataDir)).toMatchObject({ url: first.url, isAlive: true })
   first.npm.kill('SIGTERM')
   await first.ended
-  expect(readRunning(dataDir)).toMatchObject({ isAlive: false })
+  expect(readServiceFile(dataDir)).toMatchObject({ isAlive: false })
   const second = await startService()
-  expect(readRunning(dataDir)).toMatchObject({ url: second.url, catcher, isAlive: true })
+  expect(readServiceFile(dataDir)).toMatchObject({ url: second.url, catcher, isAlive: true })
   second.npm.kill('SIGTERM')
   await second.ended
 })
 
 test('a second service beside the first leaves the mail catcher of the data alone', async () => {
   const first = await startService()
-  const noted = readRunning(dataDir)
+  const noted = readServiceFile(dataDir)
   const second = await startService()
   expect((await fetch(`${second.url}/readyz`)).status).toBe(200)
-  expect(readRunning(dataDir)).toEqual(noted)
+  expect(readServiceFile(dataDir)).toEqual(noted)
   for (const { npm, ended } of [second, first]) {
     npm.kill('SIGTERM')
     await ended
   }
   const next = await startService()
-  expect(readRunning(dataDir)).toMatchObject({ url: next.url, catcher: noted?.catcher, isAlive: true })
+  expect(readServiceFile(dataDir)).toMatchObject({ url: next.url, catcher: noted?.catcher, isAlive: true })
   next.npm.kill('SIGTERM')
   await next.ended
 })

@@ -8,7 +8,7 @@ import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { AppError, badInput } from '../platform/http/errors.ts'
 import { idsOf } from '../platform/http/rest.ts'
-import { askingOf, headersOf, serviceContext } from '../platform/http/trpc.ts'
+import { accessRequestOf, headersOf, serviceContext } from '../platform/http/trpc.ts'
 import { exportRecords } from './export.ts'
 import { importRecords } from './import.ts'
 import { tooLarge } from './reader.ts'
@@ -38,7 +38,7 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
 /** Before the body is read, like every procedure with its ids in the path. */
 async function admitted(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
   const ids = idsOf(request.params as Record<string, string>)
-  request.context.admission = await admit(askingOf(request.context), access, isWrite, ids)
+  request.context.admission = await admit(accessRequestOf(request.context), access, isWrite, ids)
 }
 
 function admittedTo({ context }: FastifyRequest) {

@@ -12,7 +12,7 @@ import { Semaphore } from '../platform/semaphore.ts'
 import { formatInstant } from '../platform/time.ts'
 import { openListener } from './listener.ts'
 import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
-import { eventsByUser, mayKnow, type Reach, reachOf } from './visibility.ts'
+import { eventsByUser, maySee, type Reach, reachOf } from './visibility.ts'
 
 export interface Subscriber extends Guest {
   actor: Actor
@@ -164,15 +164,15 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     for (const stream of concerned) {
       const { isOwner, userId } = stream.actor
       const possible = isOwner ? events : byUser.get(userId)
-      if (possible) sendKnown(stream, possible, reach)
+      if (possible) sendVisible(stream, possible, reach)
     }
     for (const stream of live) if (isAfter(last, stream.position)) stream.position = last
     return Math.min(Math.max(REST.leastMs, REST.factor * (performance.now() - began)), REST.mostMs)
   }
 
-  function sendKnown(stream: Stream, events: readonly StoredEvent[], reach: Reach): void {
+  function sendVisible(stream: Stream, events: readonly StoredEvent[], reach: Reach): void {
     if (!streams.has(stream)) return
-    const known = events.filter((event) => isAfter(event, stream.position) && mayKnow(stream.actor, event, reach))
+    const known = events.filter((event) => isAfter(event, stream.position) && maySee(stream.actor, event, reach))
     if (known.length) stream.send(known)
   }
 
@@ -196,7 +196,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
         const goal = position
         await replays.run(async () => {
           const { events } = await readEvents(db, stream.position, goal)
-          sendKnown(stream, events, await reachOf(db, events, [stream.actor.userId]))
+          sendVisible(stream, events, await reachOf(db, events, [stream.actor.userId]))
           stream.position = events.length === BATCH ? (events.at(-1) as Position) : goal
         })
         await stream.drained()

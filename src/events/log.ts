@@ -82,7 +82,7 @@ export function announceEvents(db: Database, log: FastifyBaseLogger): Announcer 
 const FORGET_BATCH = 10_000
 
 /** Deletes events that are older than the retention time, in batches. The newest event stays, because streams continue from its id. */
-export async function forgetEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
+export async function deleteOldEvents(db: Database, now: Date, { keepEventsHours }: Pick<Settings, 'keepEventsHours'>): Promise<void> {
   const oldest = formatInstant(new Date(now.getTime() - keepEventsHours * 3_600_000))
   let removed: number
   do {

@@ -45,7 +45,7 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
  * Whether the actor may see the event (contract.md §4, Read; §2, whitelists). Notifications and standalone tasks belong to users, so
  * account keys do not get their events.
  */
-export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, people }: Reach): boolean {
+export function maySee(actor: Actor, event: StoredEvent, { tables, members, people }: Reach): boolean {
   const { space_id, table_id, task_id, audience } = event
   if (event.account_id !== actor.accountId) return false
   if (space_id !== null) {
@@ -60,7 +60,7 @@ export function mayKnow(actor: Actor, event: StoredEvent, { tables, members, peo
 }
 
 /**
- * For each user, the events that they may see at most, in order. `mayKnow` then checks only these: of a thousand streams few are
+ * For each user, the events that they may see at most, in order. `maySee` then checks only these: of a thousand streams few are
  * concerned by an event. The owner of the account, who may see all, is not listed.
  */
 export function eventsByUser(events: readonly StoredEvent[], { members, people }: Reach): ReadonlyMap<number, readonly StoredEvent[]> {

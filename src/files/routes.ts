@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { askingOf } from '../platform/http/trpc.ts'
+import { accessRequestOf } from '../platform/http/trpc.ts'
 import { byteRange } from './range.ts'
 import { open, requireReadable } from './reading.ts'
 
@@ -15,7 +15,7 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
   app.get<{ Params: { path: string } }>(
     '/api/file/:path',
     async (request: FastifyRequest<{ Params: { path: string } }>, reply: FastifyReply) => {
-      const actor = await authenticate(askingOf(request.context))
+      const actor = await authenticate(accessRequestOf(request.context))
       const file = await requireReadable(db, actor, request.params.path)
       const etag = `"${file.path}"`
       reply.headers({

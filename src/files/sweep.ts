@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { forgetFiles, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
+import { deleteFileRows, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
 
 /** So long a dropped file can be put back, and an upload waits for the comment that takes it up. */
@@ -29,7 +29,7 @@ async function sweepSome(context: Context): Promise<boolean> {
     const held = await heldPaths(db, dropped)
     await holdFiles(db, [...held])
     const unheld = dropped.filter(({ path }) => !held.has(path))
-    await forgetFiles(
+    await deleteFileRows(
       db,
       unheld.map(({ path }) => path),
     )

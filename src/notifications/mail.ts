@@ -54,7 +54,7 @@ async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Pro
       ),
     )
     const letters = decided.flatMap(({ is_wanted, user_id, notification_ids }) => (is_wanted ? [{ user_id, notification_ids }] : []))
-    if (mailer.isSetUp && letters.length) await jobs.sendMany(sendLetter, letters)
+    if (mailer.isConfigured && letters.length) await jobs.sendMany(sendLetter, letters)
     return decided.length > 0
   })
 }

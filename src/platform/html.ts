@@ -1,21 +1,21 @@
 import sanitize from 'sanitize-html'
 
 /**
- * The one sanitiser: signatures, bodies of outgoing mail and inbound mail all pass here on write (design.md §6). It keeps what mail
- * programs show: text, lists, tables, links, images and harmless inline styles. Running it twice changes nothing.
+ * Sanitises HTML. Signatures, bodies of outgoing mail and inbound mail all pass here on write (design.md §6). It keeps the elements that
+ * mail programs show: text, lists, tables, links, images and harmless inline styles. Running it twice changes nothing.
  */
 export function sanitizeHtml(html: string): string {
   if (html.split('<').length > MAX_TAGS) return escapeHtml(html.replace(/<[^<>]*>/g, ' '))
   return sanitize(html, POLICY)
 }
 
-/** The parser's time grows with the square of the nesting (150,000 open tags: 7 s), so what has more tags than a person's mail becomes text. */
+/** The parser's time grows with the square of the nesting (7 s for 150,000 open tags), so HTML with more tags than a usual mail becomes text. */
 const MAX_TAGS = 30_000
 
 const ANY_TAG = ['align', 'dir', 'lang', 'style', 'title']
 const CELL = ['bgcolor', 'colspan', 'height', 'nowrap', 'rowspan', 'valign', 'width']
 
-// No url(), because it fetches; no backslash, because CSS escapes hide names; nothing that could end the attribute.
+// Refused are url(), which fetches, the backslash, which starts CSS escapes, and characters that could end the attribute.
 const PLAIN_VALUE = [/^(?!.*(?:url|expression|image|image-set|element|attr)\s*\()[^\\<>{}@]{1,300}$/i]
 const STYLES = [
   ...['color', 'background', 'background-color', 'opacity', 'text-align', 'text-decoration', 'text-indent', 'text-transform'],
@@ -71,13 +71,13 @@ const POLICY: sanitize.IOptions = {
   allowedSchemes: ['http', 'https', 'mailto', 'tel'],
   allowedSchemesByTag: { img: ['http', 'https', 'cid', 'data'] },
   allowProtocolRelative: false,
-  // Content that is no text for a reader goes with its tag.
+  // The content of these tags is not text for a reader, so it is removed with the tag.
   nonTextTags: ['script', 'style', 'textarea', 'option', 'xmp', 'title', 'noscript', 'noembed', 'noframes', 'template'],
   nestingLimit: 200,
   enforceHtmlBoundary: false,
 }
 
-/** Text made safe to stand in HTML, in an attribute too. */
+/** Escapes text for HTML, also for attributes. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
 }

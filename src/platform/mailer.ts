@@ -12,7 +12,7 @@ export interface Letter {
 
 export interface Mailer {
   /** Whether an SMTP server is configured. */
-  isSetUp: boolean
+  isConfigured: boolean
   /** Sends the letter through the operator's SMTP server. @throws if the server refuses it, so that the job is retried */
   send(letter: Letter): Promise<void>
   close(): void
@@ -32,7 +32,7 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
   const url = smtpUrl ?? fallbackUrl
   if (!url) {
     return {
-      isSetUp: false,
+      isConfigured: false,
       send: async () => {
         throw new NoMailer()
       },
@@ -52,7 +52,7 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
     { from: mailFrom },
   )
   return {
-    isSetUp: true,
+    isConfigured: true,
     send: async (letter) => {
       await transport.sendMail(letter)
     },

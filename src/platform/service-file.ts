@@ -17,7 +17,7 @@ export type Running = z.infer<typeof Running>
 const fileIn = (dataDir: string) => join(dataDir, 'service.json')
 
 /** Writes the file. It stays after the service has stopped, because integrations refer to the port of the catcher. */
-export function noteRunning(dataDir: string, running: Running): void {
+export function writeServiceFile(dataDir: string, running: Running): void {
   renameSync(writeBeside(dataDir, running), fileIn(dataDir))
 }
 
@@ -41,7 +41,7 @@ function writeBeside(dataDir: string, running: Running): string {
 }
 
 /** Reads the file of the running service, or of the last one; null if there is none. */
-export function readRunning(dataDir: string): (Running & { isAlive: boolean }) | null {
+export function readServiceFile(dataDir: string): (Running & { isAlive: boolean }) | null {
   try {
     const running = Running.parse(JSON.parse(readFileSync(fileIn(dataDir), 'utf8')))
     return { ...running, isAlive: running.pid !== null && isAlive(running.pid) }

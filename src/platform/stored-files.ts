@@ -164,6 +164,6 @@ async function drop(db: Database, which: Sql, now: Date): Promise<void> {
 }
 
 /** Deletes the rows of files without references. The caller deletes the bytes after the commit. */
-export async function forgetFiles(db: Database, paths: readonly string[]): Promise<void> {
+export async function deleteFileRows(db: Database, paths: readonly string[]): Promise<void> {
   if (paths.length) await db.prisma.storedFile.deleteMany({ where: { path: { in: [...paths] } } })
 }

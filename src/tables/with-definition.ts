@@ -53,5 +53,5 @@ export function readWithDefinition<T>(
 }
 
 async function hasChanged({ db }: Pick<Context, 'db'>, { id, version }: TableDef): Promise<boolean> {
-  return !(await db.lookUp(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length
+  return !(await db.readShort(sql`select from tables where id = ${id} and version = ${version}`, 'is-version')).length
 }

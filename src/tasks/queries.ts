@@ -64,7 +64,7 @@ export async function getTask(
   task: TaskRow,
   titleField: FieldDef | undefined,
 ): Promise<(Stored<TaskDetail> & { version: number }) | undefined> {
-  const [row] = await db.lookUp<Stored<TaskDetail> & { version: number }>(
+  const [row] = await db.readShort<Stored<TaskDetail> & { version: number }>(
     sql`select ${taskColumns(sql`k`)}, k.version,
       (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
       f.subscribers, ${userId} = any(f.subscribers) as subscribed,
@@ -99,7 +99,7 @@ export async function listOnRecord(
   { status, limit, offset }: RecordTaskQuery,
 ): Promise<Page<Task>> {
   // A record has few tasks, so this is a short read.
-  return page(db.lookUp, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
+  return page(db.readShort, onRecord(tableId, recordId, status), status === 'open' ? ORDER_OF_OPEN : ORDER, limit, offset)
 }
 
 const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['status']): Sql[] => [
@@ -156,7 +156,7 @@ const hasWord = (word: string): Sql =>
  * @param parts each has a `from` and a `where` for tasks `k`; no task is in two parts
  * @param order of rows `k`
  */
-async function page(ask: Database['lookUp'], parts: readonly Sql[], order: Sql, limit: number, offset: number): Promise<Page<Task>> {
+async function page(ask: Database['readShort'], parts: readonly Sql[], order: Sql, limit: number, offset: number): Promise<Page<Task>> {
   const found = sql`(${join(
     parts.map((part) => sql`select ${taskColumns(sql`k`)} from ${part}`),
     ' union all ',
@@ -252,7 +252,7 @@ export async function listChanges(
 }
 
 export async function countOnRecord(db: Database, tableId: number, recordId: number): Promise<TaskCount> {
-  const [count] = await db.lookUp<TaskCount>(
+  const [count] = await db.readShort<TaskCount>(
     sql`select count(*) filter (where status = 'open')::int as open, count(*)::int as total
       from tasks where table_id = ${tableId} and record_id = ${recordId}`,
     'tasks:count',

@@ -65,7 +65,7 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   const letters: Letter[] = []
   let now: Date | null = null
   let url = 'http://localhost'
-  const collector: Mailer = { isSetUp: true, send: async (letter) => void letters.push(letter), close: () => {} }
+  const collector: Mailer = { isConfigured: true, send: async (letter) => void letters.push(letter), close: () => {} }
   const { deps, close } = await openDeps(settings, {
     log: pino({ level: settings.logLevel }) as unknown as Deps['log'],
     publicUrl: () => settings.publicUrl ?? url,

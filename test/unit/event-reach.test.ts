@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/order.ts'
-import { eventsByUser, mayKnow, type Reach } from '../../src/events/visibility.ts'
+import { eventsByUser, maySee, type Reach } from '../../src/events/visibility.ts'
 import { type Actor, systemActor } from '../../src/platform/access/authenticate.ts'
 
 const few = fc.integer({ min: 1, max: 4 })
@@ -33,7 +33,7 @@ test('no event is kept from a user who may know of it, and none comes twice or o
   fc.assert(
     fc.property(fc.array(event), reach, actor, (events, known, who) => {
       const possible = who.isOwner ? events : (eventsByUser(events, known).get(who.userId) ?? [])
-      const told = (among: readonly StoredEvent[]) => among.filter((one) => mayKnow(who, one, known))
+      const told = (among: readonly StoredEvent[]) => among.filter((one) => maySee(who, one, known))
       expect(told(possible)).toEqual(told(events))
     }),
     { numRuns: 2_000 },

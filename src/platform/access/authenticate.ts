@@ -61,7 +61,7 @@ export interface Authentication extends Claim {
  * @throws AppError 401
  */
 export async function authenticate(asking: Authentication): Promise<Actor> {
-  const [row] = await asking.db.lookUp<PrincipalRow>(principalOf(asking.credentials), 'who')
+  const [row] = await asking.db.readShort<PrincipalRow>(principalOf(asking.credentials), 'who')
   const principal = verified(row, asking)
   const actor = actorOf(principal)
   await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })

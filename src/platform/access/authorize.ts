@@ -74,7 +74,7 @@ export interface Admission {
   row: object
 }
 
-export interface Asking extends Authentication {
+export interface AccessRequest extends Authentication {
   /** Whether the request writes but says that it comes from another site. */
   isCrossSite: boolean
 }
@@ -87,13 +87,13 @@ const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
  * @returns the actor, and the row of the resource
  * @throws AppError 401, 403, 404; 400 for an id that is not a whole number
  */
-export async function admit(asking: Asking, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> {
+export async function admit(asking: AccessRequest, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> {
   if (access.callers.length === 0) {
     if (isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
     return NOBODY
   }
   const { resource } = access
-  const found = await lookUp(asking, resource, resource ? boundIds(resource, ids) : {}, access.alongside)
+  const found = await readShort(asking, resource, resource ? boundIds(resource, ids) : {}, access.alongside)
   const actor = actorOf(found)
   await asking.onAuthenticated(actor, { lastSeenAt: found.p_last_seen_at })
   checkCaller(actor, access, isWrite, asking.isCrossSite)
@@ -144,7 +144,7 @@ function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
 }
 
 /** The principal, with the columns of the resource and of `alongside`. @throws AppError 401 */
-async function lookUp(asking: Asking, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
+async function readShort(asking: AccessRequest, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
   const principal = principalOf(asking.credentials)
   const [row] = await withResource(asking.db, alongside ? also(principal, alongside(asking.now)) : principal, resource, ids)
   return verified(row, asking)
@@ -156,7 +156,7 @@ async function withResource(db: Database, principal: Sql, resource: Resource | n
   const lateral = resource ? sql`left join lateral (${resource.select(ids, db)}) t on true` : empty
   try {
     // The statement is prepared: planning takes 0.8 ms, six times as long as running it.
-    return await db.lookUp<PrincipalRow>(sql`select p.*${resource ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
+    return await db.readShort<PrincipalRow>(sql`select p.*${resource ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
   } catch (error) {
     if (resource?.without && IS_MISSING.has(sqlState(error) ?? '')) return withResource(db, principal, resource.without, ids)
     throw error

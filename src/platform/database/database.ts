@@ -6,7 +6,7 @@ import { tooBusy } from '../http/errors.ts'
 import { Semaphore } from '../semaphore.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
-import { askPrepared, PreparedNames } from './prepared-statements.ts'
+import { PreparedNames, runPrepared } from './prepared-statements.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -40,7 +40,7 @@ export interface Database {
    * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
    * others (pipelined-reads.ts).
    */
-  lookUp<Row>(statement: Statement, label: string): Promise<Row[]>
+  readShort<Row>(statement: Statement, label: string): Promise<Row[]>
   /** Like `query`. @returns the number of changed rows */
   execute(statement: Statement): Promise<number>
   /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
@@ -63,7 +63,7 @@ interface OpenTransaction {
   client?: pg.PoolClient
   tx?: Tx
   /** Whether it has run a statement with the watched marker. */
-  hasWatched?: boolean
+  wroteMarker?: boolean
 }
 
 interface RunOptions {
@@ -110,16 +110,16 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
-    const result = await ask(text, values, label, options)
+    const result = await dispatch(text, values, label, options)
     if (watched && text.includes(watched.marker)) {
       const transaction = transactions.getStore()
-      if (transaction?.tx) transaction.hasWatched = true
+      if (transaction?.tx) transaction.wroteMarker = true
       else watched.committed()
     }
     return result
   }
 
-  async function ask(
+  async function dispatch(
     text: string,
     values: unknown[],
     label: string | undefined,
@@ -127,14 +127,14 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   ): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
-    const askOf = (of: pg.Pool | pg.ClientBase) => (name ? askPrepared(of, { name, text, values }) : of.query({ text, values }))
-    if (client) return askOf(client)
-    if (signal) return queries.run(() => askUntil(signal, askOf), { signal, timeoutMs: PERMIT_WAIT_MS })
-    return (isShortRead && name && (await pipelinedReads.ask({ name, text, values }))) || askOf(pool)
+    const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query({ text, values }))
+    if (client) return runOn(client)
+    if (signal) return queries.run(() => runCancellable(signal, runOn), { signal, timeoutMs: PERMIT_WAIT_MS })
+    return (isShortRead && name && (await pipelinedReads.run({ name, text, values }))) || runOn(pool)
   }
 
   /** Cancels the statement when the signal aborts. The connection is released after the cancel request, which must not hit the next statement. */
-  async function askUntil(signal: AbortSignal, askOf: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+  async function runCancellable(signal: AbortSignal, runOn: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
     pool.connect((error, client) => (client ? resolve(client) : reject(error)))
     const client = await promise
@@ -145,7 +145,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       signal.throwIfAborted()
-      return await askOf(client)
+      return await runOn(client)
     } finally {
       signal.removeEventListener('abort', onAbort)
       await cancelled
@@ -156,7 +156,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
-    lookUp: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
+    readShort: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = transactions.getStore()?.tx
@@ -174,7 +174,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
             delete store.tx
           })
           .then((result) => {
-            if (store.hasWatched) watched?.committed()
+            if (store.wroteMarker) watched?.committed()
             return result
           }),
       )

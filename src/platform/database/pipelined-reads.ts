@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { askPrepared, type NamedStatement } from './prepared-statements.ts'
+import { type NamedStatement, runPrepared } from './prepared-statements.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
 const STUCK_AFTER_MS = 20
@@ -24,7 +24,7 @@ export interface PipelinedReads {
    * Sends the statement together with the others of this turn of the event loop. The statement must only read.
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
-  ask(statement: NamedStatement): Promise<pg.QueryResult | null> | null
+  run(statement: NamedStatement): Promise<pg.QueryResult | null> | null
   close(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 
   return {
-    ask(statement) {
+    run(statement) {
       const now = performance.now()
       if (!open) {
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
@@ -102,7 +102,7 @@ async function send(pipeline: Pipeline, statement: NamedStatement): Promise<pg.Q
     setImmediate(() => pipeline.stream.uncork())
   }
   try {
-    return await askPrepared(pipeline.client, statement)
+    return await runPrepared(pipeline.client, statement)
   } catch (error) {
     const { severity, code } = error instanceof pg.DatabaseError ? error : {}
     if (severity === 'ERROR' && code !== LOCK_TIMEOUT && code !== CANCELED) throw error

@@ -1,4 +1,4 @@
-/** Statements that come often, prepared once a connection, and described once (measured in docs/decisions/0006-prepared-statements.md). */
+/** Frequent statements are prepared and described once for each connection (measured in docs/decisions/0006-prepared-statements.md). */
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
@@ -36,7 +36,7 @@ export class PreparedNames {
   }
 }
 
-/** What pg (8.23.1, pinned) keeps of a description of rows. */
+/** The properties in which pg (8.23.1, pinned) stores a row description. */
 interface Description {
   fields: unknown[]
   _parsers: unknown[]
@@ -45,7 +45,7 @@ interface Description {
 
 type Connection = { describe(message: unknown): void }
 
-/** The parts of pg's own query that its types do not show. */
+/** The members of pg's Query that its types do not declare. */
 const PgQuery = pg.Query as unknown as new (
   config: pg.QueryConfig,
 ) => {
@@ -64,9 +64,9 @@ const knownBy = memo((connection: Connection) => ({
 }))
 
 /**
- * A named statement that asks for the description of its rows only once a connection. pg asks each time, and telling and reading
- * the names and types of twenty columns costs as much as the rest of a short statement. The description of a prepared statement
- * cannot change: Postgres refuses to run it instead (0A000).
+ * A named statement that requests its row description only once for each connection. pg requests it each time, and the names and types
+ * of twenty columns cost as much as the rest of a short statement. The description of a prepared statement cannot change: Postgres
+ * refuses to run an outdated one (0A000).
  */
 class PreparedQuery extends PgQuery {
   #known: ReturnType<typeof knownBy> | undefined
@@ -88,15 +88,15 @@ class PreparedQuery extends PgQuery {
   }
 }
 
-/** A statement with the name that it is prepared under. */
+/** A statement, and the name under which it is prepared. */
 export interface NamedStatement {
   name: string
   text: string
   values: unknown[]
 }
 
-/** Runs it. Handed to pg as a query of its own making, it is answered through a callback. */
-export function askPrepared(client: pg.Pool | pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
+/** Runs the statement. pg resolves no promise for a custom query object, so the result comes by a callback. */
+export function runPrepared(client: pg.Pool | pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
   const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
   client.query(new PreparedQuery(statement) as never, undefined as never, answered as never)

@@ -10,7 +10,7 @@ const REFUSALS: Record<string, [status: number, code: ErrorBody['code'], message
 }
 
 /** Responds to a request that Node's parser refused, and closes the connection. */
-export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+export function respondToClientError(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   // A client that has reset the connection receives nothing.
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const [status, code, message] = REFUSALS[error.code ?? ''] ?? [400, 'BAD_REQUEST', 'Malformed HTTP request']

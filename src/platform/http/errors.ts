@@ -155,19 +155,19 @@ function known(thrown: unknown): AppError {
   if (thrown instanceof TRPCError) {
     if (thrown.cause instanceof AppError) return thrown.cause
     if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badInputs(thrown.cause.issues.flatMap(issuesOf))
-    const ofDatabase = databaseTrouble(thrown.cause)
+    const ofDatabase = databaseError(thrown.cause)
     if (ofDatabase) return ofDatabase
-    if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isOurMistake(thrown.cause))
-      return new AppError(thrown.code, requestTrouble(thrown), { cause: thrown })
+    if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isFaultOfSchema(thrown.cause))
+      return new AppError(thrown.code, trpcMessage(thrown), { cause: thrown })
   }
-  return databaseTrouble(thrown) ?? fastifyTrouble(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
+  return databaseError(thrown) ?? fastifyError(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
 }
 
 /** A fault of a schema. tRPC treats anything thrown while it parses as a refusal, and would show the message. */
-const isOurMistake = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
+const isFaultOfSchema = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError
 
 /** The message of tRPC's own error; some of them quote the parser. */
-function requestTrouble(error: TRPCError): string {
+function trpcMessage(error: TRPCError): string {
   if (error.code === 'PARSE_ERROR' || error.cause instanceof SyntaxError) return 'The body is not valid JSON'
   return error.message
 }
@@ -185,7 +185,7 @@ function issuesOf(issue: ZodError['issues'][number]): Issue[] {
 }
 
 /** 503 for a busy or unavailable database, so that the caller retries (contract.md §1); undefined for other errors. */
-function databaseTrouble(thrown: unknown): AppError | undefined {
+function databaseError(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error)) return undefined
   const code = sqlState(thrown)
   if (code === '57014') return unavailable('Query took too long', 5, thrown)
@@ -247,7 +247,7 @@ export function isUniqueViolation(thrown: unknown): boolean {
 }
 
 /** Fastify's own errors: invalid JSON, 413, 415, a path that it cannot decode. */
-function fastifyTrouble(thrown: unknown): AppError | undefined {
+function fastifyError(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error) || !('statusCode' in thrown) || typeof thrown.statusCode !== 'number') return undefined
   if (thrown.statusCode === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: thrown })
   if (thrown.statusCode === 415)

@@ -21,7 +21,7 @@ interface Repeatable {
 }
 
 /** The part of an answer that is stored. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   value: unknown
   /** The headers that belong to the value: ETag and X-Ignored. */
   headers?: Record<string, string>
@@ -33,8 +33,8 @@ export interface KeptAnswer {
  */
 export async function once(
   { db, secretKey, actor, now, operation, key, input }: Repeatable,
-  fn: () => Promise<KeptAnswer>,
-): Promise<{ answer: KeptAnswer; isReplay: boolean }> {
+  fn: () => Promise<StoredAnswer>,
+): Promise<{ answer: StoredAnswer; isReplay: boolean }> {
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH)
     throw badInput('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} visible ASCII characters`)
   const who = actor.keyId !== null ? `key:${actor.keyId}` : `user:${actor.userId}`
@@ -48,7 +48,7 @@ export async function once(
       sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
     )
     if (stored && !bodyHash.equals(stored.body_hash)) throw conflict('This Idempotency-Key was used with another body')
-    if (stored) return { answer: JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as KeptAnswer, isReplay: true }
+    if (stored) return { answer: JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as StoredAnswer, isReplay: true }
     const answer = await fn()
     await db.execute(sql`
       insert into idempotency_keys (id, body_hash, answer, created_at)

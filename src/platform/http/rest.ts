@@ -10,7 +10,7 @@ import type { Semaphore } from '../semaphore.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
-import { askingOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
+import { accessRequestOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
   name: string
@@ -65,10 +65,10 @@ function mount(
     onRequest: async (request, reply) => {
       const ctx = contextOf(request)
       const ids = idsOf(request.params as Record<string, string>)
-      if (access.idsIn !== 'body') ctx.admission = await admit(askingOf(ctx), access as Access, type === 'mutation', ids)
+      if (access.idsIn !== 'body') ctx.admission = await admit(accessRequestOf(ctx), access as Access, type === 'mutation', ids)
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
-        await admit(askingOf(ctx), access, type === 'mutation', {})
+        await admit(accessRequestOf(ctx), access, type === 'mutation', {})
       if (bodyLimit > LARGE_BYTES) await admitBody(largeBodies, request, reply)
     },
     handler: async (request, reply) => {

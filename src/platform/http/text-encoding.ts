@@ -4,7 +4,7 @@ import { badInputs, type Issue } from './errors.ts'
  * Refuses NUL, which PostgreSQL cannot store, and unpaired surrogates, anywhere in the value (contract.md §1).
  * @throws AppError 400 naming each place
  */
-export function refuseBrokenText(value: unknown): void {
+export function refuseInvalidText(value: unknown): void {
   const issues: Issue[] = []
   walk(value, [], issues)
   if (issues.length) throw badInputs(issues)

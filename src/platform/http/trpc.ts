@@ -8,9 +8,9 @@ import type { OpenApiMeta } from 'trpc-to-openapi'
 import { type Actor, authenticate, type Credentials } from '../access/authenticate.ts'
 import {
   type Access,
+  type AccessRequest,
   type Admission,
   type Alongside,
-  type Asking,
   admit,
   type Callers,
   NO_ATTACHMENTS,
@@ -24,7 +24,7 @@ import { AppError, type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { MAX_ID } from './schemas.ts'
-import { refuseBrokenText } from './text-encoding.ts'
+import { refuseInvalidText } from './text-encoding.ts'
 
 /** One HTTP request: a REST call, or a batch of RPC calls. */
 export interface RequestContext {
@@ -107,7 +107,7 @@ export const BODY_LIMIT = MB
 export const BATCH_BODY_LIMIT = 10 * MB
 
 /** The parts of a request that `admit` needs. */
-export function askingOf(ctx: RequestContext): Asking {
+export function accessRequestOf(ctx: RequestContext): AccessRequest {
   const { deps, credentials, ip, now, isCrossSite } = ctx
   return {
     db: deps.db,
@@ -167,9 +167,9 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
-    const { actor, row } = request.admission ?? (await admit(askingOf(request), access, type === 'mutation', ids))
+    const { actor, row } = request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids))
     if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null) throw forbidden(NO_ATTACHMENTS)
-    refuseBrokenText(raw)
+    refuseInvalidText(raw)
 
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
     const headers: Headers = {}
@@ -208,7 +208,7 @@ async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => 
     return await getRawInput()
   } catch (error) {
     // A caller without credentials gets 401 before the error of an invalid body.
-    if (!ctx.admission && access.callers.length) await authenticate(askingOf(ctx))
+    if (!ctx.admission && access.callers.length) await authenticate(accessRequestOf(ctx))
     throw error
   }
 }

@@ -69,7 +69,7 @@ function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
 /** Reads users, deleted ones included: their names stay readable. */
 async function readUsers(db: Database, accountId: number, ids: number[]): Promise<ReadonlyMap<number, UserValue>> {
   if (!ids.length) return new Map()
-  const users = await db.lookUp<UserValue>(
+  const users = await db.readShort<UserValue>(
     sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
     'users-of-cells',
   )
