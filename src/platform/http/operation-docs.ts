@@ -1,6 +1,6 @@
-/** What /docs and openapi.json tell a reader about an operation. How it behaves is said in its router. */
+/** The texts about an operation for /docs and openapi.json. Its router defines how it behaves. */
 
-/** The sections of /docs, in the order in which readers look for them. */
+/** The sections of /docs, in order. */
 export const TAGS = [
   'Sign-in',
   'Keys',
@@ -22,14 +22,14 @@ export interface OperationDocs {
   tag: (typeof TAGS)[number]
   /** A verb and its object: `Create a table`. */
   summary: string
-  /** What the summary leaves open: who may call it, what else it changes, what it refuses. */
+  /** Details beyond the summary: who may call the operation, its other effects, the inputs that it refuses. */
   description: string
   example: { input?: unknown; output: unknown }
-  /** Statuses beyond those that every operation of its kind can answer, each with its message. */
+  /** Error statuses beyond the common ones, each with its message. */
   errors?: Record<number, string>
 }
 
-/** The texts of one router, by procedure. */
+/** Adds the tag to the texts of one router, which are given by procedure. */
 export function operationDocs<Name extends string>(
   tag: OperationDocs['tag'],
   docs: Record<Name, Omit<OperationDocs, 'tag'>>,
