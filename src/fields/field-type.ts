@@ -49,7 +49,7 @@ export type Grouping =
       /** The value as SQL, told from others by equality. */
       value(field: FieldSettings, column: Sql): Sql
       /** All values as the wire has them, where there is a list of them; null otherwise. */
-      values(field: FieldSettings): readonly unknown[] | null
+      values(field: FieldSettings): readonly (string | boolean)[] | null
     }
   /** Instants belong to the local day in which they lie. */
   | { readonly by: 'days'; readonly isInstant: boolean }
