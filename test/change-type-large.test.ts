@@ -10,24 +10,18 @@ import { asBuilder } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
 import { runConversion } from './support/conversions.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
 const as = app.as(account.owner)
 const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
-let counter = 0
-
 /** A table with the text field `cell`, whose records hold their ids, or another expression of `i`. */
 async function tableOf(records: number, cell = 'i::text'): Promise<number> {
-  const name = `Table ${counter++}`
-  const { body } = await as.post(`/api/space/${account.space}/tables/create`, { name, fields: [{ name: 'Cell', type: 'text' }] })
-  await app.db.execute(
-    raw(
-      `insert into t${body.id}.records (created_at, updated_at, cell) select now(), now(), ${cell} from generate_series(1, ${records}) i`,
-    ),
-  )
-  return body.id
+  const { id } = await makeTable(app, account, { fields: [{ name: 'Cell', type: 'text' }] })
+  await fillTable(app, id, records, { cell })
+  return id
 }
 
 const changeType = async (table: number, body: object) => (await as.post(`/api/table/${table}/field/cell/changeType`, body)).body

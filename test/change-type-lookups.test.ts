@@ -4,6 +4,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { runConversion } from './support/conversions.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -35,17 +36,11 @@ function dice(seed: number): (sides: number) => number {
   }
 }
 
-let counter = 0
-
-async function makeTable(fields: object[]): Promise<number> {
-  const { status, body } = await as.post(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.id
-}
+const newTable = async (fields: object[]) => (await makeTable(app, account, { fields })).id
 
 /** A table whose records have titles and holes between their ids. @returns titles by id */
 async function makeNamed(far?: number): Promise<{ table: number; titles: Map<number, string> }> {
-  const table = await makeTable([
+  const table = await newTable([
     { name: 'Number', type: 'number' },
     { name: 'Title', type: 'text' },
   ])
@@ -59,7 +54,7 @@ async function makeNamed(far?: number): Promise<{ table: number; titles: Map<num
 
 /** A table with a record for each cell, its id from 1 on. */
 async function tableOf(field: object, cells: readonly unknown[], column: string): Promise<number> {
-  const table = await makeTable([{ name: 'Cell', ...field }])
+  const table = await newTable([{ name: 'Cell', ...field }])
   await app.db.execute(sql`
     insert into ${raw(`t${table}.records`)} (created_at, updated_at, cell)
     select now(), now(), (c.cell #>> '{}')::${raw(column)} from jsonb_array_elements(${JSON.stringify(cells)}::jsonb) with ordinality c (cell, at) order by at`)

@@ -15,6 +15,7 @@ import { get } from '../src/records/service.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
 import { runConversion } from './support/conversions.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 let account: TestAccount
@@ -23,7 +24,7 @@ let ann: number
 
 beforeAll(async () => {
   account = await app.account({ timezone: 'America/New_York' })
-  people = await makeTable([{ name: 'Name', type: 'text' }])
+  people = await newTable([{ name: 'Name', type: 'text' }])
   ann = await createRecord(people, { name: 'Ann' })
 })
 
@@ -33,13 +34,7 @@ interface FieldInput {
   [key: string]: unknown
 }
 
-let counter = 0
-
-async function makeTable(fields: FieldInput[]): Promise<number> {
-  const answer = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return answer.body.id
-}
+const newTable = async (fields: FieldInput[]) => (await makeTable(app, account, { fields })).id
 
 async function createRecord(table: number, data: object): Promise<number> {
   const answer = await app.as(account.owner).post(`/api/table/${table}/records/create`, { data })
@@ -49,7 +44,7 @@ async function createRecord(table: number, data: object): Promise<number> {
 
 /** A table with the field `cell`, and a record for each value. */
 async function tableOf(field: Omit<FieldInput, 'name'>, values: readonly unknown[]): Promise<number> {
-  const table = await makeTable([{ name: 'Cell', ...field } as FieldInput])
+  const table = await newTable([{ name: 'Cell', ...field } as FieldInput])
   for (const cell of values) await createRecord(table, { cell })
   return table
 }
@@ -463,7 +458,7 @@ test('a text converts exactly if it could be written, to the same value', async 
 })
 
 test('every other pair of types is refused, and nothing is changed', async () => {
-  const table = await makeTable(
+  const table = await newTable(
     FIELD_TYPES.map((type) => ({
       name: type,
       type,

@@ -8,6 +8,7 @@ import { sql } from '../src/platform/database/database.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
 import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -17,12 +18,7 @@ async function made(path: string, body: object) {
   expect(answer.status, `${path} ${JSON.stringify(answer.body)}`).toBe(200)
   return answer.body
 }
-let counter = 0
-async function makeTable(fields: object[], records: object[] = []): Promise<number> {
-  const { id } = await made(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
-  await made(`/api/table/${id}/records/create_batch`, { records: records.map((data) => ({ data })) })
-  return id
-}
+const tableOf = async (fields: object[], records: object[] = []) => (await makeTable(app, account, { fields, records })).id
 
 /** A context for the table as it is now, that runs a change just before its first statement with the words. */
 async function changedBefore(table: number, words: string, change: () => Promise<unknown>) {
@@ -50,7 +46,7 @@ describe('a view whose options get other titles', () => {
     ['!=', [{ id: 2, pick: 'Done' }]],
     ['=', [{ id: 1, pick: 'Opened' }]],
   ])('holds the records that it held: %s', async (compare, rows) => {
-    const table = await makeTable([PICK], [{ pick: 'Open' }, { pick: 'Done' }])
+    const table = await tableOf([PICK], [{ pick: 'Open' }, { pick: 'Done' }])
     const filters = [{ column: 'pick', compare, value: 'Open' }]
     const view = await made(`/api/table/${table}/views/create`, { name: 'Of one', type: 'grid', filters })
     const { context, ref } = await changedBefore(table, 'from views', () =>
@@ -62,7 +58,7 @@ describe('a view whose options get other titles', () => {
 })
 
 test('an export through a view is of the fields that the table has when it begins', async () => {
-  const table = await makeTable([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
+  const table = await tableOf([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
   const view = await made(`/api/table/${table}/views/create`, { name: 'Sorted', type: 'grid', order_by: 'amount' })
   const { context, ref } = await changedBefore(table, recordsOf(table), () =>
     made(`/api/table/${table}/field/amount/delete`, { force: true }),
@@ -77,7 +73,7 @@ describe('a count of the cells of a field', () => {
     ['is deleted', (table) => made(`/api/table/${table}/field/cell/delete`, {}), 'The field has been deleted'],
     ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'The table has been deleted'],
   ])('that %s is cancelled', async (_, change, error) => {
-    const table = await makeTable([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
+    const table = await tableOf([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
     const { job_id } = await made(`/api/table/${table}/field/cell/changeType`, { type: 'number', dry_run: true })
     const { context } = await changedBefore(table, 'as failing', () => change(table))
     await check(context, { conversion_id: job_id })
@@ -87,8 +83,8 @@ describe('a count of the cells of a field', () => {
 })
 
 test('an import whose lookups lose the field that is their title is 409', async () => {
-  const other = await makeTable([NAME], [{ name: 'Acme' }])
-  const table = await makeTable([{ name: 'Company', type: 'lookup', table: other }])
+  const other = await tableOf([NAME], [{ name: 'Acme' }])
+  const table = await tableOf([{ name: 'Company', type: 'lookup', table: other }])
   const { context, ref } = await changedBefore(table, recordsOf(other), () => made(`/api/table/${other}/field/name/delete`, {}))
   async function* file() {
     yield Buffer.from('Company\nAcme\n')

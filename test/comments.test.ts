@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 
 async function newRecord(account: TestAccount) {
-  const { rpc } = app.as(account.keys.account)
-  const table = await rpc.tables.create.mutate({ space_id: account.space, name: 'Deals', fields: [{ name: 'Name', type: 'text' }] })
-  const { id } = await rpc.records.create.mutate({ table_id: table.id, data: { name: 'Acme' } })
+  const table = await makeTable(app, account, { name: 'Deals', records: [{ name: 'Acme' }] })
+  const [id = 0] = table.records
   return { table_id: table.id, record_id: id, path: `/api/table/${table.id}/record/${id}`, follow: `/api/subscriptions/${table.id}` }
 }
 

@@ -6,15 +6,14 @@ import { sweepStaging } from '../src/csv/staging.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { tableDefinitions } from '../src/tables/definitions.ts'
-import type { NewTable } from '../src/tables/schema.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
-import { everyType } from './support/tables.ts'
+import { everyType, makeTable } from './support/tables.ts'
 
 const app = await testApp({ IMPORT_MAX_MB: '12' })
 
 const TEXT = { name: 'Name', type: 'text' } as const
-const makeTable = async (account: TestAccount, fields: NewTable['fields'] = [TEXT], name = 'Deals') =>
-  (await app.as(account.keys.account).rpc.tables.create.mutate({ space_id: account.space, name, fields })).id
+const tableOf = async (account: TestAccount, fields: readonly object[] = [TEXT], name?: string) =>
+  (await makeTable(app, account, { fields, ...(name !== undefined && { name }) })).id
 
 const importCsv = (caller: Caller, table: number, body: string | Buffer, headers: Record<string, string> = {}) =>
   app
@@ -86,11 +85,7 @@ describe('an export', () => {
   it('goes through a view: its filters, its order, and of a grid its columns in their order', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
-    const table = await makeTable(account, [
-      TEXT,
-      { name: 'Amount', type: 'number' },
-      { name: 'Secret', type: 'text', always_hidden: true },
-    ])
+    const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }, { name: 'Secret', type: 'text', always_hidden: true }])
     const records = Array.from({ length: 1_500 }, (_, index) => ({ data: { name: `N${index}`, amount: index } }))
     for (const part of [records.slice(0, 1_000), records.slice(1_000)])
       await as.post(`/api/table/${table}/records/create_batch`, { records: part })
@@ -111,7 +106,7 @@ describe('an export', () => {
 
   it('is for who may read, and names what is wrong', async () => {
     const account = await app.account()
-    const table = await makeTable(account)
+    const table = await tableOf(account)
     for (const caller of [account.keys.accountReadOnly, account.keys.personalViewer, account.viewer]) {
       expect((await exportCsv(caller, table)).status).toBe(200)
     }
@@ -134,7 +129,7 @@ describe('an export', () => {
       { id: 'c', name: 'd', type: 'text' },
       { id: 'd', name: '=SUM(A1)', type: 'text' },
     ] as const
-    const table = await makeTable(account, [...fields], 'a/b "c"\\é')
+    const table = await tableOf(account, [...fields], 'a/b "c"\\é')
     const file = await exportCsv(account.viewer, table)
     expect((file.body as unknown as string).split('\r\n')[0]).toBe("ID,a,c,'=SUM(A1),created_at,Created by,Updated at,Updated by")
     expect(file.headers.get('content-disposition')).toBe(
@@ -149,7 +144,7 @@ describe('an export', () => {
 
   it('ends with a broken connection when its fields are changed, and goes on when only a view is', async () => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Notes', type: 'long_text' }])
+    const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
     // More than the buffers of both ends hold.
     await app.db.execute(sql`
       insert into ${recordsOf(table)} (name, notes, created_at, updated_at)
@@ -185,7 +180,7 @@ describe('an export', () => {
 describe('an import', () => {
   it('takes columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
+    const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
     const file = '\uFEFFDONE,"name",amount\r\nyes,"a ""b"",\nc",-1.005\r\n\r\nno,,\r\n,é,1e3'
     expect((await importCsv(account.keys.personal, table, file)).body).toEqual({ created: 3 })
     expect(await rowsOf(account, table, ['name', 'amount', 'done'])).toEqual([
@@ -211,7 +206,7 @@ describe('an import', () => {
     ],
   ])('takes line ends that are mixed: %s', async (_, file, records) => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     expect((await importCsv(account.member, table, file)).body).toEqual({ created: records.length })
     expect(await rowsOf(account, table, ['name', 'amount'])).toMatchObject(records)
   })
@@ -279,7 +274,7 @@ describe('an import', () => {
 
   it('makes nothing when a cell is wrong, in the last row of thousands or in the first, and tells of a hundred', async () => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const good = Array.from({ length: 2_500 }, (_, index) => `N${index},${index}`)
     const late = await importCsv(account.member, table, ['Name,Amount', ...good, 'x,ten'].join('\n'))
     expect(late.status).toBe(400)
@@ -302,7 +297,7 @@ describe('an import', () => {
 
   it('tells of a row by the line of the file where it begins', async () => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Amount', type: 'number' }])
+    const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const message = 'must be a number'
     const issuesOf = async (file: string) => (await importCsv(account.member, table, file)).body.issues
     expect(await issuesOf('name,amount\n\n\n\nx,abc')).toEqual([{ row: 5, column: 'amount', message }])
@@ -344,7 +339,7 @@ describe('an import', () => {
     ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'unknown option "lead"' }]],
   ])('is refused with %s', async (_, file, issues) => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Stage', type: 'select', options: ['Lead', 'Won'], required: true }])
+    const table = await tableOf(account, [TEXT, { name: 'Stage', type: 'select', options: ['Lead', 'Won'], required: true }])
     const answer = await importCsv(account.member, table, file)
     expect(answer.status).toBe(400)
     expect(answer.body.issues.slice(0, 2)).toEqual(issues)
@@ -353,7 +348,7 @@ describe('an import', () => {
 
   it('is refused when it is empty, no UTF-8, no CSV by its type, compressed, too large, or has too large a row', async () => {
     const account = await app.account()
-    const table = await makeTable(account)
+    const table = await tableOf(account)
     const refused = async (body: string | Buffer, headers: Record<string, string> = {}) => {
       const { status, body: told } = await importCsv(account.member, table, body, headers)
       return `${status} ${told.message}`
@@ -379,7 +374,7 @@ describe('an import', () => {
 
   it('is for who may write, and a column that only admins write is for admins', async () => {
     const account = await app.account()
-    const table = await makeTable(account, [TEXT, { name: 'Score', type: 'number', admin_only: true, required: true }])
+    const table = await tableOf(account, [TEXT, { name: 'Score', type: 'number', admin_only: true, required: true }])
     const file = 'Name,Score\nx,1\n'
     const statusOf = async (caller: Caller, body = file) => (await importCsv(caller, table, body)).status
     expect(await statusOf(null)).toBe(401)
@@ -426,7 +421,7 @@ describe('while a file is sent', () => {
 
   it('nobody sees a record of it, others can be made, and no second file is taken', async () => {
     const account = await app.account()
-    const table = await makeTable(account)
+    const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
     outgoing.write(START)
     await until(isStaged(table))
@@ -452,7 +447,7 @@ describe('while a file is sent', () => {
       [(table) => as.post(`/api/table/${table}/delete`), 404],
     ]
     for (const [change, status] of changes) {
-      const table = await makeTable(account, [TEXT, { name: 'Other', type: 'text' }], `Changed ${status} ${Math.random()}`)
+      const table = await tableOf(account, [TEXT, { name: 'Other', type: 'text' }], `Changed ${status} ${Math.random()}`)
       const { outgoing, answer } = sending(account, table)
       outgoing.write(START)
       await until(isStaged(table))
@@ -466,7 +461,7 @@ describe('while a file is sent', () => {
 
   it('who hangs up has imported nothing, and the next may begin at once', async () => {
     const account = await app.account()
-    const table = await makeTable(account)
+    const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
     outgoing.write(START)
     await until(isStaged(table))
@@ -479,7 +474,7 @@ describe('while a file is sent', () => {
 
   it('what a process left behind that died is swept', async () => {
     const account = await app.account()
-    const table = await makeTable(account)
+    const table = await tableOf(account)
     await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)
     await sweepStaging(systemContext(app.deps))
     expect(await stagingOf(table)).toEqual({ name: null })

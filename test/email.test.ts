@@ -9,8 +9,8 @@ import { sql } from '../src/platform/database/database.ts'
 import { insertFile } from '../src/platform/stored-files.ts'
 import type { Answer, Caller } from './support/app.ts'
 import { testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
 import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
 
 const CATCH = 'reply.example.net'
 const smtp = await startSmtp()
@@ -39,7 +39,8 @@ interface Comment {
 /** An account with a table of all that a mail can name, a record, and an SMTP server for it. */
 async function desk(integration: object = {}) {
   const account = await app.account()
-  const { table, records } = await makeTable(app, account, {
+  const { id: table, records } = await makeTable(app, account, {
+    records: [{ name: 'Analytical Engines' }],
     fields: [
       { name: 'Name', type: 'text' },
       { name: 'Mail', type: 'email' },
@@ -426,7 +427,7 @@ describe('a mail that cannot be accepted', () => {
   test('through an integration of another space, of a stranger, or closed to the table', async () => {
     const [mine, other] = [await desk(), await desk()]
     expect(await mine.send({ smtpIntegrationId: other.smtpId })).toMatchObject({ status: 404 })
-    const { table: otherTable } = await makeTable(app, mine)
+    const { id: otherTable } = await makeTable(app, mine)
     await app.as(mine.admin).post(`/api/smtp/${mine.smtpId}/update`, { table_ids: [otherTable] })
     expect(await mine.send()).toMatchObject({ status: 404, body: { message: 'SMTP integration not found' } })
     expect((await app.as(mine.member).post('/api/email/smtpOptions', { tableId: mine.table })).body).toEqual([])

@@ -8,6 +8,7 @@ import { sql } from '../src/platform/database/database.ts'
 import { cleanUp, resumeCleanups } from '../src/tables/cells/cell-cleanup.ts'
 import { tableDefinition } from '../src/tables/definitions.ts'
 import { testApp } from './support/app.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -15,22 +16,17 @@ const as = app.as(account.admin)
 const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
 const ROWS = 12_000
-let counter = 0
 
 /** Amounts from -5.00 to 4.99, each as often as the others and also with one digit or none; every seventh record has none. */
-async function makeTable(decimals: number | null = 2): Promise<number> {
-  const { body } = await as.post(`/api/space/${account.space}/tables/create`, {
-    name: `Deals ${counter++}`,
-    fields: [
-      { name: 'Company', type: 'text' },
-      { name: 'Amount', type: 'number', decimals },
-    ],
-  })
-  await app.db.execute(
-    raw(`insert into t${body.id}.records (created_at, updated_at, company, amount)
-      select now(), now(), 'Company ' || i, case when i % 7 > 0 then trim_scale((i * 37 % 1000 - 500) / 100.0) end from generate_series(1, ${ROWS}) i`),
-  )
-  return body.id
+async function dealsTable(decimals: number | null = 2): Promise<number> {
+  const fields = [
+    { name: 'Company', type: 'text' },
+    { name: 'Amount', type: 'number', decimals },
+  ]
+  const { id } = await makeTable(app, account, { fields })
+  const amount = 'case when i % 7 > 0 then trim_scale((i * 37 % 1000 - 500) / 100.0) end'
+  await fillTable(app, id, ROWS, { company: "'Company ' || i", amount })
+  return id
 }
 
 const update = (table: number, body: object) => as.post(`/api/table/${table}/field/amount/update`, body)
@@ -88,7 +84,7 @@ async function everythingOf(table: number): Promise<unknown> {
 }
 
 test('are what is read, filtered, sorted and exported at once, and it stays like that when the cells have been rounded', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const { status, body } = await update(table, { decimals: 1, force: true })
   expect(status, JSON.stringify(body)).toBe(200)
   expect(Object.keys(body).sort()).toEqual(['admin_only', 'always_hidden', 'decimals', 'id', 'name', 'required', 'type'])
@@ -113,7 +109,7 @@ test('are what is read, filtered, sorted and exported at once, and it stays like
 }, 120_000)
 
 test('hold for what is written meanwhile, and for the cell that stays as it is read', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   const made = await as.post(`/api/table/${table}/records/create`, { data: { amount: 0.25 } })
   expect(made.body.data.amount).toBe(0.3)
@@ -125,7 +121,7 @@ test('hold for what is written meanwhile, and for the cell that stays as it is r
 })
 
 test('cannot become others, nor the field another type, until the cells have been rounded', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   for (const body of [{ decimals: 0, force: true }, { decimals: 0 }, { decimals: 3 }, { decimals: null }]) {
     const refused = await update(table, body)
@@ -149,7 +145,7 @@ test('cannot become others, nor the field another type, until the cells have bee
 })
 
 test('without force are refused while a cell has more, and stand at once when none has', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const refused = await update(table, { decimals: 1 })
   expect([refused.status, refused.body]).toMatchObject([
     409,
@@ -167,7 +163,7 @@ test('without force are refused while a cell has more, and stand at once when no
 })
 
 test('are a job that goes on where it was interrupted, and that the clock finds when it was lost', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   const context = systemContext(app.deps)
   await expect(
@@ -198,7 +194,7 @@ function after(n: number, table: number, happens: () => Promise<unknown>) {
 }
 
 test('leave the cells of another field alone that gets the same name meanwhile', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, { decimals: 0, force: true })).status).toBe(200)
   const anew = async () => {
     expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
@@ -213,7 +209,7 @@ test('leave the cells of another field alone that gets the same name meanwhile',
 })
 
 test('hold nobody up: others write while they come, and while the job runs', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const held = await app.db.connect()
   await held.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
   // Who is in the middle of a write is waited for, and told apart from those who write by the new decimals.
@@ -232,7 +228,7 @@ test('hold nobody up: others write while they come, and while the job runs', asy
 })
 
 test('wait for a vacuum as long as Postgres needs to stop it', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const vacuum = await app.db.connect()
   await vacuum.query(`begin; lock table t${table}.records in share update exclusive mode`)
   const changed = update(table, { decimals: 1, force: true })
@@ -245,7 +241,7 @@ test('wait for a vacuum as long as Postgres needs to stop it', async () => {
 })
 
 test('hold for an import, also for one that is under way when the job ends', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   async function* file() {
     yield Buffer.from('Amount\r\n0.25\r\n')

@@ -5,13 +5,12 @@ import { sql } from '../src/platform/database/database.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
 import { followIndexes, indexesFollow } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
+import { makeTable, makeView } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
 const context = () => systemContext(app.deps)
 const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
-
-let counter = 0
 
 interface Listed {
   name: string
@@ -23,8 +22,7 @@ interface Listed {
 
 /** A table with `rows` records, made in the database at once. */
 async function largeTable(rows: number, more: { name: string; type: string; options?: string[] }[] = []): Promise<number> {
-  const { body, status } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, {
-    name: `Large ${counter++}`,
+  const { id } = await makeTable(app, account, {
     fields: [
       { name: 'Company', type: 'text' },
       { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won', 'Lost'] },
@@ -35,9 +33,8 @@ async function largeTable(rows: number, more: { name: string; type: string; opti
       ...more,
     ],
   })
-  expect(status, JSON.stringify(body)).toBe(200)
-  if (rows) await fill(body.id, rows)
-  return body.id
+  if (rows) await fill(id, rows)
+  return id
 }
 
 async function fill(table: number, rows: number): Promise<void> {
@@ -49,11 +46,7 @@ async function fill(table: number, rows: number): Promise<void> {
   await run(`analyze t${table}.records`)
 }
 
-async function makeView(table: number, body: object): Promise<number> {
-  const answer = await app.as(account.admin).post(`/api/table/${table}/views/create`, { name: `View ${counter++}`, type: 'grid', ...body })
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return answer.body.id
-}
+const newView = async (table: number, view: object) => (await makeView(app, account, table, view)).id
 
 /** `'due D'` as the wire has it. */
 const keys = (...texts: string[]) =>
@@ -126,8 +119,8 @@ async function idsOf(table: number, body: object): Promise<number[]> {
 describe('the indexes of a table', () => {
   test('are its primary key and those of calendars while it is small, and more from 20,000 records on', async () => {
     const table = await largeTable(19_000)
-    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
-    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
+    await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await follow(context(), { table_id: table })
     expect((await listed(table)).map(({ name, fields, state }) => ({ name, fields, state }))).toEqual([
       { name: 'records_pkey', fields: ['id'], state: 'ready' },
@@ -156,7 +149,7 @@ describe('the indexes of a table', () => {
 
   test('go again when the table has shrunk to less than half of that, not before', async () => {
     const table = await largeTable(21_000)
-    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await follow(context(), { table_id: table })
     const all = (await real(table)).length
     await run(`delete from t${table}.records where id > 15000`)
@@ -170,7 +163,7 @@ describe('the indexes of a table', () => {
   test('serve views with nested conditions and several sort keys', async () => {
     const table = await largeTable(25_000)
     const any = { any: [filter('email', 'starts_with', 'person'), filter('stage', '=', 'Won')] }
-    const view_id = await makeView(table, {
+    const view_id = await newView(table, {
       filter: { all: [filter('amount', '=', 7), any] },
       order: [{ field: 'due', dir: 'D' }, { field: 'company' }],
     })
@@ -195,7 +188,7 @@ describe('the indexes of a table', () => {
     ]
     const before = []
     for (const [, view] of wanted) {
-      await makeView(table, view)
+      await newView(table, view)
       before.push([await idsOf(table, view), await idsOf(table, reversed(view))])
     }
     await follow(context(), { table_id: table })
@@ -218,8 +211,8 @@ describe('the indexes of a table', () => {
 
   test('have a further key only where many records share a value of those before, and keep it from then on', async () => {
     const table = await largeTable(25_000)
-    await makeView(table, { order: keys('amount', 'due') })
-    await makeView(table, { order: keys('amount', 'email') })
+    await newView(table, { order: keys('amount', 'due') })
+    await newView(table, { order: keys('amount', 'email') })
     const ofViews = async () => {
       await run(`analyze t${table}.records`)
       await follow(context(), { table_id: table })
@@ -235,11 +228,11 @@ describe('the indexes of a table', () => {
 
   test('serve what records/query really sends', async () => {
     const table = await largeTable(30_000)
-    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
-    await makeView(table, { order_by: 'amount' })
-    await makeView(table, { type: 'kanban', config: { categoryField: 'stage' } })
-    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
-    await makeView(table, { filters: [filter('email', '=', 'x@example.com')] })
+    await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
+    await newView(table, { order_by: 'amount' })
+    await newView(table, { type: 'kanban', config: { categoryField: 'stage' } })
+    await newView(table, { type: 'calendar', config: { startField: 'due' } })
+    await newView(table, { filters: [filter('email', '=', 'x@example.com')] })
     await follow(context(), { table_id: table })
     const names = Object.fromEntries(
       (await listed(table)).map(({ name, fields, state }) => [`${fields}${name.startsWith('idx_text') ? ' text' : ''}`, state && name]),
@@ -276,11 +269,11 @@ describe('the indexes of a table', () => {
 
   test('hold the longest texts that a record may have', async () => {
     const table = await largeTable(21_000)
-    await makeView(table, { filters: [filter('email', '=', 'x'), filter('stage', '=', 'Open')], order_by: 'company' })
-    await makeView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'company' })
-    await makeView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
-    await makeView(table, { order: keys('stage', 'company D', 'email') })
-    await makeView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
+    await newView(table, { filters: [filter('email', '=', 'x'), filter('stage', '=', 'Open')], order_by: 'company' })
+    await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'company' })
+    await newView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
+    await newView(table, { order: keys('stage', 'company D', 'email') })
+    await newView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
     await follow(context(), { table_id: table })
     // Three bytes each, in an order that no compression can make shorter.
     const long = (length: number) =>
@@ -293,8 +286,8 @@ describe('the indexes of a table', () => {
 
   test('of a view go with it, and with a field go those that hold it', async () => {
     const table = await largeTable(21_000)
-    const view = await makeView(table, { order_by: 'amount' })
-    const calendar = await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    const view = await newView(table, { order_by: 'amount' })
+    const calendar = await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await follow(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
       'idx_layout_due',
@@ -317,8 +310,8 @@ describe('the indexes of a table', () => {
   test('stay within a budget, in an order that does not change; the rest is named', async () => {
     const more = Array.from({ length: 9 }, (_, n) => ({ name: `Text ${n}`, type: 'text' }))
     const table = await largeTable(21_000, more)
-    for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await makeView(table, { order_by })
-    await makeView(table, { type: 'calendar', config: { startField: 'due' } })
+    for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await newView(table, { order_by })
+    await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await follow(context(), { table_id: table })
     const all = await listed(table)
     const of = (state: string, kind: string) =>
@@ -357,7 +350,7 @@ describe('a build', () => {
 
   test('repairs what another left behind unfinished', async () => {
     const table = await largeTable(21_000)
-    await makeView(table, { order_by: 'amount' })
+    await newView(table, { order_by: 'amount' })
     await follow(context(), { table_id: table })
     const name = (await real(table)).find((index) => index.name.startsWith('idx_sort_amount'))?.name
     await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
@@ -428,7 +421,7 @@ describe('the job', () => {
   test('follows every change of a large table, and none of a small one', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     for (const table of [large, small]) {
-      const view = await makeView(table, { order_by: 'due' })
+      const view = await newView(table, { order_by: 'due' })
       await app.as(account.admin).post(`/api/table/${table}/view/${view}/delete`)
       await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'More', type: 'text' })
       await app.as(account.admin).post(`/api/table/${table}/field/more/delete`)

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
+import { makeTable } from './support/tables.ts'
 import { taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -58,8 +58,8 @@ it('many tasks take up the same staged files in opposite orders', async () => {
 
 it('two records exchange their files', async () => {
   const account = await app.account()
-  const { table, records } = await makeTable(app, account, {
-    names: ['One', 'Two'],
+  const { id: table, records } = await makeTable(app, account, {
+    records: [{ name: 'One' }, { name: 'Two' }],
     fields: [
       { name: 'Name', type: 'text' },
       { name: 'Papers', type: 'file' },

@@ -6,31 +6,25 @@ import { sql } from '../src/platform/database/database.ts'
 import { update } from '../src/tables/fields/alter-fields.ts'
 import type { FieldUpdate } from '../src/tables/schema.ts'
 import { testApp } from './support/app.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
 const as = app.as(account.admin)
-const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
 const ROWS = 12_000
-let counter = 0
 
 /** No cell has more than one digit, and none the last option. */
-async function makeTable(): Promise<number> {
-  const { body } = await as.post(`/api/space/${account.space}/tables/create`, {
-    name: `Deals ${counter++}`,
-    fields: [
-      { name: 'Company', type: 'text' },
-      { name: 'Amount', type: 'number' },
-      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
-      { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
-    ],
-  })
-  await app.db.execute(
-    raw(`insert into t${body.id}.records (created_at, updated_at, company, amount, stage, tags)
-      select now(), now(), 'Company ' || i, i / 10.0, 1 + i % 2, array[1, 2] from generate_series(1, ${ROWS}) i`),
-  )
-  return body.id
+async function dealsTable(): Promise<number> {
+  const fields = [
+    { name: 'Company', type: 'text' },
+    { name: 'Amount', type: 'number' },
+    { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
+    { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+  ]
+  const { id } = await makeTable(app, account, { fields })
+  await fillTable(app, id, ROWS, { company: "'Company ' || i", amount: 'i / 10.0', stage: '1 + i % 2', tags: 'array[1, 2]' })
+  return id
 }
 
 /** What each field is to lose, a value that has it and one that has not. */
@@ -93,7 +87,7 @@ const WRITERS: [string, (table: number, field: string, value: unknown) => Promis
 
 for (const [field, changes, lost, kept] of FIELDS) {
   test.each(WRITERS)(`${field}: refused when %s with what is to go`, async (_, write) => {
-    const table = await makeTable()
+    const table = await dealsTable()
     const before = await fieldOf(table, field)
     let record: unknown
     const changed = changing(table, field, changes, async () => {
@@ -106,14 +100,14 @@ for (const [field, changes, lost, kept] of FIELDS) {
   })
 
   test.each(WRITERS)(`${field}: done when %s with what stays`, async (_, write) => {
-    const table = await makeTable()
+    const table = await dealsTable()
     expect(await changing(table, field, changes, () => write(table, field, kept))).toMatchObject(changes)
     expect(await fieldOf(table, field)).toMatchObject(changes)
     expect(await narrowingOf(table)).toBe(0)
   })
 
   test(`${field}: refused while a cell has it, which is in no answer`, async () => {
-    const table = await makeTable()
+    const table = await dealsTable()
     await as.post(`/api/table/${table}/record/11999/update`, { data: { [field]: lost } })
     const refused = await as.post(`/api/table/${table}/field/${field}/update`, changes)
     expect([refused.status, refused.body.issues[0].path]).toEqual([409, Object.keys(changes)])
@@ -128,7 +122,7 @@ for (const [field, changes, lost, kept] of FIELDS) {
   })
 
   test(`${field}: what a request that broke off has left hinders nobody`, async () => {
-    const table = await makeTable()
+    const table = await dealsTable()
     const broken = changing(table, field, changes, () => Promise.reject(new Error('the plug was pulled')))
     await expect(broken).rejects.toThrow('the plug was pulled')
     expect(await narrowingOf(table)).toBe(1)
@@ -141,7 +135,7 @@ for (const [field, changes, lost, kept] of FIELDS) {
   })
 
   test(`${field}: of two at once, what the earlier one found counts no more when the later one has changed the field`, async () => {
-    const table = await makeTable()
+    const table = await dealsTable()
     const earlier = changing(table, field, changes, async () => {
       expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).status).toBe(200)
       // As before: what one has found is not what the other has to go by.
@@ -159,7 +153,7 @@ for (const [field, changes, lost, kept] of FIELDS) {
 }
 
 test('an import that has begun takes back what a field is about to lose', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   let imported: Promise<unknown> = Promise.resolve()
   const { promise: looked, resolve: look } = Promise.withResolvers<void>()
   async function* file() {
@@ -177,7 +171,7 @@ test('an import that has begun takes back what a field is about to lose', async 
 })
 
 test('a write that is under way when the look begins is found by it', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const writer = await app.db.connect()
   await writer.query(`begin; update t${table}.records set amount = 7.25 where id = 5`)
   const changed = as.post(`/api/table/${table}/field/amount/update`, { decimals: 1 })
@@ -189,7 +183,7 @@ test('a write that is under way when the look begins is found by it', async () =
 })
 
 test('a field that is deleted before it is looked at is told of', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const deleted = async () => expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
   await expect(changing(table, 'amount', { decimals: 1 }, deleted, 'before')).rejects.toMatchObject({
     code: 'CONFLICT',
@@ -198,7 +192,7 @@ test('a field that is deleted before it is looked at is told of', async () => {
 })
 
 test('a type that the field gets meanwhile is not changed with it', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const changed = changing(table, 'amount', { decimals: 1 }, async () => {
     expect((await as.post(`/api/table/${table}/field/amount/changeType`, { type: 'text' })).status).toBe(200)
   })

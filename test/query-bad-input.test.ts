@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { lowerCased } from '../src/fields/text-match.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -11,9 +12,8 @@ const made = async (path: string, body: object, caller: Caller = account.owner) 
   expect(answer.status, `${path} ${JSON.stringify(answer.body).slice(0, 500)}`).toBe(200)
   return answer.body
 }
-const makeTable = async (name: string, fields: object[]) =>
-  (await made(`/api/space/${account.space}/tables/create`, { name, fields })) as { id: number; fields: { id: string; name: string }[] }
-const table = await makeTable('Deals', [
+const tableOf = (name: string, fields: object[]) => makeTable(app, account, { name, fields })
+const table = await tableOf('Deals', [
   { name: 'Name', type: 'text' },
   { name: 'Amount', type: 'number' },
   { name: 'Stage', type: 'select', options: ['New', 'Won'] },
@@ -50,7 +50,7 @@ describe('too much', () => {
 
   test('a search for 100 words in 300 fields is answered, and one for more is 400', async () => {
     const fields = Array.from({ length: 300 }, (_, index) => ({ name: `F${index}`, type: 'text' }))
-    const wide = `/api/table/${(await makeTable('Wide', fields)).id}/records`
+    const wide = `/api/table/${(await tableOf('Wide', fields)).id}/records`
     const words = Array.from({ length: 101 }, (_, index) => String.fromCodePoint(0x4e00 + index))
     const data = { f0: words.join(' ') }
     await made(`${wide}/create_batch`, { records: [{ data }, { data }, { data }, { data: {} }] })
@@ -129,7 +129,7 @@ describe('hostile characters', async () => {
     '👩‍👩‍👧',
   ]
   const words = characters.map((character) => `<${character}>`)
-  const odd = await makeTable('Odd', [
+  const odd = await tableOf('Odd', [
     { name: 'Name', type: 'text' },
     { name: 'Pick', type: 'select', options: words },
   ])
@@ -166,7 +166,7 @@ describe('hostile characters', async () => {
       { name: 'Name', type: 'text' },
       { name: 'Pick', type: 'select', options: [title] },
     ]
-    const records = `/api/table/${(await makeTable(`Of ${title}`, fields)).id}/records`
+    const records = `/api/table/${(await tableOf(`Of ${title}`, fields)).id}/records`
     await made(`${records}/create_batch`, { records: [{ data: { name: title } }, { data: { pick: title } }] })
     const idsOf = async (body: object) =>
       (await made(`${records}/query`, { ...body, fields: ['id'] }, account.viewer)).map(({ id }: { id: number }) => id)
@@ -218,7 +218,7 @@ describe('hostile characters', async () => {
 
   test('may stand in names of fields and views, and their ids are slugs', async () => {
     const names = characters.map((character, index) => `${character} ${index}`)
-    const { id, fields } = await makeTable('Named', [{ name: 'Name', type: 'text' }, ...names.map((name) => ({ name, type: 'number' }))])
+    const { id, fields } = await tableOf('Named', [{ name: 'Name', type: 'text' }, ...names.map((name) => ({ name, type: 'number' }))])
     const own = fields.filter(({ name }) => names.some((sent) => sent.trim() === name))
     for (const { id: slug } of fields) expect(slug).toMatch(/^[a-z][a-z0-9_]{0,47}$/)
     expect(new Set(fields.map(({ id }) => id)).size).toBe(fields.length)
@@ -242,7 +242,7 @@ test('fields named like any word of SQL are only fields', async () => {
   const words = (await app.db.query<{ word: string }>(sql`select word from pg_get_keywords() order by 1`)).map(({ word }) => word)
   for (let from = 0; from < words.length; from += 250) {
     const names = words.slice(from, from + 250)
-    const { id, fields } = await makeTable(`Words ${from}`, [
+    const { id, fields } = await tableOf(`Words ${from}`, [
       { id: 'our_title', name: 'Our title', type: 'text' },
       ...names.map((name) => ({ name, type: 'text' })),
     ])
@@ -263,7 +263,7 @@ test('fields named like any word of SQL are only fields', async () => {
 })
 
 describe("views that are somebody else's", async () => {
-  const other = await makeTable('Other', [{ name: 'Name', type: 'text' }])
+  const other = await tableOf('Other', [{ name: 'Name', type: 'text' }])
   const view = { name: 'Theirs', type: 'grid', filters: [{ column: 'name', compare: '=', value: 'a' }] }
   const ofOtherTable = await made(`/api/table/${other.id}/views/create`, view)
   const stranger = await app.account()

@@ -1,18 +1,20 @@
 /** Orders of several keys, and pages by cursor. */
 import { describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
-import { everyType } from './support/tables.ts'
+import { everyType, makeRecords, makeTable } from './support/tables.ts'
 
 const app = await testApp()
-let counter = 0
 const account = await app.account()
-const table = await makeTable([
+async function tableOf(fields: object[]): Promise<number> {
+  return (await makeTable(app, account, { fields })).id
+}
+const table = await tableOf([
   { name: 'Name', type: 'text' },
   { name: 'Stage', type: 'select', options: ['New', 'Won'] },
   { name: 'Amount', type: 'number' },
   { name: 'Tags', type: 'multi_select', options: ['Red'] },
 ])
-await makeRecords(table, [
+await makeRecords(app, account, table, [
   { name: 'a', stage: 'Won', amount: 2 },
   { name: 'b', stage: 'New', amount: 2 },
   { name: 'c', stage: 'Won' },
@@ -20,21 +22,6 @@ await makeRecords(table, [
   { name: 'e', stage: 'New', amount: 1 },
   { name: 'F', stage: 'Won', amount: 2 },
 ])
-
-async function makeTable(fields: object[]): Promise<number> {
-  const { status, body } = await app
-    .as(account.owner)
-    .post(`/api/space/${account.space}/tables/create`, { name: `Table ${counter++}`, fields })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.id
-}
-
-async function makeRecords(tableId: number, rows: object[]): Promise<number[]> {
-  const path = `/api/table/${tableId}/records/create_batch`
-  const { status, body } = await app.as(account.owner).post(path, { records: rows.map((data) => ({ data })) })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.map(({ id }: { id: number }) => id)
-}
 
 const query = (body: object, caller: Caller = account.viewer, tableId = table) =>
   app.as(caller).post(`/api/table/${tableId}/records/query`, body)
@@ -130,11 +117,15 @@ describe('a walk by cursor', async () => {
   const every = await everyType(app, account)
   const people = [account.owner, account.member, account.viewer]
   const others = await makeRecords(
+    app,
+    account,
     every.other,
     ['zeta', 'Äpfel', null, 'äpfel'].map((name) => ({ name })),
   )
   const pick = <T>(values: T[], index: number) => values[index % values.length]
   await makeRecords(
+    app,
+    account,
     every.id,
     Array.from({ length: 23 }, (_, i) => ({
       text: pick(['b', 'B', null, 'Ä', 'a "quoted" \\ text', '😀'], i),
@@ -169,8 +160,8 @@ describe('a walk by cursor', async () => {
   )
 
   test('a lookup into a table without a title goes by id', async () => {
-    const bare = await makeTable([{ name: 'Number', type: 'number' }])
-    const [target] = await makeRecords(bare, [{ number: 1 }])
+    const bare = await tableOf([{ name: 'Number', type: 'number' }])
+    const [target] = await makeRecords(app, account, bare, [{ number: 1 }])
     const field = { id: 'bare', name: 'Bare', type: 'lookup', table: bare }
     await app.as(account.owner).post(`${every.path}/fields/create`, field)
     await app.as(account.owner).post(`${every.path}/record/${all[3]}/update`, { data: { bare: target } })
@@ -223,18 +214,22 @@ describe('a walk by cursor', async () => {
   })
 
   test.each(['A', 'D'])('each record that stays is seen once, whatever comes and goes meanwhile (%s)', async (order_dir) => {
-    const lively = await makeTable([{ name: 'Name', type: 'text' }])
+    const lively = await tableOf([{ name: 'Name', type: 'text' }])
     const staying = await makeRecords(
+      app,
+      account,
       lively,
       Array.from({ length: 12 }, (_, i) => ({ name: i % 4 ? `n${i % 5}` : null })),
     )
     const going = await makeRecords(
+      app,
+      account,
       lively,
       Array.from({ length: 12 }, (_, i) => ({ name: i % 3 ? `n${i % 4}` : null })),
     )
     const between = async (page: number) => {
       await app.as(account.owner).post(`/api/table/${lively}/records/delete_batch`, { record_ids: going.splice(0, 3) })
-      await makeRecords(lively, [{ name: `n${page % 5}` }, { name: null }])
+      await makeRecords(app, account, lively, [{ name: `n${page % 5}` }, { name: null }])
     }
     // Pages of 8 outrun the 2 records that each page brings.
     const seen = (await walk({ order_by: 'name', order_dir, limit: 8 }, { tableId: lively, between })).flat()
@@ -243,8 +238,10 @@ describe('a walk by cursor', async () => {
   })
 
   test('the record at the end of a page may go, and the next page is still the next', async () => {
-    const shrinking = await makeTable([{ name: 'Name', type: 'text' }])
+    const shrinking = await tableOf([{ name: 'Name', type: 'text' }])
     const ids = await makeRecords(
+      app,
+      account,
       shrinking,
       ['b', 'a', null, 'b', 'c', null, 'B'].map((name) => ({ name })),
     )

@@ -3,29 +3,12 @@ import { ownFields } from '../src/fields/definition.ts'
 import { ident, join, recordsOf, sql } from '../src/platform/database/database.ts'
 import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { makeRecords, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const MISSING = 2_000_000_000
 
-interface NewField {
-  name: string
-  type: string
-  [key: string]: unknown
-}
-
-async function makeTable(account: TestAccount, name: string, fields: NewField[]): Promise<number> {
-  const { status, body } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, { name, fields })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.id
-}
-
-async function makeRecords(account: TestAccount, tableId: number, rows: object[]): Promise<number[]> {
-  const { status, body } = await app
-    .as(account.owner)
-    .post(`/api/table/${tableId}/records/create_batch`, { records: rows.map((data) => ({ data })) })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.map(({ id }: { id: number }) => id)
-}
+const tableOf = async (account: TestAccount, name: string, fields: object[]) => (await makeTable(app, account, { name, fields })).id
 
 /** The names of the records that a query answers, in order. */
 async function names(caller: Caller, tableId: number, query: object): Promise<string[]> {
@@ -40,9 +23,9 @@ const one = (column: string, compare: string, value?: unknown) => ({
 
 describe('what each compare means on each type', async () => {
   const account = await app.account()
-  const cities = await makeTable(account, 'Cities', [{ name: 'Name', type: 'text' }])
-  const [berlin, bern, gone] = await makeRecords(account, cities, [{ name: 'Berlin' }, { name: '100%_Bern' }, { name: 'Gone' }])
-  const table = await makeTable(account, 'All', [
+  const cities = await tableOf(account, 'Cities', [{ name: 'Name', type: 'text' }])
+  const [berlin, bern, gone] = await makeRecords(app, account, cities, [{ name: 'Berlin' }, { name: '100%_Bern' }, { name: 'Gone' }])
+  const table = await tableOf(account, 'All', [
     { name: 'Name', type: 'text' },
     { name: 'Text', type: 'text' },
     { name: 'Number', type: 'number', decimals: 2 },
@@ -58,7 +41,7 @@ describe('what each compare means on each type', async () => {
     { name: 'Multi lookup', type: 'multi_lookup', table: cities },
     { name: 'File', type: 'file' },
   ])
-  const ids = await makeRecords(account, table, [
+  const ids = await makeRecords(app, account, table, [
     {
       name: 'a',
       text: 'Ähre',
@@ -350,12 +333,12 @@ test.each(['UTC', 'America/New_York', 'Europe/Berlin', 'Pacific/Kiritimati'])(
   'the first and the last of all days are days (%s)',
   async (timezone) => {
     const account = await app.account({ timezone })
-    const table = await makeTable(account, 'Ages', [
+    const table = await tableOf(account, 'Ages', [
       { name: 'Name', type: 'text' },
       { name: 'At', type: 'datetime' },
     ])
     const [first, last] = ['0001-01-01', '9999-12-31']
-    await makeRecords(account, table, [
+    await makeRecords(app, account, table, [
       { name: 'first', at: `${first} 12:00:00` },
       { name: 'now', at: '2026-03-29 12:00:00' },
       { name: 'last', at: `${last} 08:00:00` },
@@ -372,13 +355,13 @@ test.each(['UTC', 'America/New_York', 'Europe/Berlin', 'Pacific/Kiritimati'])(
 
 describe('a query as a whole', async () => {
   const account = await app.account()
-  const table = await makeTable(account, 'Deals', [
+  const table = await tableOf(account, 'Deals', [
     { name: 'Name', type: 'text' },
     { name: 'Notes', type: 'long_text' },
     { name: 'Stage', type: 'select', options: ['New', 'In progress'] },
     { name: 'Amount', type: 'number' },
   ])
-  await makeRecords(account, table, [
+  await makeRecords(app, account, table, [
     { name: 'Acme', notes: 'Über den Wolken', stage: 'New', amount: 1 },
     { name: 'Bolt', notes: 'a snow-plough', stage: 'In progress', amount: 2 },
     { name: 'Cone', notes: 'overcome 100%', stage: 'New', amount: 2 },
@@ -442,13 +425,13 @@ describe('a query as a whole', async () => {
   })
 
   test('a deep page is the same as a shallow one', async () => {
-    const many = await makeTable(account, 'Many', [
+    const many = await tableOf(account, 'Many', [
       { name: 'Name', type: 'text' },
       { name: 'Group', type: 'number' },
     ])
     const rows = Array.from({ length: 1000 }, (_, index) => ({ name: `n${index}`, group: index % 7 }))
-    await makeRecords(account, many, rows)
-    await makeRecords(account, many, rows.slice(0, 100))
+    await makeRecords(app, account, many, rows)
+    await makeRecords(app, account, many, rows.slice(0, 100))
     const order = { order_by: 'group', order_dir: 'D' }
     const [first, second] = [await names(account.owner, many, order), await names(account.owner, many, { ...order, offset: 1000 })]
     expect(first).toHaveLength(1000)
@@ -542,14 +525,14 @@ describe('a query as a whole', async () => {
   })
 
   test('fields named like words of SQL, or like columns of our own tables, are only fields', async () => {
-    const odd = await makeTable(
+    const odd = await tableOf(
       account,
       'Odd',
       ['Name', 'Select', 'From', 'Order', 'Email', 'Account id', 'Status'].map((name) => ({ name, type: 'text' })),
     )
     const owner = { id: 'owner', name: 'Owner', type: 'user' }
     await app.as(account.owner).post(`/api/table/${odd}/fields/create`, owner)
-    await makeRecords(account, odd, [
+    await makeRecords(app, account, odd, [
       { name: 'x', select: 's', from: 'f', order: 'o', email: 'e', account_id: 'a', status: 'active', owner: '@me' },
     ])
     const where = { select: 's', from: 'f', order: ['sw', 'O'], email: 'e', account_id: 'a', status: 'active', owner: '@me' }
@@ -568,19 +551,21 @@ describe('a query as a whole', async () => {
 
 test('the number of statements does not depend on the rows', async () => {
   const account = await app.account()
-  const cities = await makeTable(account, 'Cities', [{ name: 'Name', type: 'text' }])
+  const cities = await tableOf(account, 'Cities', [{ name: 'Name', type: 'text' }])
   const cityIds = await makeRecords(
+    app,
     account,
     cities,
     Array.from({ length: 50 }, (_, index) => ({ name: `City ${index}` })),
   )
-  const table = await makeTable(account, 'Trips', [
+  const table = await tableOf(account, 'Trips', [
     { name: 'Name', type: 'text' },
     { name: 'City', type: 'lookup', table: cities },
     { name: 'Owner', type: 'user' },
   ])
   const people = [account.owner, account.admin, account.member, account.viewer]
   await makeRecords(
+    app,
     account,
     table,
     cityIds.map((city, index) => ({ name: `Trip ${index}`, city, owner: people[index % 4]?.email })),
@@ -612,7 +597,7 @@ test('a column that goes while its table is read is read without, the next momen
     { name: 'Name', type: 'text' },
     { name: 'Short lived', type: 'text' },
   ]
-  const table = await makeTable(account, 'Changing', fields)
+  const table = await tableOf(account, 'Changing', fields)
   const [{ version } = { version: 0 }] = await app.db.prisma.table.findMany({ where: { id: table } })
   const ids: string[][] = []
   const read = () =>

@@ -5,6 +5,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { cleanUp, resumeCleanups } from '../src/tables/cells/cell-cleanup.ts'
 import { testApp } from './support/app.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -12,24 +13,21 @@ const as = app.as(account.admin)
 const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
 const ROWS = 12_000
-let counter = 0
 
 /** Records use the options in turn; every seventh has none. */
-async function makeTable(options = ['New', 'Open', 'Won']): Promise<number> {
-  const { body } = await as.post(`/api/space/${account.space}/tables/create`, {
-    name: `Deals ${counter++}`,
-    fields: [
-      { name: 'Company', type: 'text' },
-      { name: 'Stage', type: 'select', options },
-      { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
-    ],
+async function dealsTable(options = ['New', 'Open', 'Won']): Promise<number> {
+  const fields = [
+    { name: 'Company', type: 'text' },
+    { name: 'Stage', type: 'select', options },
+    { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+  ]
+  const { id } = await makeTable(app, account, { fields })
+  await fillTable(app, id, ROWS, {
+    company: "'Company ' || i",
+    stage: 'case when i % 7 > 0 then 1 + i % 3 end',
+    tags: 'case i % 4 when 0 then null when 1 then array[3] when 2 then array[3, 1] else array[2, 3, 1] end',
   })
-  await app.db.execute(
-    raw(`insert into t${body.id}.records (created_at, updated_at, company, stage, tags)
-      select now(), now(), 'Company ' || i, case when i % 7 > 0 then 1 + i % 3 end,
-        case i % 4 when 0 then null when 1 then array[3] when 2 then array[3, 1] else array[2, 3, 1] end from generate_series(1, ${ROWS}) i`),
-  )
-  return body.id
+  return id
 }
 
 const update = (table: number, field: string, body: object) => as.post(`/api/table/${table}/field/${field}/update`, body)
@@ -104,7 +102,7 @@ test('they are no value at once, wherever one looks, and it stays like that when
     ['New', 'Open', 'Won'],
     ['Lost', 'New', 'Open', 'Won'],
   ]) {
-    const table = await makeTable(['New', 'Open', 'Won'])
+    const table = await dealsTable(['New', 'Open', 'Won'])
     // The second time the options are not in the order of their ids.
     if (options.length > 3) expect((await update(table, 'stage', { options })).status).toBe(200)
     const left = options.filter((title) => title !== 'Won')
@@ -127,7 +125,7 @@ test('they are no value at once, wherever one looks, and it stays like that when
 }, 120_000)
 
 test('without force they are refused while a cell holds them', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'] })).status).toBe(409)
   expect((await update(table, 'stage', { options: ['New'], name: 'company', force: true })).status).toBe(409)
   expect(await removedOf(table, 'stage')).toEqual([])
@@ -138,7 +136,7 @@ test('without force they are refused while a cell holds them', async () => {
 })
 
 test('an option that comes meanwhile is another one, and one that goes meanwhile is no value either', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'], force: true })).status).toBe(200)
   expect((await update(table, 'stage', { options: ['New', 'Open', 'Won'] })).status).toBe(200)
   const won = { filters: [{ column: 'stage', compare: '=', value: 'Won' }] }
@@ -157,7 +155,7 @@ test('an option that comes meanwhile is another one, and one that goes meanwhile
 })
 
 test('the field can be deleted meanwhile, but gets no other type', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New'], force: true })).status).toBe(200)
   const refused = await as.post(`/api/table/${table}/field/stage/changeType`, { type: 'text' })
   expect(refused.status).toBe(409)
@@ -168,7 +166,7 @@ test('the field can be deleted meanwhile, but gets no other type', async () => {
 })
 
 test('a job that was interrupted goes on, and one that was lost is found by the clock', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'], force: true })).status).toBe(200)
   const context = systemContext(app.deps)
   let updates = 0
@@ -192,7 +190,7 @@ test('a job that was interrupted goes on, and one that was lost is found by the 
 })
 
 test.each([true, false])('a vacuum is waited for, as long as Postgres needs to stop it (force: %s)', async (force) => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const vacuum = await app.db.connect()
   await vacuum.query(`begin; lock table t${table}.records in share update exclusive mode`)
   if (!force) await app.db.execute(raw(`update t${table}.records set stage = null where stage = 3`))
@@ -206,7 +204,7 @@ test.each([true, false])('a vacuum is waited for, as long as Postgres needs to s
 })
 
 test('nobody waits for the cells: others write while options go and while the job runs', async () => {
-  const table = await makeTable()
+  const table = await dealsTable()
   const held = await app.db.connect()
   await held.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
   // Who is in the middle of a write is waited for, and told apart from those who write by the new options.

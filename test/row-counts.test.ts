@@ -4,6 +4,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { countDueTables, countTable, recountAllTables, totalOf } from '../src/tables/row-counts.ts'
 import { testApp } from './support/app.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -11,24 +12,15 @@ const as = app.as(account.keys.account)
 const { rpc } = as
 const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
-let counter = 0
 const LARGE = 20_500
 
-async function makeTable(rows: number): Promise<number> {
-  const { id } = await rpc.tables.create.mutate({
-    space_id: account.space,
-    name: `Deals ${counter++}`,
-    fields: [
-      { name: 'Name', type: 'text' },
-      { name: 'Amount', type: 'number' },
-    ],
-  })
-  if (rows)
-    await app.db.execute(
-      raw(
-        `insert into t${id}.records (created_at, updated_at, name, amount) select now(), now(), 'Deal ' || i, i % 10 from generate_series(1, ${rows}) i`,
-      ),
-    )
+async function dealsTable(rows: number): Promise<number> {
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'Amount', type: 'number' },
+  ]
+  const { id } = await makeTable(app, account, { fields })
+  await fillTable(app, id, rows, { name: "'Deal ' || i", amount: 'i % 10' })
   await app.db.execute(raw(`analyze t${id}.records`))
   return id
 }
@@ -49,7 +41,7 @@ const falsify = (table: number) =>
   app.db.execute(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
 
 test('the sweep gives large tables triggers, small ones are counted', async () => {
-  const [large, small] = [await makeTable(LARGE), await makeTable(10)]
+  const [large, small] = [await dealsTable(LARGE), await dealsTable(10)]
   const sent: unknown[] = []
   const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
   await countDueTables({ ...systemContext(app.deps), jobs })
@@ -73,7 +65,7 @@ test('the sweep gives large tables triggers, small ones are counted', async () =
 })
 
 test('every way to make and delete records is noted, also past the service, and what is undone is not', async () => {
-  const table = await makeTable(0)
+  const table = await dealsTable(0)
   await run(table)
   const record = await rpc.records.create.mutate({ table_id: table, data: { name: 'One', amount: 1 } })
   await rpc.records.createBatch.mutate({ table_id: table, records: Array.from({ length: 7 }, () => ({ data: { amount: 1 } })) })
@@ -108,7 +100,7 @@ test('every way to make and delete records is noted, also past the service, and 
 })
 
 test('it is exact at every moment while records come and go and its changes are recorded, summed up and recounted', async () => {
-  const table = await makeTable(300)
+  const table = await dealsTable(300)
   let isOver = false
   const writer = async (seed: number) => {
     for (let turn = 0; turn < 25; turn++) {
@@ -140,7 +132,7 @@ test('it is exact at every moment while records come and go and its changes are 
 })
 
 test('creating the triggers waits for a writer, but not for long', async () => {
-  const table = await makeTable(50)
+  const table = await dealsTable(50)
   const writer = await app.db.connect()
   await writer.query('begin')
   await writer.query(`insert into t${table}.records (created_at, updated_at) values (now(), now())`)
@@ -155,7 +147,7 @@ test('creating the triggers waits for a writer, but not for long', async () => {
 
 test('a deleted table is skipped, and its counts are deleted with it', async () => {
   const { purge } = await import('../src/tables/purge.ts')
-  const table = await makeTable(50)
+  const table = await dealsTable(50)
   await run(table)
   await as.post(`/api/table/${table}/delete`)
   await purge({ ...systemContext(app.deps), now: new Date(Date.now() + 8 * 86_400_000) }, { table_id: table })

@@ -1,28 +1,24 @@
 /** Changes of a table's fields while others read, write and work on it. */
 import { describe, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/database.ts'
+
 import { testApp } from './support/app.ts'
+import { fillTable, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
-const run = (text: string) => app.db.execute(sql([text] as unknown as TemplateStringsArray))
 
-async function makeTable(rows: number): Promise<number> {
-  const { body } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, {
-    name: `Table ${rows} ${counter++}`,
-    fields: [
-      { name: 'Company', type: 'text' },
-      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
-      { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
-      { name: 'Amount', type: 'number' },
-    ],
-  })
-  await run(`
-    insert into t${body.id}.records (created_at, updated_at, company, stage, tags, amount)
-    select now(), now(), 'Company ' || i, 1 + i % 3, array[1 + i % 3, 1 + (i + 1) % 3], i + 0.25 from generate_series(1, ${rows}) i`)
-  return body.id
+async function dealsTable(rows: number): Promise<number> {
+  const fields = [
+    { name: 'Company', type: 'text' },
+    { name: 'Stage', type: 'select', options: ['New', 'Open', 'Won'] },
+    { name: 'Tags', type: 'multi_select', options: ['Red', 'Green', 'Blue'] },
+    { name: 'Amount', type: 'number' },
+  ]
+  const { id } = await makeTable(app, account, { fields })
+  const tags = 'array[1 + i % 3, 1 + (i + 1) % 3]'
+  await fillTable(app, id, rows, { company: "'Company ' || i", stage: '1 + i % 3', tags, amount: 'i + 0.25' })
+  return id
 }
-let counter = 0
 
 const post = (path: string, body?: object) => app.as(account.admin).post(path, body)
 
@@ -43,7 +39,7 @@ async function whileHeld(table: number, hold: string, change: () => ReturnType<t
 
 describe('a change of the fields', () => {
   test('lets others read and write while it waits for a long read', async () => {
-    const table = await makeTable(100)
+    const table = await dealsTable(100)
     const { answers, changed } = await whileHeld(table, `select count(*) from t${table}.records`, () =>
       post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' }),
     )
@@ -53,7 +49,7 @@ describe('a change of the fields', () => {
   })
 
   test('lets others read and write while it waits for a vacuum', async () => {
-    const table = await makeTable(100)
+    const table = await dealsTable(100)
     const { answers, changed } = await whileHeld(table, `lock table t${table}.records in share update exclusive mode`, () =>
       post(`/api/table/${table}/field/amount/delete`),
     )
@@ -62,7 +58,7 @@ describe('a change of the fields', () => {
   })
 
   test('is 503 when the table stays held, and nothing has changed', async () => {
-    const table = await makeTable(1)
+    const table = await dealsTable(1)
     const other = await app.db.connect()
     await other.query(`begin; select count(*) from t${table}.records`)
     const { status, headers } = await post(`/api/table/${table}/field/amount/delete`)

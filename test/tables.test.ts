@@ -3,14 +3,11 @@ import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { purge, purgeAll } from '../src/tables/purge.ts'
 import { type TestAccount, testApp } from './support/app.ts'
-import { everyType } from './support/tables.ts'
+import { everyType, makeTable } from './support/tables.ts'
 
 const app = await testApp()
 
-const newTable = async (account: TestAccount, fields: object[] = [{ name: 'Name', type: 'text' }], name = 'Deals') => {
-  const { body } = await app.as(account.keys.account).post(`/api/space/${account.space}/tables/create`, { name, fields })
-  return { id: body.id as number, path: `/api/table/${body.id}`, fields: body.fields }
-}
+const newTable = (account: TestAccount, fields?: object[], name = 'Deals') => makeTable(app, account, { name, ...(fields && { fields }) })
 
 const columnsOf = async (tableId: number) =>
   (

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import type { MadeTask } from '../src/tasks/schema.ts'
 import { type Caller, testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
+import { makeTable } from './support/tables.ts'
 import { taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -187,7 +187,7 @@ describe('an external_id', () => {
     const old = await Promise.all(ids.map(async (external_id) => (await create(member, { title: 'Old', external_id })).body.id as number))
     const { body: elsewhere } = await app.as(owner).post('/api/spaces/create', { name: 'Elsewhere' })
     const place = gone === 'table' ? account : { ...account, space: elsewhere.id as number }
-    const { table: other, records } = await makeTable(app, place, { names: ['One'] })
+    const { id: other, records } = await makeTable(app, place, { records: [{ name: 'One' }] })
     const path = `/api/tasks/onRecord/${other}/${records[0]}`
     const post = async (url: string, body: object) => (await app.as(owner).post(url, body)).body
     const { id } = await post(`${path}/create`, { title: 'New' })
@@ -300,9 +300,9 @@ describe('an upsert', () => {
     expect((await create(keys.accountReadOnly, again)).status).toBe(403)
     // Nor does it tell where the task is that has the id: in a space of others, or nowhere.
     const { body: space } = await app.as(owner).post('/api/spaces/create', { name: 'Secret' })
-    const hidden = await makeTable(app, { ...account, space: space.id }, { names: ['Plan'] })
+    const hidden = await makeTable(app, { ...account, space: space.id }, { records: [{ name: 'Plan' }] })
     const secret = { title: 'Secret', external_id: 'secret' }
-    expect((await app.as(owner).post(`/api/tasks/onRecord/${hidden.table}/${hidden.records[0]}/create`, secret)).status).toBe(200)
+    expect((await app.as(owner).post(`/api/tasks/onRecord/${hidden.id}/${hidden.records[0]}/create`, secret)).status).toBe(200)
     expect((await app.as(owner).post('/api/tasks/create', { title: 'Own', external_id: 'own' })).status).toBe(200)
     for (const external_id of ['secret', 'own'])
       for (const upsert of [true, false])

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
+import { makeTable } from './support/tables.ts'
 import { NOW, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -113,7 +113,7 @@ describe('an assignee', () => {
 describe('a path', () => {
   it('does not take the record of another table', async () => {
     const { account, member, table } = await onRecord()
-    const { table: second, records } = await makeTable(app, account, { names: ['A', 'B', 'C', 'D'] })
+    const { id: second, records } = await makeTable(app, account, { records: [{ name: 'A' }, { name: 'B' }, { name: 'C' }, { name: 'D' }] })
     const foreign = records.at(-1)
     for (const [method, verb] of [
       ['post', 'create'],

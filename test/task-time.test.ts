@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type TestAccount, testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
+import { makeTable } from './support/tables.ts'
 import { NOW, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -105,7 +105,7 @@ describe('a calendar date', () => {
     'never moves through any endpoint, in %s',
     async (timezone) => {
       const account = await app.account({ timezone })
-      const { table, records } = await makeTable(app, account, { names: ['Analytical Engines'] })
+      const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Analytical Engines' }] })
       const path = `/api/tasks/onRecord/${table}/${records[0]}`
       const { member, viewer } = account
       const { body: made } = await app.as(member).post(`${path}/create`, { title: 'Plan' })

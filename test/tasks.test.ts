@@ -3,7 +3,7 @@ import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { recordsDeleted } from '../src/tables/cascade.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
-import { makeTable } from './support/records.ts'
+import { makeTable } from './support/tables.ts'
 import { NOW, sorted, taskSupport } from './support/tasks.ts'
 
 const app = await testApp()
@@ -113,7 +113,7 @@ describe('creating a task on a record', () => {
 
   it('refuses ids that name nothing', async () => {
     const { table, record, member } = await onRecord()
-    const { table: elsewhere } = await makeTable(app, await app.account())
+    const { id: elsewhere } = await makeTable(app, await app.account())
     const create = async (path: string) => {
       const { status, body } = await app.as(member).post(`/api/tasks/onRecord/${path}/create`, { title: 'Call' })
       return [status, body.message]
@@ -486,7 +486,7 @@ describe('getting a task', () => {
 
   it('has no title where the table has no text field', async () => {
     const account = await app.account()
-    const { table, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'long_text' }] })
+    const { id: table, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'long_text' }], records: [{}] })
     const { body } = await app.as(account.member).post(`/api/tasks/onRecord/${table}/${records[0]}/create`, { title: 'Call' })
     expect((await app.as(account.member).get(`/api/task/${body.id}/get`)).body.record_title).toBeNull()
   })

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Answer, type Caller, testApp } from './support/app.ts'
 import { runConversion } from './support/conversions.ts'
+import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
@@ -23,17 +24,8 @@ const RECORDS = [
   { name: 'Disk', stage: 'Lost', amount: 20, due: '2026-03-28' },
 ]
 
-async function makeTable(): Promise<number> {
-  const { body } = await app
-    .as(account.owner)
-    .post(`/api/space/${account.space}/tables/create`, { name: `Deals ${counter++}`, fields: FIELDS })
-  const answer = await app
-    .as(account.owner)
-    .post(`/api/table/${body.id}/records/create_batch`, { records: RECORDS.map((data) => ({ data })) })
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return body.id
-}
-const table = await makeTable()
+const dealsTable = async () => (await makeTable(app, account, { fields: FIELDS, records: RECORDS })).id
+const table = await dealsTable()
 
 const create = (body: object, of = table, caller: Caller = account.admin) =>
   app.as(caller).post(`/api/table/${of}/views/create`, { name: `View ${counter++}`, type: 'grid', ...body })
@@ -530,7 +522,7 @@ describe('a field of such a view', () => {
   const listed = async (of: number) => (await app.as(account.viewer).get(`/api/table/${of}/views/list`)).body.slice(1)
 
   test('that is deleted takes the views with it whose group needs it; of an order, only its key goes', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     const grouped = await saved({ name: '1 grouped', filter: GROUP, order: [{ field: 'amount' }] }, of)
     const first = await saved({ name: '2 first', order: ORDER }, of)
     const last = await saved({ name: '3 last', order: [...ORDER].reverse(), filter: { all: [won] } }, of)
@@ -559,7 +551,7 @@ describe('a field of such a view', () => {
   })
 
   test('and saving a view that needs it cannot both pass', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     for (const [field, body] of Object.entries({
       amount: { filter: { any: [large] } },
       due: { order: [{ field: 'name' }, { field: 'due' }] },
@@ -573,7 +565,7 @@ describe('a field of such a view', () => {
   })
 
   test('whose option is renamed: its groups follow, and hold the same records', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     const group = { any: [{ all: [won, large] }, { ...won, compare: 'contains' }, { column: 'name', compare: '=', value: 'Won' }] }
     const view = await saved({ filter: group }, of)
     const other = await saved({ filter: { all: [large] } }, of)
@@ -588,7 +580,7 @@ describe('a field of such a view', () => {
   })
 
   test('whose option is removed: the group stays, and finds nothing by it', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     const view = await saved({ filter: { any: [won, { ...won, value: 'Lost' }] } }, of)
     const body = { options: ['New', 'Lost'], force: true }
     expect((await app.as(account.owner).post(`/api/table/${of}/field/stage/update`, body)).status).toBe(200)
@@ -597,7 +589,7 @@ describe('a field of such a view', () => {
   })
 
   test('that is renamed is still the same', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     const view = await saved({ filter: GROUP, order: ORDER }, of)
     expect((await app.as(account.owner).post(`/api/table/${of}/field/due/update`, { name: 'Deadline' })).status).toBe(200)
     expect((await get(view.id, of)).body).toEqual(view)
@@ -605,7 +597,7 @@ describe('a field of such a view', () => {
   })
 
   test('that gets another type: views whose group is invalid go, keys that cannot be sorted by are dropped', async () => {
-    const of = await makeTable()
+    const of = await dealsTable()
     const changeType = (body: object) => app.as(account.owner).post(`/api/table/${of}/field/amount/changeType`, body)
     await saved({ name: '1 larger', filter: { all: [{ any: [large] }] } }, of)
     const has = await saved({ name: '2 has', filter: { all: [{ column: 'amount', compare: 'is_empty' }] }, order: [{ field: 'name' }] }, of)

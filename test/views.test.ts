@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { follow } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { makeRecords, makeTable, makeView } from './support/tables.ts'
 
 const app = await testApp()
 const MISSING = 2_000_000_000
@@ -10,34 +11,28 @@ let account: TestAccount
 let table: number
 let otherTable: number
 
-async function makeTable(of: TestAccount, name: string): Promise<number> {
-  const { status, body } = await app.as(of.owner).post(`/api/space/${of.space}/tables/create`, {
-    name,
-    fields: [
-      { name: 'Company', type: 'text' },
-      { name: 'Stage', type: 'select', options: ['New', 'Won', 'Lost'] },
-      { name: 'Amount', type: 'number' },
-      { name: 'Due', type: 'date' },
-      { name: 'Starts', type: 'datetime' },
-      { name: 'Photo', type: 'file' },
-      { name: 'Owner', type: 'user' },
-      { name: 'Secret', type: 'text', always_hidden: true },
-    ],
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.id
-}
+const FIELDS = [
+  { name: 'Company', type: 'text' },
+  { name: 'Stage', type: 'select', options: ['New', 'Won', 'Lost'] },
+  { name: 'Amount', type: 'number' },
+  { name: 'Due', type: 'date' },
+  { name: 'Starts', type: 'datetime' },
+  { name: 'Photo', type: 'file' },
+  { name: 'Owner', type: 'user' },
+  { name: 'Secret', type: 'text', always_hidden: true },
+]
+const dealsTable = async (of: TestAccount, name: string) => (await makeTable(app, of, { name, fields: FIELDS })).id
 
 beforeAll(async () => {
   account = await app.account()
-  table = await makeTable(account, 'Deals')
-  otherTable = await makeTable(account, 'Other deals')
+  table = await dealsTable(account, 'Deals')
+  otherTable = await dealsTable(account, 'Other deals')
   const records = [
     { company: 'Acme', stage: 'Won', amount: 10, due: '2026-03-28', owner: account.member.email },
     { company: 'Bolt', stage: 'New', amount: 20, due: '2026-03-30' },
     { company: 'Cone', stage: 'Won', amount: 30 },
   ]
-  await app.as(account.owner).post(`/api/table/${table}/records/create_batch`, { records: records.map((data) => ({ data })) })
+  await makeRecords(app, account, table, records)
 })
 
 const create = (caller: Caller, body: object, tableId = table) => app.as(caller).post(`/api/table/${tableId}/views/create`, body)
@@ -52,12 +47,7 @@ const companies = async (body: object, caller?: Caller) => {
 }
 
 let counter = 0
-/** A view of its own for a test. */
-async function makeView(body: object, tableId = table): Promise<{ id: number; [key: string]: unknown }> {
-  const answer = await create(account.admin, { name: `View ${counter++}`, type: 'grid', ...body }, tableId)
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  return answer.body
-}
+const newView = (body: object, tableId = table) => makeView(app, account, tableId, body)
 
 /** The calendar indexes that the table has. */
 async function indexes(tableId: number): Promise<string[]> {
@@ -126,7 +116,7 @@ describe('saving a view', () => {
     }
     expect((await create(null, body)).status).toBe(401)
     expect((await create(account.outsider, body)).body.message).toBe('Table not found')
-    const view = await makeView({})
+    const view = await newView({})
     expect((await update(view.id, { name: 'x' }, account.keys.account)).body.message).toBe('API endpoint not available to API keys')
     expect((await update(view.id, { name: 'x' }, account.member)).body.message).toBe('Not authorized')
     expect((await app.as(account.keys.account).post(`/api/table/${table}/view/${view.id}/delete`)).status).toBe(403)
@@ -135,9 +125,9 @@ describe('saving a view', () => {
 
   test('a name is taken once in a table, whatever its case', async () => {
     const name = `Höhe ${counter++}`
-    const first = await makeView({ name })
+    const first = await newView({ name })
     expect((await create(account.admin, { name: name.toUpperCase(), type: 'grid' })).status).toBe(409)
-    const second = await makeView({})
+    const second = await newView({})
     expect((await update(second.id, { name })).status).toBe(409)
     expect((await update(first.id, { name: name.toUpperCase() })).status).toBe(200)
     expect((await create(account.admin, { name, type: 'grid' }, otherTable)).status).toBe(200)
@@ -201,7 +191,7 @@ describe('saving a view', () => {
     })
     expect((await check({ name, type: 'calendar' })).status).toBe(400)
     expect((await check({ name, type: 'grid' }, account.keys.account)).body.message).toBe('API endpoint not available to API keys')
-    await makeView({ name })
+    await newView({ name })
     expect((await check({ name: name.toUpperCase(), type: 'grid' })).status).toBe(409)
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toHaveLength(before + 1)
   })
@@ -219,7 +209,7 @@ test('what a rule takes out of a layout is named in X-Ignored; a grid drops in s
 describe('changing a view', () => {
   test('a key that is absent keeps its value, null clears it', async () => {
     const filters = [{ column: 'stage', compare: '=', value: 'Won', connector: 'AND' }]
-    const view = await makeView({ config: { columns: ['company'] }, filters, order_by: 'amount', order_dir: 'D', is_table_default: true })
+    const view = await newView({ config: { columns: ['company'] }, filters, order_by: 'amount', order_dir: 'D', is_table_default: true })
     const renamed = (await update(view.id, { name: `Renamed ${counter++}` })).body
     expect(renamed).toEqual({ ...view, name: renamed.name, updated_at: renamed.updated_at })
     expect((await update(view.id, { order_dir: 'A' })).body).toMatchObject({ order_by: 'amount', order_dir: 'A', filters })
@@ -241,7 +231,7 @@ describe('changing a view', () => {
     ['a wrong filter', { filters: [{ column: 'stage', compare: '>', value: 'Won' }] }, ['filters.0.compare']],
     ['a wrong order', { order_by: 'photo' }, ['order_by']],
   ])('%s is 400 and changes nothing', async (_, body, paths) => {
-    const view = await makeView({})
+    const view = await newView({})
     const answer = await update(view.id, body)
     expect(answer.status).toBe(400)
     expect(answer.body.issues.map(({ path }: { path: unknown[] }) => path.join('.'))).toEqual(paths)
@@ -249,7 +239,7 @@ describe('changing a view', () => {
   })
 
   test('a stale If-Match is 409 with the view as it is', async () => {
-    const view = await makeView({})
+    const view = await newView({})
     const path = `/api/table/${table}/view/${view.id}/update`
     const etag = (await get(view.id)).headers.get('etag') ?? ''
     const changed = await app.as(account.admin).post(path, { order_by: 'amount' }, { 'if-match': etag })
@@ -264,7 +254,7 @@ describe('changing a view', () => {
   })
 
   test('what changes nothing leaves the version and the time of the change as they were', async () => {
-    const view = await makeView({ order_by: 'amount', order_dir: 'D', is_table_default: true })
+    const view = await newView({ order_by: 'amount', order_dir: 'D', is_table_default: true })
     const path = `/api/table/${table}/view/${view.id}/update`
     const etag = (await get(view.id)).headers.get('etag')
     const { name, config, filters, order_by, order_dir, is_table_default } = view
@@ -277,12 +267,12 @@ describe('changing a view', () => {
   })
 
   test('the direction goes with the sort that it belongs to', async () => {
-    const view = await makeView({ order_by: 'amount', order_dir: 'D' })
+    const view = await newView({ order_by: 'amount', order_dir: 'D' })
     expect((await update(view.id, { order_by: null })).body).toMatchObject({ order_by: null, order_dir: null })
   })
 
   test('a view that the table does not have is 404', async () => {
-    const elsewhere = await makeView({}, otherTable)
+    const elsewhere = await newView({}, otherTable)
     for (const id of [elsewhere.id, MISSING, -1, '99999999999999999999']) {
       expect((await get(id)).body.message).toBe('View not found')
       expect((await app.as(account.admin).post(`/api/table/${table}/view/${id}/update`, { name: 7 })).status).toBe(404)
@@ -294,7 +284,7 @@ describe('changing a view', () => {
   })
 
   test('a deleted view is gone, also for a second delete', async () => {
-    const view = await makeView({})
+    const view = await newView({})
     const path = `/api/table/${table}/view/${view.id}/delete`
     expect((await app.as(account.admin).post(path)).body).toEqual({ ok: true })
     expect((await app.as(account.admin).post(path)).status).toBe(404)
@@ -305,7 +295,7 @@ describe('changing a view', () => {
 describe('the list', () => {
   test('starts with the Default view and goes by name, ignoring case', async () => {
     const mine = await app.account()
-    const id = await makeTable(mine, 'Sorted')
+    const id = await dealsTable(mine, 'Sorted')
     for (const name of ['beta', 'Alpha', 'ÄTNA', 'alpha 2', 'Zulu', '2 fast'])
       expect((await create(mine.admin, { name, type: 'grid' }, id)).status).toBe(200)
     const { body, headers } = await app.as(mine.keys.personal).get(`/api/table/${id}/views/list`)
@@ -336,12 +326,12 @@ describe('the list', () => {
   })
 
   test('at most one view is the default of its table, also when many want to be at once', async () => {
-    const first = await makeView({ is_table_default: true })
-    const second = await makeView({ is_table_default: true })
+    const first = await newView({ is_table_default: true })
+    const second = await newView({ is_table_default: true })
     expect((await get(first.id)).body.is_table_default).toBe(false)
     expect((await get(second.id)).body.is_table_default).toBe(true)
 
-    const views = await Promise.all(Array.from({ length: 6 }, () => makeView({})))
+    const views = await Promise.all(Array.from({ length: 6 }, () => newView({})))
     const answers = await Promise.all(views.map(({ id }) => update(id, { is_table_default: true })))
     expect(answers.map(({ status }) => status)).toEqual(views.map(() => 200))
     const { body } = await app.as(account.viewer).get(`/api/table/${table}/views/list`)
@@ -352,12 +342,12 @@ describe('the list', () => {
 
 describe('the index of a calendar', () => {
   test('comes with the first view that starts from its field and goes with the last', async () => {
-    const id = await makeTable(account, `Calendar ${counter++}`)
+    const id = await dealsTable(account, `Calendar ${counter++}`)
     const calendar = (startField: string) => ({ type: 'calendar', config: { startField } })
-    const first = await makeView(calendar('due'), id)
+    const first = await newView(calendar('due'), id)
     expect(await indexes(id)).toEqual(['idx_layout_due'])
-    const second = await makeView(calendar('due'), id)
-    await makeView({ type: 'grid', config: { startField: 'starts' } }, id)
+    const second = await newView(calendar('due'), id)
+    await newView({ type: 'grid', config: { startField: 'starts' } }, id)
     const path = (viewId: number) => `/api/table/${id}/view/${viewId}`
     await app.as(account.admin).post(`${path(first.id)}/update`, { config: { startField: 'starts' } })
     expect(await indexes(id)).toEqual(['idx_layout_due', 'idx_layout_starts'])
@@ -370,11 +360,11 @@ describe('the index of a calendar', () => {
   })
 
   test('is built by a job on a large table, and only while a view needs it', async () => {
-    const id = await makeTable(account, `Large ${counter++}`)
+    const id = await dealsTable(account, `Large ${counter++}`)
     await app.db.prisma.$executeRawUnsafe(
       `insert into t${id}.records (created_at, updated_at) select now(), now() from generate_series(1, 20001)`,
     )
-    const view = await makeView({ type: 'calendar', config: { startField: 'due' } }, id)
+    const view = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
     await follow(systemContext(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual(['idx_layout_due'])
@@ -384,8 +374,8 @@ describe('the index of a calendar', () => {
   })
 
   test('a view that is refused leaves none', async () => {
-    const id = await makeTable(account, `Calendar ${counter++}`)
-    const { name } = await makeView({}, id)
+    const id = await dealsTable(account, `Calendar ${counter++}`)
+    const { name } = await newView({}, id)
     expect((await create(account.admin, { name, type: 'calendar', config: { startField: 'due' } }, id)).status).toBe(409)
     expect(await indexes(id)).toEqual([])
   })
@@ -393,7 +383,7 @@ describe('the index of a calendar', () => {
 
 describe('querying through a view', () => {
   test('its filters and order replace those of the request, which are not even read', async () => {
-    const view = await makeView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
+    const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
     expect(await companies({ view_id: view.id })).toBe('Cone Acme')
     const answer = await query({ view_id: view.id, filters: 'nonsense', where: 3, order_by: 'gone', order_dir: 'up', search: 'acme' })
     expect(answer.body.map(({ company }: { company: string }) => company)).toEqual(['Acme'])
@@ -402,7 +392,7 @@ describe('querying through a view', () => {
   })
 
   test('append_filters adds those of the request as one group, and its order if it has one', async () => {
-    const view = await makeView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
+    const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
     const filters = [
       { column: 'company', compare: '=', value: 'Acme' },
       { column: 'company', compare: '=', value: 'Bolt', connector: 'OR' },
@@ -415,7 +405,7 @@ describe('querying through a view', () => {
   })
 
   test("an OR of the view does not open the request's filters", async () => {
-    const view = await makeView({
+    const view = await newView({
       filters: [
         { column: 'company', compare: '=', value: 'Acme' },
         { column: 'company', compare: '=', value: 'Bolt', connector: 'OR' },
@@ -425,19 +415,19 @@ describe('querying through a view', () => {
   })
 
   test('0 is no view, and the default of the table is not applied', async () => {
-    await makeView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], is_table_default: true })
+    await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], is_table_default: true })
     expect(await companies({ view_id: 0 })).toBe('Acme Bolt Cone')
     expect(await companies({ view_id: 0, where: { stage: 'New' } })).toBe('Bolt')
   })
 
   test('tokens and @me are resolved for who asks, and for the owner of an account key', async () => {
-    const view = await makeView({ filters: [{ column: 'owner', compare: '=', value: '@me' }] })
+    const view = await newView({ filters: [{ column: 'owner', compare: '=', value: '@me' }] })
     expect(view.filters).toEqual([{ column: 'owner', compare: '=', value: '@me', connector: 'AND' }])
     expect(await companies({ view_id: view.id }, account.member)).toBe('Acme')
     expect(await companies({ view_id: view.id }, account.keys.personal)).toBe('Acme')
     expect(await companies({ view_id: view.id }, account.keys.account)).toBe('')
     app.setClock(new Date('2026-03-29T12:00:00Z'))
-    const today = await makeView({ filters: [{ column: 'due', compare: '<', value: 'today' }] })
+    const today = await newView({ filters: [{ column: 'due', compare: '<', value: 'today' }] })
     expect(await companies({ view_id: today.id })).toBe('Acme')
     app.setClock(null)
   })
@@ -445,7 +435,7 @@ describe('querying through a view', () => {
   test("a calendar's week starts where it says", async () => {
     const filters = [{ column: 'due', compare: '=', value: 'start_of_week' }]
     const config = { startField: 'due', weekStart: 'sunday' }
-    const view = await makeView({ type: 'calendar', config, filters: [{ column: 'due', compare: '>=', value: 'start_of_week' }] })
+    const view = await newView({ type: 'calendar', config, filters: [{ column: 'due', compare: '>=', value: 'start_of_week' }] })
     // Sunday 29 March 2026.
     app.setClock(new Date('2026-03-29T12:00:00Z'))
     expect(await companies({ view_id: view.id })).toBe('Bolt')
@@ -456,7 +446,7 @@ describe('querying through a view', () => {
   })
 
   test('a change of the view counts from the next query on', async () => {
-    const view = await makeView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }] })
+    const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }] })
     expect(await companies({ view_id: view.id })).toBe('Acme Cone')
     await update(view.id, { filters: [{ column: 'stage', compare: '=', value: 'New' }] })
     expect(await companies({ view_id: view.id })).toBe('Bolt')
@@ -465,7 +455,7 @@ describe('querying through a view', () => {
   })
 
   test('a view_id of any wrong kind is the 500 that api.md fixes', async () => {
-    const elsewhere = await makeView({}, otherTable)
+    const elsewhere = await newView({}, otherTable)
     for (const view_id of [elsewhere.id, MISSING, 99_999_999_999, -1, 1.5, '1', 'abc', true, null, [], {}]) {
       const { status, body } = await query({ view_id })
       expect(status, JSON.stringify(view_id)).toBe(500)
@@ -476,10 +466,10 @@ describe('querying through a view', () => {
 
 describe('a field that a view needs', () => {
   test('is kept, unless force deletes the view; a sort is only dropped', async () => {
-    const id = await makeTable(account, `Needed ${counter++}`)
-    const filtered = await makeView({ filters: [{ column: 'due', compare: 'is_empty' }] }, id)
-    const calendar = await makeView({ type: 'calendar', config: { startField: 'due' } }, id)
-    const sorted = await makeView({ order_by: 'due', order_dir: 'D', config: { columns: ['company', 'due'], widths: { due: 90 } } }, id)
+    const id = await dealsTable(account, `Needed ${counter++}`)
+    const filtered = await newView({ filters: [{ column: 'due', compare: 'is_empty' }] }, id)
+    const calendar = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
+    const sorted = await newView({ order_by: 'due', order_dir: 'D', config: { columns: ['company', 'due'], widths: { due: 90 } } }, id)
     const path = `/api/table/${id}/field/due/delete`
     const refused = await app.as(account.owner).post(path)
     expect(refused.status).toBe(409)
@@ -498,10 +488,10 @@ describe('a field that a view needs', () => {
   })
 
   test('that was the only column: the grid shows all, and with showHidden says so', async () => {
-    const id = await makeTable(account, `Only ${counter++}`)
-    const plain = await makeView({ config: { columns: ['due'] } }, id)
-    const open = await makeView({ config: { columns: ['due'], widths: { due: 90 }, showHidden: true } }, id)
-    const all = await makeView({ config: { showHidden: true } }, id)
+    const id = await dealsTable(account, `Only ${counter++}`)
+    const plain = await newView({ config: { columns: ['due'] } }, id)
+    const open = await newView({ config: { columns: ['due'], widths: { due: 90 }, showHidden: true } }, id)
+    const all = await newView({ config: { showHidden: true } }, id)
     expect((await app.as(account.owner).post(`/api/table/${id}/field/due/delete`)).status).toBe(200)
     const config = async (view: { id: number }) => (await app.as(account.viewer).get(`/api/table/${id}/view/${view.id}/get`)).body.config
     expect(await config(plain)).toEqual({ columns: [] })
@@ -510,7 +500,7 @@ describe('a field that a view needs', () => {
   })
 
   test('deleting it and saving a view that needs it cannot both pass', async () => {
-    const id = await makeTable(account, `Race ${counter++}`)
+    const id = await dealsTable(account, `Race ${counter++}`)
     const [deleted, saved] = await Promise.all([
       app.as(account.owner).post(`/api/table/${id}/field/amount/delete`),
       create(account.admin, { name: 'Needs it', type: 'grid', filters: [{ column: 'amount', compare: '>', value: 1 }] }, id),
@@ -519,8 +509,8 @@ describe('a field that a view needs', () => {
   })
 
   test('an option that is renamed is renamed in filters, too', async () => {
-    const id = await makeTable(account, `Options ${counter++}`)
-    const view = await makeView(
+    const id = await dealsTable(account, `Options ${counter++}`)
+    const view = await newView(
       {
         filters: [
           { column: 'stage', compare: '!=', value: 'Won' },

@@ -1,7 +1,7 @@
 /** What tests of tasks share. */
 import { type Sql, sql } from '../../src/platform/database/database.ts'
 import type { Caller, TestApp } from './app.ts'
-import { makeTable } from './records.ts'
+import { makeTable } from './tables.ts'
 
 export const NOW = new Date('2026-03-30T09:30:00Z')
 /** So many minutes later. */
@@ -22,7 +22,7 @@ export const taskSupport = (app: TestApp) => ({
   /** An account with a table of two records. */
   async onRecord() {
     const account = await app.account()
-    const { table, records } = await makeTable(app, account, { names: ['Analytical Engines', 'Difference Ltd'] })
+    const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Analytical Engines' }, { name: 'Difference Ltd' }] })
     const [record = 0, other = 0] = records
     const path = `/api/tasks/onRecord/${table}/${record}`
     const create = (caller: Caller, body: object, headers?: Record<string, string>) => app.as(caller).post(`${path}/create`, body, headers)
