@@ -1,6 +1,6 @@
 /**
- * The b-trees that serve a shape. Queries are sorted by the same expressions, which the type of the field prints for both: spelled
- * otherwise the planner would not know them again. test/indexes.test.ts asks EXPLAIN whether it does.
+ * The b-trees that serve the shape of a query. The field type prints the same expressions for indexes and for sorts, because the planner
+ * matches them by their text. test/indexes.test.ts checks the plans with EXPLAIN.
  */
 
 import { fieldsById } from '../fields/by-id.ts'
@@ -9,9 +9,9 @@ import { ident } from '../platform/database/database.ts'
 import { comparable, type FurtherKey, type Shape } from './shape.ts'
 
 export interface Btree {
-  /** Ids in the order of the index. */
+  /** Ids of the fields, in the order of the index. */
   fields: string[]
-  /** What follows the name of the table in CREATE INDEX. */
+  /** The part of CREATE INDEX after the name of the table. */
   on: string
 }
 
@@ -21,9 +21,9 @@ interface Key extends FurtherKey {
 }
 
 /**
- * The indexes `(equal fields, sort keys, id)` that are enough for the shape, the shortest first; none where nothing of it can stand in
- * an index. Where only small groups of records share all values so far, Postgres sorts each group as it comes to it, and the
- * keys after these are not needed.
+ * Returns the indexes `(equal fields, sort keys, id)` that are sufficient for the shape, the shortest first, or none where no part of the
+ * shape can be indexed. Where only small groups of records share the values of the first keys, Postgres sorts each group when it
+ * reads it, and the later keys are not needed.
  * @param isInSmallGroups whether no value of the field is shared by many records
  */
 export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field: string) => boolean): Btree[] {
@@ -39,11 +39,11 @@ export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field:
   return [...shorter.filter(isNarrow).map((kept) => endedById(kept)), keys].map((kept) => spelled(compared, kept))
 }
 
-/** The keys that can follow the compared fields, down to the id: all of them, or those before the first that cannot stand in the index. */
+/** The sort keys after the compared fields, ended by the id: all of them, or those before the first that cannot be indexed. */
 function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): Key[] {
   const wanted = sort === null ? [] : [{ field: sort, isReversed: false }, ...further]
   const keys: Key[] = []
-  // Two texts together could pass the 2,704 bytes that a row of an index may have, and the record could not be saved.
+  // Two texts together could exceed the 2,704 bytes of an index row, and the record could not be saved.
   let hasText = compared.some(({ type }) => isText(type))
   for (const key of wanted) {
     const field = fields.get(key.field)
@@ -54,19 +54,19 @@ function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, Field
       if (hasText) return endedById(keys)
       hasText = true
     }
-    // What is compared has one value. Not so the lower case of a text, for all that Postgres knows: there the keys have ended above.
+    // A compared field has one value and needs no key. For the lower case of a text Postgres does not know that: the keys end above.
     if (!compared.includes(field)) keys.push({ ...key, expression })
   }
   return endedById(keys, wanted.at(-1)?.isReversed)
 }
 
-/** Ties go by id, in the direction of the last key unless told otherwise. */
+/** Adds the id as the last key, by default in the direction of the key before it. */
 const endedById = (keys: Key[], isReversed = keys.at(-1)?.isReversed ?? false): Key[] => [
   ...keys,
   { field: 'id', isReversed, expression: 'id' },
 ]
 
-/** The first key ascending, whichever way it is asked for: an index is read both ways. */
+/** Spells the index with an ascending first key, because an index can be read in both directions. */
 function spelled(compared: readonly FieldDef[], keys: readonly Key[]): Btree {
   const directed = keys.map(({ field, isReversed, expression }) => {
     const isDescending = isReversed !== keys[0]?.isReversed

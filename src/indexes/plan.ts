@@ -1,4 +1,4 @@
-/** Which indexes a table should have: a pure function of its fields, its views, what queries outside of views have asked for, and what is known. */
+/** Which indexes a table should have: a pure function of its fields, its views, the queries outside of views, and the statistics. */
 import { createHash } from 'node:crypto'
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, indexKey, isText, type TableDef, titleField } from '../fields/definition.ts'
@@ -9,39 +9,39 @@ import { queryOf, type ViewRow } from '../views/saved.ts'
 import { btreesOf } from './btrees.ts'
 import { type Shape, shapeOf } from './shape.ts'
 
-/** B-trees of a table beside its primary key. Those of calendars are always made, and count first (api.md, View). */
+/** B-trees of a table besides its primary key. Those of calendars are always built, and count first (api.md, View). */
 const MAX_BTREES = 6
-/** Text fields whose inner parts can be found. */
+/** Text fields of a table with a trigram index. */
 const MAX_TRIGRAMS = 8
 /** Longer texts come last: their trigram indexes are the largest. */
 const LONG_TEXT = 2_000
 /**
- * Records that share a value and are sorted by Postgres itself: at most 2 ms of a page, where 3,000 take 10 and 100,000 take 300
- * (docs/decisions/0007).
+ * At most this many records that share a value are left to Postgres to sort, which takes up to 2 ms of a page; 3,000 take 10 ms and
+ * 100,000 take 300 ms (docs/decisions/0007).
  */
 const SMALL_GROUP = 1_000
 
-/** What is known of the records. */
+/** What the database knows about the records. */
 export interface Known {
-  /** By field, how many records share its most frequent value, or none, at most: an estimate. Missing where there is none yet. */
+  /** By field, an estimate of the records that share its most frequent value, or that have no value. A field without statistics is absent. */
   groups: ReadonlyMap<string, number>
-  /** Names of the indexes that there are. */
+  /** Names of the existing indexes. */
   made: ReadonlySet<string>
 }
 
 export interface Wanted {
   name: string
-  /** Ids in the order of the index. */
+  /** Ids of the fields, in the order of the index. */
   fields: string[]
-  /** What follows the name of the table in CREATE INDEX. */
+  /** The part of CREATE INDEX after the name of the table. */
   on: string
-  /** For people: which views want it. */
+  /** For people: the views that use the index. */
   reason: string
-  /** Wanted, but not made: others come first. */
+  /** True when the index is not built, because others use up the budget. */
   isOverBudget: boolean
 }
 
-/** An index before it is known who else wants it. */
+/** An index that one view or query uses, before equal ones are merged. */
 interface Candidate {
   name?: string
   kind: 'btree' | 'trigram'
@@ -51,9 +51,9 @@ interface Candidate {
 }
 
 /**
- * All indexes that are wanted, those of calendars first, then by preference: views (the table's default first, then the oldest),
- * the title, queries outside of views; trigram indexes last, in the order of the fields, long texts after the others.
- * @param uses from the oldest on
+ * Returns all indexes that the table should have: first those of calendars, then those of views (the table's default first, then the
+ * oldest), of the title, and of queries outside of views; last the trigram indexes in the order of the fields, long texts after the others.
+ * @param uses shapes of queries outside of views, the oldest first
  */
 export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[], known: Known): Wanted[] {
   const byAge = [...views].sort((a, b) => Number(b.is_table_default) - Number(a.is_table_default) || a.id - b.id)
@@ -76,9 +76,9 @@ export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: re
 /** Whether an index can serve the shape at all. */
 export const isIndexable = (table: TableDef, shape: Shape): boolean => btreesOf(table, shape, () => false).length > 0
 
-// ── who wants what ──────────────────────────────────────────────────────────
+// ── candidates ──────────────────────────────────────────────────────────────
 
-/** `idx_layout_<startField>`, by that name whatever else wants the same. */
+/** `idx_layout_<startField>`: the index keeps this name even if others use it as well. */
 function ofCalendar(table: TableDef, view: ViewRow): Candidate[] {
   const startField = indexedField(view)
   const field = fieldsById(table).get(startField ?? '')
@@ -99,8 +99,8 @@ function ofView(table: TableDef, view: ViewRow, known: Known): Candidate[] {
 }
 
 /**
- * The shortest index that is enough, unless a longer one is there: estimates of groups move, and nothing is built anew for that.
- * Nothing where none of the shape can stand in an index.
+ * The shortest sufficient index, or a longer one that exists already: estimates change, and an index is not rebuilt for that. Empty where
+ * no part of the shape can be indexed.
  */
 function btree(table: TableDef, shape: Shape, wantedBy: string, { groups, made }: Known): Candidate[] {
   const enough = btreesOf(table, shape, (field) => (groups.get(field) ?? Number.POSITIVE_INFINITY) <= SMALL_GROUP)
@@ -117,7 +117,7 @@ function trigram({ id }: FieldDef): Candidate {
   }
 }
 
-/** The text fields that `search` looks into. */
+/** The text fields that `search` reads. */
 function searched(table: TableDef): FieldDef[] {
   const texts = table.fields.filter(({ type }) => isText(type))
   const isLong = ({ type }: FieldDef) => (TYPES[type].maxLength ?? 0) > LONG_TEXT
@@ -128,7 +128,7 @@ function searched(table: TableDef): FieldDef[] {
 
 type Merged = Omit<Candidate, 'wantedBy'> & { wantedBy: string[] }
 
-/** The same index is made once, for all who want it. */
+/** Merges candidates for the same index. */
 function merged(candidates: readonly Candidate[]): Merged[] {
   const byKeys = new Map<string, Merged>()
   for (const candidate of candidates) {
@@ -139,7 +139,7 @@ function merged(candidates: readonly Candidate[]): Merged[] {
   return [...byKeys.values()]
 }
 
-/** Names say what an index is, down to a hash: another definition is another name. At most 63 bytes. */
+/** A name with a hash of the definition, so that a changed definition gets a new name. At most 63 bytes. */
 function nameOf(kind: Candidate['kind'], fields: readonly string[], on: string): string {
   const words = fields.filter((id) => id !== 'id').join('_')
   const hash = createHash('sha256').update(on).digest('hex').slice(0, 8)

@@ -1,4 +1,4 @@
-/** What indexes the records of tables really have, how much there is in them, and what was slow or failed. */
+/** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 import type { Shape } from './shape.ts'
@@ -6,16 +6,16 @@ import type { Shape } from './shape.ts'
 export interface PresentIndex {
   name: string
   isPrimary: boolean
-  /** False while it is built, and for what a build left behind that did not end well. */
+  /** False while the index is built, and after a build that failed. */
   isValid: boolean
-  /** Whether a build of it is under way. */
+  /** Whether the index is being built. */
   isBuilding: boolean
   bytes: number
-  /** Plain columns among its keys. */
+  /** The keys that are plain columns. */
   columns: string[]
 }
 
-/** By name, the primary key first; without the one that a field has while its type is changed (tables/ddl.ts). */
+/** The indexes by name, the primary key first. The index that a conversion uses (tables/ddl.ts) is left out. */
 export function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
   return db.query<PresentIndex>(
     sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
@@ -28,7 +28,10 @@ export function presentIndexes(db: Database, tableId: number): Promise<PresentIn
   )
 }
 
-/** Under half of the size from which indexes are made, on the way there, or past it: what is between keeps what it has. */
+/**
+ * Whether a table has fewer than half of the records from which on indexes are built, more than half, or all of them. A table in between
+ * keeps the indexes that it has.
+ */
 export type Fill = 'few' | 'between' | 'many'
 
 export async function fillOf(db: Database, tableId: number): Promise<Fill> {
@@ -39,7 +42,7 @@ export async function fillOf(db: Database, tableId: number): Promise<Fill> {
   return n > SMALL_TABLE ? 'many' : n > SMALL_TABLE / 2 ? 'between' : 'few'
 }
 
-/** Tables that are large enough for indexes, or have any beside their primary key. By the statistics, which cost next to nothing. */
+/** Tables that are large enough for indexes by their statistics, and tables with indexes besides their primary key. */
 export async function indexedTables(db: Database): Promise<number[]> {
   const tables = await db.query<{ id: number }>(sql`
     select t.id from tables t
@@ -51,8 +54,8 @@ export async function indexedTables(db: Database): Promise<number[]> {
 }
 
 /**
- * How many records share the most frequent value of each field, or have none: what Postgres estimates. Fields are missing of which it
- * has no statistics yet.
+ * By field, how many records share the most frequent value or have no value, as Postgres estimates it. Fields without statistics are
+ * absent.
  */
 export async function groupsOf(db: Database, tableId: number): Promise<Map<string, number>> {
   const groups = await db.query<{ field: string; records: number }>(sql`
@@ -63,7 +66,7 @@ export async function groupsOf(db: Database, tableId: number): Promise<Map<strin
   return new Map(groups.map(({ field, records }) => [field, records]))
 }
 
-/** What queries outside of views have asked for, from the oldest on. */
+/** The stored shapes of queries outside of views, the oldest first. */
 export async function usesOf(db: Database, tableId: number): Promise<Shape[]> {
   const uses = await db.query<{ shape: string }>(sql`select shape from index_uses where table_id = ${tableId} order by first_at, shape`)
   return uses.map(({ shape }) => JSON.parse(shape) as Shape)

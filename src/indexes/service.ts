@@ -1,4 +1,4 @@
-/** Lets the indexes of tables follow their use: one step after the other, each of which may be interrupted. */
+/** Adapts the indexes of tables to their use, in steps that may be interrupted. */
 
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -13,10 +13,10 @@ import { planIndexes, type Wanted } from './plan.ts'
 import { failuresOf, fillOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
-/** Only indexes with such names are ours to drop; an operator may have made others by hand. */
+/** The service drops only indexes with such names; an operator may have created others. */
 const OURS = /^idx_(layout|sort|text)_/
 
-/** The indexes of a table as they are and as they will be: the primary key, then those that are wanted, then what else there is. */
+/** The existing and the planned indexes of a table: the primary key, then the planned ones, then all others. */
 export async function list({ db }: Context, table: TableRef): Promise<{ rows: TableIndex[]; total: number }> {
   const { wanted, present } = await stateOf(db, table.id)
   const failures = await failuresOf(db, table.id)
@@ -53,8 +53,8 @@ function stateOfOne({ isOverBudget }: Wanted, present: PresentIndex | undefined,
 }
 
 /**
- * The job: makes the real indexes those that are wanted. What another process has begun it leaves alone, and looks again later.
- * @throws Error when an index could not be built; what is left of it is gone, and the job will be repeated
+ * The job: builds and drops indexes until they are as planned. If another process works on the table, the job ends and is repeated later.
+ * @throws Error when an index could not be built; its remains have been dropped, and the job will be repeated
  */
 export async function follow(context: Context, { table_id }: { table_id: number }): Promise<void> {
   const { db, jobs, now } = context
@@ -72,29 +72,29 @@ export async function follow(context: Context, { table_id }: { table_id: number 
   if (failed.length) throw new Error(`Not built: ${failed.join(', ')}`)
 }
 
-/** Another job builds on this table. */
+/** Another job works on the indexes of this table. */
 const BUSY_MS = 10_000
-/** A change of the table was in a hurry and stopped the build. */
+/** A change of the table has cancelled the build. */
 const INTERRUPTED_MS = 2_000
 
-/** The clock: tables have grown or shrunk, builds have been given up. */
+/** On a schedule: finds tables that have grown or shrunk, and builds that were given up. */
 export async function followAll({ db, jobs, now }: Context): Promise<void> {
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
   await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
   for (const id of await indexedTables(db)) await jobs.send(followIndexes, { table_id: id })
 }
 
-/** What no query outside of a view has asked for in so long is forgotten. */
+/** A shape that no query outside of a view has had for this long is deleted. */
 const UNUSED_DAYS = 30
 
 type Step = { drop: string } | { build: Wanted }
 
-/** What is most urgent; null when all is as wanted. @param tried what has been built in vain: not again in this job */
+/** The next step; null when the indexes are as planned. @param tried names of indexes whose build has failed in this job */
 async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
   const { wanted, present, isGone } = await stateOf(db, tableId)
   if (isGone) return null
   const keep = new Set(wanted.filter(({ isOverBudget }) => !isOverBudget).map(({ name }) => name))
-  // A build that failed leaves an index behind that is kept up to date but never used.
+  // A failed build leaves an index behind that writes update but no query uses.
   const useless = present.find(({ name, isValid }) => OURS.test(name) && (!isValid || !keep.has(name)))
   if (useless) return { drop: useless.name }
   const missing = wanted.find(
@@ -105,7 +105,7 @@ async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<str
 
 type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
 
-/** Decides again, now that nobody else works on the table, and does it. */
+/** Determines the step again, now that no other job works on the table, and executes it. */
 async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<Outcome> {
   let building: Wanted | undefined
   try {
@@ -130,11 +130,11 @@ async function takeStep(context: Context, tableId: number, tried: Set<string>): 
   }
 }
 
-/** No such schema, table or column: it was deleted meanwhile. */
+/** No such schema, table or column: it has been deleted. */
 const IS_GONE = new Set(['3F000', '42P01', '42703'])
 const CANCELLED = '57014'
 
-/** What the table has and should have. While it is neither small nor large, nothing is wanted that is not there already. */
+/** The existing and the planned indexes. For a table that is neither small nor large, no further index is planned. */
 async function stateOf(db: Context['db'], tableId: number) {
   const table = (await tableDefinitions(db, [tableId])).get(tableId)
   const present = await presentIndexes(db, tableId)
@@ -158,7 +158,7 @@ async function noteFailure({ db, log, now }: Context, tableId: number, name: str
     on conflict (table_id, name) do update set error = excluded.error, attempts = index_failures.attempts + 1, failed_at = excluded.failed_at`)
 }
 
-/** What has been built since, or is no longer wanted, has not failed any more. */
+/** Deletes the failures of indexes that were built since or are no longer planned. */
 async function forgetFailures({ db }: Context, tableId: number): Promise<void> {
   if (!(await failuresOf(db, tableId)).size) return
   const { wanted, present } = await stateOf(db, tableId)

@@ -1,4 +1,4 @@
-/** What of a query a b-tree can follow, whatever its values are: noted uses are kept in this form. */
+/** The shape of a query: what a b-tree can serve, whatever the compared values are. Uses are stored in this form. */
 import { type FieldDef, isText } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Tree } from '../views/filters/parse.ts'
@@ -8,22 +8,22 @@ import { type Sort, wholeOrder } from '../views/filters/sort.ts'
 /** Fields of an index that are compared by equality. */
 const MAX_EQUAL = 2
 
-/** What a query compares by equality, and what it sorts by: ids of fields. */
+/** The fields that a query compares by equality and sorts by, as ids. */
 export interface Shape {
   equal: string[]
   /** The first key; null for the order by id. */
   sort: string | null
-  /** The keys after the first. Absent where ties go by id as usual: uses are noted once for each text of a shape. */
+  /** The keys after the first. Absent where ties are sorted by id as usual, because uses are stored once for each JSON text of a shape. */
   further?: FurtherKey[]
 }
 
 export interface FurtherKey {
   field: string
-  /** Whether it goes against the direction of the first key. Which one that has is all the same: an index is read both ways. */
+  /** Whether its direction is the opposite of the first key's. The first direction does not matter, since an index can be read both ways. */
   isReversed: boolean
 }
 
-/** The shape of a query; null where an index can follow nothing of it. @param order the first key first, as in the request */
+/** Returns the shape of a query; null where no index can serve it. @param order the keys as in the request, the first one first */
 export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]): Shape | null {
   const conditions = conjuncts(where)
   const equal = conditions.map(({ compare, field }) => (compare === '=' && !field.key ? field : undefined)).filter((field) => !!field)
@@ -46,14 +46,14 @@ function furtherOf(order: readonly Sort[]): Pick<Shape, 'further'> {
   return { further: keys.map(({ field, isDescending }) => ({ field: field.id, isReversed: isDescending !== first?.isDescending })) }
 }
 
-/** The conditions that every record of the query meets. */
+/** The conditions that every record of the answer meets. */
 function conjuncts(tree: Tree<ResolvedCondition>): ResolvedCondition[] {
   if ('all' in tree) return tree.all.flatMap(conjuncts)
   if ('any' in tree) return tree.any.length === 1 ? tree.any.flatMap(conjuncts) : []
   return [tree]
 }
 
-/** Those of the fields that can stand in one index to be compared by equality, the most selective kinds first. One text is all that fits. */
+/** The fields that one index can compare by equality, the most selective types first. An index row has room for one text. */
 export function comparable(fields: readonly FieldDef[]): FieldDef[] {
   const ranked = fields.filter((field) => rankOf(field) !== null).sort((a, b) => (rankOf(a) ?? 0) - (rankOf(b) ?? 0))
   const text = ranked.find(({ type }) => isText(type))
@@ -62,5 +62,5 @@ export function comparable(fields: readonly FieldDef[]): FieldDef[] {
 
 const rankOf = ({ type }: FieldDef) => TYPES[type].equalityRank
 
-/** Whether an index holds the whole text, and so its beginnings. */
+/** Whether an index holds the whole text, so that it can find prefixes. */
 const isShortText = (field: FieldDef) => isText(field.type) && rankOf(field) !== null

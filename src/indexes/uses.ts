@@ -1,4 +1,4 @@
-/** Queries outside of saved views that were slow for want of an index: they are noted, and the next ones find it. */
+/** Stores the shapes of slow queries outside of saved views, so that an index is built for later ones. */
 
 import type { TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
@@ -13,29 +13,29 @@ import type { Sort } from '../views/filters/sort.ts'
 import { isIndexable } from './plan.ts'
 import { shapeOf } from './shape.ts'
 
-/** A query that takes longer is looked at. It may only have waited for a busy machine: so then Postgres is asked. */
+/** A slower query is examined. It may have been slow because the machine was busy, so the planner's cost decides. */
 const SLOW_MS = 100
-/** What Postgres estimates for reading and sorting some 50,000 records; along an index a page costs less than a thousand. */
+/** The planner's cost of reading and sorting about 50,000 records; a page along an index costs less than 1,000. */
 const COSTLY = 3_000
-/** The same need is noted once in so long by a process. */
+/** A process examines the same shape once in this time. */
 const AGAIN_MS = 3_600_000
 const MAX_REMEMBERED = 10_000
-/** Needs that are noted of a table. Orders of three keys of any fields are many thousands, and the budget is for six indexes. */
+/** Shapes that are stored for a table: there are thousands of possible sorts by three fields, and the budget is six indexes. */
 const MAX_NOTED = 100
 
-/** When each need was last looked at, by table and shape. */
+/** When each shape was last examined, by table and shape. */
 const lookedAtIn = memo((_: Database) => new BoundedMap<string, number>(MAX_REMEMBERED))
 
 interface Asked {
   table: TableDef
   where: Tree<ResolvedCondition>
   order: readonly Sort[]
-  /** The statement that was run. */
+  /** The statement of the page. */
   page: Sql
   tookMs: number
 }
 
-/** Notes what the query compares and sorts by, if it was slow and an index can help. The answer does not depend on it. */
+/** Stores the shape of the query, if it was slow and an index can help. A failure is only logged. */
 export async function noteUse(context: Context, { table, where, order, page, tookMs }: Asked): Promise<void> {
   const { db, now } = context
   if (tookMs < SLOW_MS || db.inTransaction()) return

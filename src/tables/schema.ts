@@ -11,14 +11,14 @@ const MAX_DECIMALS = 8
 
 export const Field = z
   .object({
-    id: z.string().meta({ description: 'Made from the name, unique in its table, never changed by a rename.' }),
+    id: z.string().meta({ description: 'Generated from the name, unique in its table. A rename does not change it.' }),
     name: z.string(),
     type: z.enum(FIELD_TYPES),
     required: z.boolean(),
-    always_hidden: z.boolean().meta({ description: 'Left out of layouts, never of answers.' }),
-    admin_only: z.boolean().meta({ description: 'Read by all, written by admins.' }),
+    always_hidden: z.boolean().meta({ description: 'Hidden in layouts, but part of every answer.' }),
+    admin_only: z.boolean().meta({ description: 'Everybody can read the field; only admins can write it.' }),
     options: z.array(z.string()).optional().meta({ description: 'The titles of a select, in order.' }),
-    decimals: z.int().optional().meta({ description: 'Digits after the point that a number keeps; absent: up to 8.' }),
+    decimals: z.int().optional().meta({ description: 'Digits after the point that a number keeps. If absent, up to 8.' }),
     table: Id.optional().meta({ description: 'The table that a lookup points to.' }),
     key: z.literal(true).optional().meta({ description: "The record's id." }),
     calc: z.literal(true).optional().meta({ description: 'Kept by the service.' }),
@@ -99,12 +99,12 @@ export const FieldDeleted = z.object({
 })
 export type FieldDeleted = z.infer<typeof FieldDeleted>
 
-/** A field is named by text, but a path segment of digits comes as a number. */
+/** The id of a field in a path. The id is a text, but a path segment of digits is read as a number. */
 export const FieldPath = TablePath.extend({
   field_id: z.union([z.string(), z.number()]).meta({ type: 'string', example: 'stage' }).transform(String),
 })
 
-/** A field as the wire has it: titles for options, and only what the type has. */
+/** Returns a field as the API shows it: options by their titles, and only the properties of its type. */
 export function fieldOf({ id, name, type, required, always_hidden, admin_only, ...field }: FieldDef): Field {
   const { options, decimals, lookup_table_id, key, calc } = field
   return {

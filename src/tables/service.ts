@@ -11,7 +11,7 @@ import { tableDefinition } from './definitions.ts'
 import { newFields } from './fields/new-fields.ts'
 import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
 
-/** The tables of a space, by name. */
+/** Returns the tables of a space, sorted by name. */
 export async function list({ db }: Context, space: SpaceRef): Promise<{ rows: Table[]; total: number }> {
   const rows = await db.query<Table>(sql`
     select id, name, space_id from tables where space_id = ${space.id} and deleted_at is null
@@ -26,8 +26,8 @@ export async function get({ db }: Context, table: TableRef): Promise<TableWithFi
 const withFields = ({ id, name, space_id, fields }: TableDef): TableWithFields => ({ id, name, space_id, fields: fields.map(fieldOf) })
 
 /**
- * Makes a table and the place for its records, in one transaction.
- * @throws AppError 400 naming each field that is refused; 409 for a name that is taken
+ * Creates a table and the schema of its records, in one transaction.
+ * @throws AppError 400 naming each invalid field; 409 for a name that is taken
  */
 export async function create(context: Context, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
   const { fields, issues } = newFields(wanted ?? [], new Set())
@@ -47,7 +47,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
   )
 }
 
-/** Answers 409 for a name that another table or field has, ignoring case; a unique index decides it. */
+/** Turns a unique violation into a 409: another table or field has the name, ignoring case. */
 export async function naming<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
@@ -57,7 +57,7 @@ export async function naming<T>(change: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What a lookup points to lies in the same space; another table is as good as none. */
+/** Requires that lookups point to tables of the same space. A table of another space is treated as missing. */
 export async function requireLookedUpTables(
   { db }: Context,
   spaceId: number,
@@ -66,7 +66,7 @@ export async function requireLookedUpTables(
 ): Promise<void> {
   const ids = fields.flatMap(({ lookup_table_id }) => lookup_table_id ?? [])
   if (!ids.length) return
-  // The share lock keeps a table that is pointed to from being deleted at this moment.
+  // The share lock prevents that a lookup's table is deleted at the same time.
   const found = await db.query<{ id: number }>(sql`
     select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null order by id for share`)
   const there = new Set(found.map(({ id }) => id))
@@ -76,7 +76,7 @@ export async function requireLookedUpTables(
   if (issues.length) throw badInputs(issues)
 }
 
-/** Writes the metadata of new fields. @param position of the first of them */
+/** Inserts the metadata of new fields. @param position the position of the first field */
 export async function insertFields(
   { db }: Context,
   table: { id: number; account_id: number },
@@ -113,7 +113,7 @@ export async function update(context: Context, table: TableRef, { name }: TableU
   )
 }
 
-/** Marks the table: it is gone from every query at once, and a job removes it after seven days (jobs.ts). */
+/** Marks the table as deleted: no query finds it any more, and a job removes it after seven days (purge.ts). */
 export async function remove(context: Context, table: TableRef): Promise<void> {
   await changeTable(context, table, async () => {
     await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
@@ -121,8 +121,8 @@ export async function remove(context: Context, table: TableRef): Promise<void> {
 }
 
 /**
- * Brings a deleted table back, with its records and all that hangs on them, until the job has removed it. For scripts.
- * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted, too, or its name is taken by now
+ * Restores a deleted table with its records and everything that belongs to them, as long as the job has not removed it. For scripts.
+ * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted as well, or another table has its name
  */
 export async function restore({ db, now }: Context, tableId: number): Promise<Table> {
   return naming(async () => {
@@ -137,8 +137,8 @@ export async function restore({ db, now }: Context, tableId: number): Promise<Ta
 }
 
 /**
- * Brings the fields into an order.
- * @throws AppError 400 when the list is not every field of the user's, once
+ * Reorders the fields.
+ * @throws AppError 400 unless the list has each of the user's fields once
  */
 export async function reorder(
   context: Context,
