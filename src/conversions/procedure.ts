@@ -1,4 +1,4 @@
-/** Procedures on a job that was started on a table: for those who may start one. */
+/** Procedures on the job of a conversion, for callers who may create one. */
 import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { checkSpace, type TableRow } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
