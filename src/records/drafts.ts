@@ -28,7 +28,7 @@ interface Rules {
   members?: Map<UserRef, number>
 }
 
-/** The drafts as far as they have been judged. `at` is the index of a draft. */
+/** The results for the drafts judged so far. `at` is the index of a draft. */
 interface Judged {
   cells: Cells[]
   refused: { at: number; path: Draft['path']; id: string; message: string }[]

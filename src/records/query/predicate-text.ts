@@ -1,4 +1,4 @@
-/** Conditions as a reader would write them, with brackets, and with what tokens and @me mean for whoever asks. */
+/** Spells a resolved query as text, with brackets, and with the values that tokens and @me have for the caller. */
 import { type Meaning, type Moment, meaningOf, type Token } from '../../fields/date-tokens.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
@@ -32,7 +32,7 @@ function spellCondition({ field, compare, operand, value }: ResolvedCondition, {
   return `${field.id} ${compare} ${value} (${'day' in meaning ? meaning.day : formatInstant(meaning.instant)})`
 }
 
-/** Every date token once, with the instants from which and up to (but not including) which it reaches; both are the same for an instant. */
+/** The distinct date tokens, each with the start (inclusive) and end (exclusive) of its range; both are equal for an instant. */
 export function spellTokens({ where }: Selection, { moment }: QueryContext): { token: string; from: string; to: string }[] {
   const tokens = leavesOf(where).flatMap(({ field, operand, value }) => {
     if (operand.kind !== 'token') return []

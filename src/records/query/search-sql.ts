@@ -4,21 +4,7 @@ import { columnOf } from '../../fields/cell-sql.ts'
 import type { TableDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { join, type Sql, sql } from '../../platform/database/database.ts'
-import { badInput } from '../../platform/http/errors.ts'
 import { ALWAYS, NEVER } from './condition-sql.ts'
-
-/** A statement takes 65,535 values; 100 words in 300 fields use at most 60,000. */
-const MAX_WORDS = 100
-
-/**
- * The distinct words of a search.
- * @throws AppError 400 for too many
- */
-export function wordsOf(search: string): string[] {
-  const words = [...new Set(search.split(/\s+/).filter((word) => word !== ''))]
-  if (words.length > MAX_WORDS) throw badInput('search', `must have at most ${MAX_WORDS} different words`)
-  return words
-}
 
 /** True for records in which each word occurs in at least one field; without words, true for all. */
 export function printSearch(words: readonly string[], { fields }: TableDef): Sql {
