@@ -1,4 +1,4 @@
-/** The followers of a subject, as SQL for the statement whose effects they hear of. */
+/** Subscribing followers and selecting those to notify, as SQL inside the statement that makes the change. */
 import { actingUserId } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { raw, type Sql, sql } from '../platform/database/database.ts'

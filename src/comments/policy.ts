@@ -1,4 +1,4 @@
-/** Who may edit and delete a comment (api.md, Task comments; contract.md §4, Comments; §6, Comments). Readers of the subject only. */
+/** Who may edit and delete a comment, among the readers of its subject (api.md, Task comments; contract.md §4, Comments; §6, Comments). */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { formatInstant, instantOf } from '../platform/time.ts'
 import { type Authorship, isAuthor } from './authorship.ts'

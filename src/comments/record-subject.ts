@@ -21,7 +21,7 @@ const comments: CommentTable = {
 
 type TablePlace = Pick<TableRef, 'id' | 'account_id' | 'space_id'>
 
-/** The table as a whole: its followers hear of the comments on all of its records. */
+/** The table as a whole. Its followers are notified of the comments on all of its records. */
 export const followableTable = ({ id, account_id, space_id }: TablePlace): Followable => ({
   noun: 'Table',
   subscriptions,

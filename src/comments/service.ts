@@ -6,7 +6,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
-import { dropFiles, type FileEntry, holdFiles } from '../platform/stored-files.ts'
+import { dropFiles, type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { type Author, authorOf } from './authorship.ts'
@@ -170,8 +170,6 @@ export async function remove(
     await dropFiles(db, pathsOf(deleted.attachments), now)
   })
 }
-
-const pathsOf = (files: readonly FileEntry[]) => files.map(({ path }) => path)
 
 /** Deletes the comments and subscriptions of deleted records; with a table also the subscriptions to the table itself. */
 export const commentCascade: Cascade = {

@@ -11,7 +11,7 @@ import { sanitizeHtml } from '../platform/html.ts'
 import { textOfHtml } from '../platform/html-text.ts'
 import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { newHexToken, tokenHash } from '../platform/secrets.ts'
-import { type FileEntry, holdFiles } from '../platform/stored-files.ts'
+import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definitions.ts'
@@ -58,10 +58,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
 
   return context.transaction(async () => {
     const content = withSignature(request.body, request.signature)
-    await holdFiles(
-      db,
-      attachments.map(({ path }) => path),
-    )
+    await holdFiles(db, pathsOf(attachments))
     const id = await insertSent(db, { ...place, content, attachments, metadata }, actor, now)
     if (id === undefined) throw notFound('Record')
     await db.execute(sql`

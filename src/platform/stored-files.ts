@@ -119,6 +119,9 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
   return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0
 }
 
+/** The paths of entries, for the functions below. */
+export const pathsOf = (entries: readonly Pick<FileEntry, 'path'>[]): string[] => entries.map(({ path }) => path)
+
 const ofPaths = (paths: readonly string[]): Sql => sql`path = any(${paths}::text[])`
 
 /** Selects and locks files. Everyone locks in the order of the paths, which prevents deadlocks. */

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { tokenHash } from '../../platform/secrets.ts'
-import { type FileEntry, type FilePlace, holdFiles } from '../../platform/stored-files.ts'
+import { type FileEntry, type FilePlace, holdFiles, pathsOf } from '../../platform/stored-files.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { readHeaders, replyTokens, tokenOf } from '../headers.ts'
 import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
@@ -122,10 +122,7 @@ async function insertComment(context: Context, thread: Thread, mail: ParsedMail,
     authentication: mail.authentication,
     senderWasRecipient: recipients.includes(mail.from.email),
   }
-  await holdFiles(
-    db,
-    attachments.map(({ path }) => path),
-  )
+  await holdFiles(db, pathsOf(attachments))
   const id = await insertReply(
     db,
     { ...thread, content: mail.visibleText, attachments, metadata },

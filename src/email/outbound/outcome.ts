@@ -1,4 +1,4 @@
-/** What an attempt to send an email means for its recipients, and for the email as a whole. */
+/** The states of the recipients and of the email after an attempt to send it. */
 import type { RecipientState } from '../schema.ts'
 import { canBecome, type EmailStatus, recipientCanBecome } from '../states.ts'
 import type { ResolvedContent } from './content.ts'

@@ -4,7 +4,7 @@ import { settleFiles } from '../../files/sweep.ts'
 import type { Context } from '../../platform/context.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
-import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged } from '../../platform/stored-files.ts'
+import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged, pathsOf } from '../../platform/stored-files.ts'
 import type { AttachmentEntry, StagedEntry } from './schema.ts'
 
 /** The hours in which a staged file can be attached. */
@@ -73,8 +73,6 @@ export async function replace(
   await dropFiles(context.db, dropped, context.now)
   return entries
 }
-
-const pathsOf = (entries: readonly FileEntry[]) => entries.map(({ path }) => path)
 
 /** The stored files of the entries. An entry whose details differ from the stored file is refused, because it means another file. */
 function matched<Entry extends AttachmentEntry | StagedEntry>(
