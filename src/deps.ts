@@ -21,7 +21,7 @@ import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
 /** The effects of deleted records and changed fields on each feature. */
-export const cascades: readonly Cascade[] = [conversionCascade, viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
+const cascades: readonly Cascade[] = [conversionCascade, viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
 
 export interface OpenOptions {
   log: Deps['log']

@@ -131,15 +131,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     while (isDue && streams.size && !isClosed) {
       isDue = false
       try {
-        const { events, isHeldBack } = await readEvents(db, position)
-        // The position is set before the events are sent: a stream that opens in between begins after them.
-        const last = events.at(-1)
-        if (last) position = last
-        if (last) await sleep(await deliver(events, last))
-        if (isHeldBack) await sleep(heldBackMs)
-        heldBackMs = isHeldBack && !last ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
-        // A full page is followed by more events, and there is no notification when events are no longer held back.
-        isDue ||= isHeldBack || events.length === BATCH
+        heldBackMs = await advance(heldBackMs)
       } catch (error) {
         if (isClosed) break
         log.warn({ err: error }, 'events not read, retrying')
@@ -148,6 +140,21 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
       }
     }
     isRunning = false
+  }
+
+  /** Reads one page and sends it. If events are held back, waits. @returns how long the next such wait takes, in milliseconds */
+  async function advance(heldBackMs: number): Promise<number> {
+    const { events, isHeldBack } = await readEvents(db, position)
+    const last = events.at(-1)
+    if (last) {
+      // The position is set before the events are sent: a stream that opens in between begins after them.
+      position = last
+      await sleep(await deliver(events, last))
+    }
+    if (isHeldBack) await sleep(heldBackMs)
+    // A full page is followed by more events, and there is no notification when events are no longer held back.
+    isDue ||= isHeldBack || events.length === BATCH
+    return isHeldBack && !last ? Math.min(2 * heldBackMs, HELD_BACK_MS.most) : HELD_BACK_MS.first
   }
 
   /** Sends the events to the live streams. @returns how long to pause, in milliseconds */

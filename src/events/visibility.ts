@@ -45,34 +45,40 @@ export async function reachOf(db: Database, events: readonly StoredEvent[], user
  * Whether the actor may see the event (contract.md §4, Read; §2, whitelists). Notifications and standalone tasks belong to users, so
  * account keys do not get their events.
  */
-export function maySee(actor: Actor, event: StoredEvent, { tables, members, people }: Reach): boolean {
-  const { space_id, table_id, task_id, audience } = event
+export function maySee(actor: Actor, event: StoredEvent, reach: Reach): boolean {
+  const { space_id, task_id, audience } = event
   if (event.account_id !== actor.accountId) return false
-  if (space_id !== null) {
-    if (table_id === null || !tables.has(table_id)) return false
-    if (actor.spaceIds && !actor.spaceIds.includes(space_id)) return false
-    if (!actor.isOwner && !members.get(space_id)?.has(actor.userId)) return false
-    if (audience === null) return true
-  }
+  if (space_id !== null && !mayReadTable(actor, space_id, event.table_id, reach)) return false
+  if (space_id !== null && audience === null) return true
   if (actor.kind === 'account') return false
   if (audience !== null) return audience.includes(actor.userId)
-  return task_id !== null && (people.get(task_id)?.has(actor.userId) ?? false)
+  return task_id !== null && (reach.people.get(task_id)?.has(actor.userId) ?? false)
+}
+
+function mayReadTable(actor: Actor, spaceId: number, tableId: number | null, { tables, members }: Reach): boolean {
+  if (tableId === null || !tables.has(tableId)) return false
+  if (actor.spaceIds && !actor.spaceIds.includes(spaceId)) return false
+  return actor.isOwner || (members.get(spaceId)?.has(actor.userId) ?? false)
 }
 
 /**
  * For each user, the events that they may see at most, in order. `maySee` then checks only these: of a thousand streams few are
  * concerned by an event. The owner of the account, who may see all, is not listed.
  */
-export function eventsByUser(events: readonly StoredEvent[], { members, people }: Reach): ReadonlyMap<number, readonly StoredEvent[]> {
+export function eventsByUser(events: readonly StoredEvent[], reach: Reach): ReadonlyMap<number, readonly StoredEvent[]> {
   const found = new Map<number, StoredEvent[]>()
   for (const event of events) {
-    const { space_id, task_id, audience } = event
-    const users = space_id !== null ? members.get(space_id) : audience ? new Set(audience) : people.get(task_id ?? 0)
-    for (const user of users ?? []) {
+    for (const user of usersConcerned(event, reach)) {
       const known = found.get(user)
       if (known) known.push(event)
       else found.set(user, [event])
     }
   }
   return found
+}
+
+/** The members of the event's space; outside of spaces its audience, or the people of its task. */
+function usersConcerned({ space_id, task_id, audience }: StoredEvent, { members, people }: Reach): ReadonlySet<number> {
+  if (space_id !== null) return members.get(space_id) ?? new Set()
+  return audience ? new Set(audience) : (people.get(task_id ?? 0) ?? new Set())
 }

@@ -50,10 +50,9 @@ function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, Field
     const expression = field ? indexKey(field)?.sql : undefined
     if (!field || expression === undefined) return endedById(keys)
     if (field.key) return endedById(keys, key.isReversed)
-    if (isText(field.type)) {
-      if (hasText) return endedById(keys)
-      hasText = true
-    }
+    const isSecondText = hasText && isText(field.type)
+    if (isSecondText) return endedById(keys)
+    hasText ||= isText(field.type)
     // A compared field has one value and needs no key. For the lower case of a text Postgres does not know that: the keys end above.
     if (!compared.includes(field)) keys.push({ ...key, expression })
   }

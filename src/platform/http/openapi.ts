@@ -129,34 +129,34 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
   return document
 }
 
+/** Adds to an operation what the generator does not know: callers, examples, headers and errors. */
 function complete(operation: Operation, procedure: RestProcedure): void {
   const { meta, name } = procedure
-  const { callers } = meta.access
   operation.operationId = name
-  operation.security = securityOf(callers)
-  if (operation.requestBody) {
-    for (const content of Object.values(operation.requestBody.content)) content.example = meta.example?.input ?? {}
-  }
+  operation.security = securityOf(meta.access.callers)
+  for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = meta.example?.input ?? {}
   for (const parameter of operation.parameters ?? []) parameter.description ??= describe(parameter.name)
-
-  const success = operation.responses['200']
-  const body = success?.content?.['application/json']
-  if (!success || !body) throw new Error(`${name} has no output`)
-  const headers = [...COMMON, ...(callers.length ? RATE : [])]
-  if (meta.isList) {
-    body.schema = bareList(name, body.schema)
-    headers.push('X-Total-Count', 'X-Next-Cursor')
-  }
-  if (meta.etag) headers.push('ETag')
-  if (meta.mayIgnore) headers.push('X-Ignored')
-  body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
-  const status = String(meta.status ?? 200)
   operation.responses = {
-    [status]: { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } },
+    [String(meta.status ?? 200)]: successOf(operation, procedure),
     ...errorsOf(procedure, Boolean(operation.requestBody)),
   }
   const own = [...(meta.isRepeatable ? [IDEMPOTENCY_KEY] : []), ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : [])]
   if (own.length) operation.parameters = [...(operation.parameters ?? []), ...own]
+}
+
+function successOf({ responses }: Operation, { meta, name }: RestProcedure) {
+  const body = responses['200']?.content?.['application/json']
+  if (!body) throw new Error(`${name} has no output`)
+  if (meta.isList) body.schema = bareList(name, body.schema)
+  body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
+  const headers = [
+    ...COMMON,
+    ...(meta.access.callers.length ? RATE : []),
+    ...(meta.isList ? ['X-Total-Count', 'X-Next-Cursor'] : []),
+    ...(meta.etag ? ['ETag'] : []),
+    ...(meta.mayIgnore ? ['X-Ignored'] : []),
+  ]
+  return { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } }
 }
 
 const IDEMPOTENCY_KEY = {

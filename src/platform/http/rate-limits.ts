@@ -59,6 +59,11 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
     return { window, isExceeded }
   }
 
+  function forgetEndedWindows(now: number): void {
+    sweptAt = now
+    for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
+  }
+
   return {
     async take(actor, now) {
       const isAccount = actor.kind === 'account'
@@ -66,18 +71,11 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
       const scope = isAccount ? 'account' : 'user'
       const owner = isAccount ? `a${actor.accountId}` : `u${actor.userId}`
       const time = now.getTime()
-      if (time - sweptAt > 60_000) {
-        sweptAt = time
-        for (const [key, { endsAt }] of windows) if (endsAt <= time) windows.delete(key)
-      }
+      if (time - sweptAt > 60_000) forgetEndedWindows(time)
       const taken: Taken[] = []
       if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
       if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
-      // Reports an exceeded window first, then the one with the fewest requests left, then the one that ends last.
-      const [tightest] = taken.sort(
-        (a, b) =>
-          Number(b.isExceeded) - Number(a.isExceeded) || remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt,
-      )
+      const [tightest] = taken.sort(tightestFirst)
       if (!tightest) return null
       const { window, isExceeded } = tightest
       return {
@@ -92,6 +90,12 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
 }
 
 const remaining = (window: Window) => window.left + window.unleased
+
+/** Orders an exceeded window first, then the one with the fewest requests left, then the one that ends last. */
+function tightestFirst(a: Taken, b: Taken): number {
+  if (a.isExceeded !== b.isExceeded) return a.isExceeded ? -1 : 1
+  return remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt
+}
 
 /** Leases a slice in one statement. If two processes lease the last slice at once, the second gets what remains. */
 async function leaseMore(db: Database, window: Window): Promise<void> {

@@ -11,19 +11,23 @@ export function refuseInvalidText(value: unknown): void {
 }
 
 function walk(value: unknown, path: (string | number)[], issues: Issue[]): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0')) issues.push({ path: [...path], message: 'must not contain NUL' })
-    else if (!value.isWellFormed()) issues.push({ path: [...path], message: 'must not contain half a surrogate pair' })
-  } else if (Array.isArray(value)) {
+  if (typeof value === 'string') return void walkText(value, path, issues)
+  if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) step(value[index], index, path, issues)
   } else if (value && typeof value === 'object') {
     for (const key of Object.keys(value)) {
-      if (key.includes('\0') || !key.isWellFormed())
-        issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
+      if (!isStorable(key)) issues.push({ path: [...path], message: 'must not have keys with NUL or half a surrogate pair' })
       step((value as Record<string, unknown>)[key], key, path, issues)
     }
   }
 }
+
+function walkText(text: string, path: (string | number)[], issues: Issue[]): void {
+  if (isStorable(text)) return
+  issues.push({ path: [...path], message: `must not contain ${text.includes('\0') ? 'NUL' : 'half a surrogate pair'}` })
+}
+
+const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed()
 
 function step(value: unknown, key: string | number, path: (string | number)[], issues: Issue[]): void {
   if (value === null || (typeof value !== 'string' && typeof value !== 'object')) return
