@@ -1,4 +1,4 @@
-/** The table in which an import gathers its records: `t<id>.import`, beside those of the table, in nobody's way. */
+/** The staging table of an import, `t<id>.import`: it lies beside the records, and no reader or writer of them meets it. */
 
 import type { FieldDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
@@ -6,7 +6,7 @@ import { type Database, ident, join, raw, type Sql, sql } from '../platform/data
 
 export const stagingOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}."import"`
 
-/** Unlogged: after a crash of the database an import begins anew anyhow. What an earlier one left behind goes first. */
+/** The table is unlogged, because an import starts again after a crash of the database. The rest of an earlier import is dropped first. */
 export const createStaging = (tableId: number, fields: readonly FieldDef[]): Sql[] => [
   dropStaging(tableId),
   sql`create unlogged table ${stagingOf(tableId)} (${join([
@@ -17,7 +17,7 @@ export const createStaging = (tableId: number, fields: readonly FieldDef[]): Sql
 
 export const dropStaging = (tableId: number): Sql => sql`drop table if exists ${stagingOf(tableId)}`
 
-/** The tables that have one. */
+/** The ids of the tables that have a staging table. */
 export async function tablesWithStaging(db: Database): Promise<number[]> {
   const found = await db.query<{ id: number }>(sql`
     select substr(n.nspname, 2)::int as id from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -1,10 +1,10 @@
 /** CSV as RFC 4180 has it, safe to open in a spreadsheet: how cells, lists in a cell and lines are written, and read back. */
 
-/** What a spreadsheet may take for a formula, or for one that is shielded already. */
+/** Texts that a spreadsheet may take for a formula, and those that are shielded already. */
 const FORMULA = /^'*[=+\-@\t\r\n]/
 const SHIELDED = /^'+[=+\-@\t\r\n]/
 
-/** An apostrophe before what a spreadsheet would run; `unshielded` takes away just what this puts there. */
+/** Puts an apostrophe before a text that a spreadsheet would run; `unshielded` removes only an apostrophe that this has added. */
 export const shielded = (text: string): string => (FORMULA.test(text) ? `'${text}` : text)
 
 export const unshielded = (text: string): string => (SHIELDED.test(text) ? text.slice(1) : text)
@@ -26,8 +26,8 @@ export function joinList(values: readonly string[]): string {
 }
 
 /**
- * The values of such a cell; null where a quote stands alone. Blanks around values and empty values do not count. It looks at each
- * character once: one expression for a value and the blanks around it would take the cube of the blanks before a lone quote.
+ * Reads the values of such a cell; returns null if a quote is not closed. Blanks around values and empty values do not count. Each
+ * character is looked at once: a single expression for a value and its blanks would take cubic time on blanks before a lone quote.
  */
 export function splitList(text: string): string[] | null {
   const values: string[] = []
@@ -48,14 +48,14 @@ export function splitList(text: string): string[] | null {
 const BLANKS = /\s*/y
 const PLAIN = /[^",]*/y
 
-/** Where what the expression takes from there on ends. */
+/** The end of the match that begins at `from`. */
 function endOf(expression: RegExp, text: string, from: number): number {
   expression.lastIndex = from
   expression.test(text)
   return expression.lastIndex
 }
 
-/** Behind the quote that closes the one there; doubled ones do not. Null for none. */
+/** The position after the closing quote; null if there is none. A doubled quote does not close. */
 function endOfQuotes(text: string, begin: number): number | null {
   for (let at = begin + 1; ; at += 2) {
     at = text.indexOf('"', at)

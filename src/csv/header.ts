@@ -1,4 +1,4 @@
-/** The first row of a file: which field each column is. */
+/** The first row of a file, which names the field of each column. */
 
 import { notAField } from '../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
@@ -6,7 +6,7 @@ import type { CellIssue } from '../platform/http/errors.ts'
 import { shielded, unshielded } from './format.ts'
 import type { Row } from './reader.ts'
 
-/** The field that a header names: by its id, or by its name in any case; 'several' for a name that more than one field has. */
+/** Finds a field by its id, or by its name in any case; returns 'several' if more than one field has the name. */
 function fieldNamed(table: TableDef, text: string): FieldDef | 'several' | undefined {
   const byId = table.fields.find(({ id }) => id === text)
   if (byId) return byId
@@ -15,21 +15,21 @@ function fieldNamed(table: TableDef, text: string): FieldDef | 'several' | undef
   return another ? 'several' : only
 }
 
-/** What an export calls a column: the field's name, or its id where the name would lead an import elsewhere. */
+/** The header of a column in an export: the field's name, or its id if an import would not find the field by the name. */
 export function headerOf(table: TableDef, field: FieldDef): string {
   return shielded(fieldNamed(table, field.name.trim()) === field ? field.name : field.id)
 }
 
 export interface Column {
-  /** As the file has it. */
+  /** The text in the file. */
   header: string
-  /** null: the column is passed over. */
+  /** Null for a column that is ignored. */
   field: FieldDef | null
 }
 
 /**
- * The columns of a file. The record's id and calculated fields, which an export has, are passed over.
- * @param required fields that an import cannot do without
+ * Reads the columns of a file. The record's id and calculated fields, which an export contains, are ignored.
+ * @param required the fields that an import must contain
  */
 export function readHeader(
   table: TableDef,

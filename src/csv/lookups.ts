@@ -1,4 +1,4 @@
-/** What the records are called that the lookups of a file name. */
+/** Finds the records that the lookups of a file name by their titles. */
 
 import { unicode } from '../fields/cell-sql.ts'
 import { type FieldDef, isLookup } from '../fields/definition.ts'
@@ -7,10 +7,10 @@ import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
 import { namesIn } from './cells.ts'
 
-/** Titles remembered for each table that lookups point to: at most 500 characters each. */
+/** The number of titles, of at most 500 characters each, that are remembered for a table that lookups point to. */
 const MAX_REMEMBERED = 10_000
 
-/** The table that lookups of a file point to, the columns that do, and what is known of its titles. */
+/** A table that lookups of a file point to, their columns, and the titles that have been looked up so far. */
 interface Target {
   tableId: number
   titleField: string
@@ -19,10 +19,10 @@ interface Target {
 }
 
 /**
- * Looks up what rows name, chunk by chunk, in constant memory: titles that were asked before are not asked again, and of a title that
- * many records have, none of them is read.
- * @param fields of the columns, in their order; null for one that is passed over
- * @returns for the cells of a chunk, in the order of the columns: what they name, by the id of the table that is pointed to
+ * Looks up the titles in rows, chunk by chunk, in constant memory: a title is looked up once, and of a title that many records have, no
+ * record is read.
+ * @param fields of the columns, in their order; null for a column that is ignored
+ * @returns a function that finds the records named in a chunk of rows, by the id of the table that is pointed to
  */
 export function namedRecords(
   db: Pick<Database, 'query'>,
@@ -73,7 +73,7 @@ async function idsOf(db: Pick<Database, 'query'>, { tableId, titleField, remembe
   const unknown = [...titles].filter((title) => !remembered.has(title))
   if (!unknown.length) return ids
   const title = sql`r.${ident(titleField)}`
-  // The index that tables have is on lower(title); a join leaves it to the planner whether that or one scan is cheaper.
+  // Tables have an index on lower(title). With a join the planner chooses between that index and a single scan.
   const found = await db.query<{ title: string; id: number; is_several: boolean }>(sql`
     select named.title, min(r.id) as id, count(*) > 1 as is_several
     from unnest(${unknown}::text[]) named(title)

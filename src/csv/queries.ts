@@ -1,4 +1,4 @@
-/** The statements that read an export: short ones, each by ids. */
+/** The statements that read an export. Each is short and selects by ids. */
 
 import { columnOf } from '../fields/cell-sql.ts'
 import { cellValue, type FieldDef, type TableDef } from '../fields/definition.ts'
@@ -12,7 +12,7 @@ import type { Selection } from '../records/query/selection.ts'
 import { isCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/sort.ts'
 
-/** The next records by id. None also when the table is no longer of the selection's version. */
+/** Returns the next records by id. Returns none, too, if the table has another version than the selection. */
 export function rowsAfter(
   db: Database,
   selection: Selection,
@@ -28,7 +28,7 @@ export function rowsAfter(
   )
 }
 
-/** Those of the records that are still there, in the order of the ids. None also when the table is no longer of this version. */
+/** Returns the records that still exist, in the order of the ids. Returns none, too, if the table has another version. */
 export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<Row[]> {
   const rows = await db.query<Row>(
     sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${isCurrent(table)}`,
@@ -38,7 +38,7 @@ export async function rowsOf(db: Database, table: TableDef, fields: readonly Fie
   return ids.flatMap((id) => found.get(id) ?? [])
 }
 
-/** The ids of all records of a selection in an order, packed: a million take 4 MB. */
+/** The ids of all selected records in order, as packed integers: a million take 4 MB. */
 export async function idsInOrder(
   db: Database,
   selection: Selection,

@@ -79,6 +79,16 @@ export function textProperty(value: unknown, key: string): string | null {
   return typeof text === 'string' && text !== '' ? text : null
 }
 
+/** The values that the ids of a list refer to, in their order. Ids that refer to none any more are left out. */
+export function valuesOf<Value>(ids: unknown, values: ReadonlyMap<number, Value>): Value[] {
+  const found: Value[] = []
+  for (const id of (ids ?? []) as number[]) {
+    const value = values.get(id)
+    if (value !== undefined) found.push(value)
+  }
+  return found
+}
+
 // ── as values of a statement ────────────────────────────────────────────────
 
 export const asItIs = (bound: Cell): Cell => bound

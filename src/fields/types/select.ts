@@ -1,7 +1,7 @@
 /** Selects: select and multi_select. Cells hold ids of options, callers write and read titles. */
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
-import { asArrayText, asItIs, cell, type Parsed, readList, wrong } from '../cell.ts'
+import { asArrayText, asItIs, cell, type Parsed, readList, valuesOf, wrong } from '../cell.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -64,7 +64,7 @@ export const multiSelect: FieldTypeDefinition = {
   value: (_, column) => column,
   presenter: (field) => {
     const titles = titlesOf(field)
-    return (ids) => ((ids ?? []) as number[]).flatMap((id) => titles.get(id) ?? [])
+    return (ids) => valuesOf(ids, titles)
   },
 
   compares: { ...equality(OPTION), contains: OPTION, ...EMPTINESS },

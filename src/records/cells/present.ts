@@ -1,6 +1,6 @@
 /** Converts stored cells to what the API answers. The users and records that cells refer to are read for all rows together. */
 
-import type { LookupValue, UserValue } from '../../fields/cell.ts'
+import { type LookupValue, type UserValue, valuesOf } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
@@ -45,7 +45,7 @@ const NONE: ReadonlyMap<number, unknown> = new Map()
 
 /** Replaces ids by what they refer to. A deleted record is left out of a list, and null in a single cell. */
 function replaceIds(id: string, isMultiple: boolean, rows: readonly Row[], named: ReadonlyMap<number, unknown>): void {
-  if (isMultiple) for (const row of rows) row[id] = ((row[id] ?? []) as number[]).flatMap((each) => named.get(each) ?? [])
+  if (isMultiple) for (const row of rows) row[id] = valuesOf(row[id], named)
   else for (const row of rows) row[id] = named.get(row[id] as number) ?? null
 }
 
