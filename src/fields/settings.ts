@@ -14,11 +14,11 @@ export interface FieldSettings {
   key: boolean
   /** The options of a type that takes them, in order. */
   options: Option[] | null
-  /** Ids of options that were removed, but that cells may hold until a job has emptied them (cell-cleanup.ts): they are no value. */
+  /** Ids of options that were removed, but that cells may hold until a job has emptied them (tables/cells): they are no value. */
   removed_options: number[]
   /** The digits after the point that a number keeps; null for up to 8. */
   decimals: number | null
-  /** Whether cells may have more digits than that until a job has rounded them (cell-cleanup.ts): they are read as rounded. */
+  /** Whether cells may have more digits than that until a job has rounded them (tables/cells): they are read as rounded. */
   is_rounding: boolean
   /** The table whose records a lookup names. */
   lookup_table_id: number | null
