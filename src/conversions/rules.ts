@@ -9,8 +9,6 @@ import type { ConversionPlace } from '../fields/field-type.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import { ident, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 
-export type Place = ConversionPlace
-
 export interface Conversion {
   /**
    * Selects `id`, `version`, `words` and `converted` of the records `r` that meet the condition: the cell as a text (null when it holds no
@@ -31,8 +29,8 @@ export function isConvertible(from: FieldType, to: FieldType): boolean {
 export const isRelabelling = (from: FieldType, to: FieldType): boolean => (TYPES[from].maxLength ?? Infinity) <= (TYPES[to].maxLength ?? -1)
 
 /** @param to a type that `from` becomes (isConvertible) */
-export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: Place): Conversion {
-  const words = (cell: Sql) => textOf(from, cell, place)
+export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: ConversionPlace): Conversion {
+  const words = (cell: Sql) => cellText(from, cell, place)
   const column = sql`r.${ident(from.id)}`
   const converted = convertedCell(from, to, place)
   return {
@@ -44,7 +42,7 @@ export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, plac
   }
 }
 
-function convertedCell(from: FieldDef, to: FieldDef, place: Place): Sql {
+function convertedCell(from: FieldDef, to: FieldDef, place: ConversionPlace): Sql {
   const [cell, text] = [sql`w.cell`, sql`w.words`]
   const directly = TYPES[from.type].becomes[to.type]
   if (directly) return directly(cell, { from, to, text, place })
@@ -54,7 +52,7 @@ function convertedCell(from: FieldDef, to: FieldDef, place: Place): Sql {
 /** Between the values of a list. */
 const SEPARATOR = ', '
 
-function textOf(field: FieldDef, cell: Sql, place: Place): Sql {
+function cellText(field: FieldDef, cell: Sql, place: ConversionPlace): Sql {
   const { asText, isMultiple } = TYPES[field.type]
   const text = (value: Sql) => asText?.(value, field, place) ?? sql`null::text`
   if (!isMultiple) return text(cell)

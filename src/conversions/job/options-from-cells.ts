@@ -1,11 +1,12 @@
 /** The options that a field gets when it becomes a select and the request names none. */
 import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
+import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
 import type { Context } from '../../platform/context.ts'
 import { ident, recordsOf, sql } from '../../platform/database/database.ts'
 import { idBatches, within } from '../../tables/cells/id-batches.ts'
 import { MAX_OPTIONS } from '../../tables/schema.ts'
-import { conversionOf, type Place } from '../rules.ts'
+import { conversionOf } from '../rules.ts'
 import { ConversionEnded } from './outcome.ts'
 
 const MAX_TITLE_BYTES = 500
@@ -22,7 +23,7 @@ export async function optionsFromCells(
   table: TableDef,
   field: FieldDef,
   type: FieldType,
-  place: Place,
+  place: ConversionPlace,
 ): Promise<FieldDef['options']> {
   const { words } = conversionOf(field, { ...field, type: 'long_text' }, table.id, place)
   const cell = sql`r.${ident(field.id)}`
