@@ -62,7 +62,7 @@ describe('API keys', () => {
     expect((await app.as(secret).get(`/api/space/${space}/get`)).body.message).toBe('API key not authorized for this workspace')
     expect((await app.as(secret).get('/api/spaces/list')).body).toHaveLength(1)
     const change = (body: unknown) => app.as(owner).post(`/api/key/${id}/update`, body)
-    expect((await change({ space_ids: [stranger.space] })).body.message).toBe('space_ids[0]: is no space of this account')
+    expect((await change({ space_ids: [stranger.space] })).body.message).toBe('space_ids[0]: is not a space of this account')
     expect((await change({ ip_allowlist: ['300.1.1.1'] })).body.message).toBe('ip_allowlist[0]: must be an IP address or a CIDR range')
     expect((await change({ ip_allowlist: ['10.0.0.0/33'] })).status).toBe(400)
     expect((await change({ space_ids: null })).body.space_ids).toBeNull()

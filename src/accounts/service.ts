@@ -7,15 +7,15 @@ export interface NewUser {
   /** In lower case. */
   email: string
   name: string
-  /** Absent: they cannot sign in until they get one. */
+  /** Without a password the user cannot sign in. */
   password?: string
   /** An IANA zone. */
   timezone?: string
 }
 
 /**
- * Makes an account and its owner. For scripts and the first start; no request can.
- * @throws AppError 409 when the address belongs to a user already
+ * Creates an account and its owner. Only scripts and the first start do so; there is no request for it.
+ * @throws AppError 409 if a user already has the address
  */
 export async function createAccount(
   db: Database,
@@ -34,7 +34,7 @@ export async function createAccount(
 
 /**
  * Adds an active user to an account.
- * @throws AppError 409 when the address belongs to a user already
+ * @throws AppError 409 if a user already has the address
  */
 export async function createUser(
   db: Database,
@@ -54,8 +54,8 @@ export async function createUser(
 }
 
 /**
- * Gives a user another password, for scripts; who was only invited can sign in with it. Answers the user's id.
- * @throws AppError 404 when nobody has this address
+ * Sets a user's password, for scripts. An invited user becomes active. @returns the user's id
+ * @throws AppError 404 if no user has the address
  */
 export async function setPassword(db: Database, email: string, password: string, now: Date): Promise<number> {
   const passwordHash = await hashPassword(password)
@@ -69,8 +69,8 @@ export async function setPassword(db: Database, email: string, password: string,
 }
 
 /**
- * The user of this address in the account; one that is unknown is made, as invited.
- * @throws AppError 409 when the address belongs to another account (a user belongs to one)
+ * Returns the account's user with this address. An unknown address becomes an invited user.
+ * @throws AppError 409 if the address belongs to another account, because a user belongs to one
  */
 export async function findOrInvite(
   db: Database,
@@ -81,7 +81,7 @@ export async function findOrInvite(
   const createdAt = toTheSecond(now)
   const made = await db.prisma.user.createManyAndReturn({
     data: { accountId, email, name: email, status: 'invited', createdAt, updatedAt: createdAt },
-    // Two invitations at once: the unique index lets one make the user, the other finds it.
+    // Of two simultaneous invitations, the unique index lets one create the user; the other finds that user.
     skipDuplicates: true,
   })
   const user = made[0] ?? (await db.prisma.user.findUniqueOrThrow({ where: { email } }))
@@ -92,7 +92,7 @@ export async function findOrInvite(
 /** When notifications are mailed to a user (contract.md §4, Notifications). */
 export type MailPreference = 'at_once' | 'digest' | 'none'
 
-/** What a person may have changed of themselves. What is undefined keeps its value. */
+/** The changes of a user's own profile. Undefined properties keep their value. */
 export interface UserChange {
   name?: string | undefined
   timezone?: string | undefined
@@ -101,7 +101,7 @@ export interface UserChange {
   mailPreference?: MailPreference | undefined
 }
 
-/** Changes a user, who must exist. What changes nothing keeps the version. */
+/** Changes an existing user. The version stays if nothing changes. */
 export async function changeUser(
   db: Database,
   userId: number,
@@ -115,7 +115,7 @@ export async function changeUser(
     ...(mailPreference !== undefined && { mailPreference }),
   }
   const [changed] = await db.prisma.user.updateManyAndReturn({
-    // A password that is given is another one: each has a salt of its own.
+    // A given password always counts as a change, because each hash has its own salt.
     where: { id: userId, ...(passwordHash === undefined && { NOT: { id: userId, ...plain } }) },
     data: { ...plain, ...(passwordHash !== undefined && { passwordHash }), updatedAt: toTheSecond(now), version: { increment: 1 } },
   })

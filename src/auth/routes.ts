@@ -1,4 +1,4 @@
-/** The page behind the link of an invitation mail. The token stands after the #, so that no server or proxy logs it. */
+/** The page that an invitation mail links to. The token follows the #, so that no server or proxy logs it. */
 import type { FastifyInstance } from 'fastify'
 
 const PAGE = `<!doctype html>

@@ -3,7 +3,7 @@ import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { isTimeZone } from '../platform/time.ts'
 
-/** 10 to 200 characters; what is long enough needs no other rule. */
+/** 10 to 200 characters. A long password needs no further rules. */
 export const Password = z.string().min(10, 'must have 10 characters or more').max(200, 'must have at most 200 characters')
 
 export const TimeZone = z.string().refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').meta({ example: 'Europe/Berlin' })

@@ -11,24 +11,24 @@ const FREE_FAILURES = 5
 const LONGEST_WAIT_SECONDS = 300
 const INVITE_DAYS = 14
 
-/** A user and the token of a session that was started for them. */
+/** A user, and the token of a new session. */
 export interface SignedIn {
   user: Me
   token: string
 }
 
 /**
- * Signs in. The answer to a wrong address and to a wrong password is the same, and takes as long.
+ * Signs in. A wrong address and a wrong password get the same answer after the same time.
  * @throws AppError 401; 429 with Retry-After after repeated failures for one address
  */
 export function login(context: Context, credentials: Login): Promise<SignedIn> {
   return inTurn(credentials.email, () => tryToSignIn(context, credentials))
 }
 
-/** The last sign-in under way for each address. */
+/** The latest pending sign-in for each address. */
 const underWay = new Map<string, Promise<unknown>>()
 
-/** One after another for an address, so that guesses that come at once are slowed, too, and right passwords are not. */
+/** Sign-ins for one address run one after the other, so that simultaneous guesses are delayed, too, while correct passwords are not. */
 async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
   const mine = (underWay.get(email) ?? Promise.resolve()).then(fn, fn)
   underWay.set(email, mine)
@@ -58,7 +58,7 @@ async function refuseWhileSlowed(db: Database, email: string, now: Date): Promis
   if (left > 0) throw new AppError('TOO_MANY_REQUESTS', 'Too many failed sign-ins, please wait', { retryAfterSeconds: left })
 }
 
-/** Counted for unknown addresses too, so that the slowing tells nothing; forgotten after an hour. */
+/** Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour. */
 async function noteFailure(db: Database, email: string, now: Date): Promise<void> {
   const at = formatInstant(now)
   await db.execute(sql`
@@ -67,21 +67,21 @@ async function noteFailure(db: Database, email: string, now: Date): Promise<void
       case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end`)
 }
 
-/** The signed-in user. @throws AppError 401 when it was deleted meanwhile */
+/** The signed-in user. @throws AppError 401 if the user has just been deleted */
 export async function me({ db, actor }: Context): Promise<Me> {
   const user = await db.prisma.user.findUnique({ where: { id: actor.userId } })
   if (!user) throw unauthorized('The session has ended, please sign in again')
   return meOf(user)
 }
 
-/** Changes what the signed-in user says of themselves. */
+/** Changes the profile of the signed-in user. */
 export async function updateProfile({ db, actor, now }: Context, { mail_preference, ...profile }: Profile): Promise<Me> {
   return meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
 }
 
 /**
  * Changes the password and ends every other session of the user.
- * @throws AppError 400 when the current password is wrong
+ * @throws AppError 400 if the current password is wrong
  */
 export async function changePassword(
   { db, actor, now, transaction }: Context,
@@ -96,7 +96,7 @@ export async function changePassword(
   })
 }
 
-/** Makes an invitation; answers its token, which stands in the link. Earlier ones of the user end. */
+/** Creates an invitation and invalidates the user's earlier ones. @returns the token for the link */
 export async function createInvite(db: Database, userId: number, now: Date): Promise<string> {
   const token = newToken()
   const createdAt = toTheSecond(now)
@@ -117,7 +117,7 @@ export async function acceptInvite(
 ): Promise<SignedIn> {
   const passwordHash = await hashPassword(password)
   return transaction(async () => {
-    // Deleting is what uses it up: of two requests at once, one gets the row.
+    // Deleting the row uses up the invitation: of two simultaneous requests, only one gets the row.
     const [invite] = await db.query<{ user_id: number }>(sql`
       delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
     if (!invite) throw badInput('token', 'is not valid any more')
@@ -126,7 +126,7 @@ export async function acceptInvite(
   })
 }
 
-/** Removes sessions, invitations and failed sign-ins that count no more. */
+/** Deletes expired sessions, invitations and failed sign-ins. */
 export async function forgetEnded({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
@@ -149,6 +149,6 @@ const meOf = (user: StoredUser): Me => ({
   email: user.email,
   timezone: user.timezone,
   account_id: user.accountId,
-  // A CHECK keeps it one of the three.
+  // A CHECK constraint allows only these three values.
   mail_preference: user.mailPreference as Me['mail_preference'],
 })

@@ -8,12 +8,12 @@ import type { Settings } from '../settings.ts'
 export const SESSION_COOKIE = 'gridpost_session'
 /** A session ends this long after its last use; so does its cookie. */
 export const sessionSeconds = ({ keepSessionsDays }: Pick<Settings, 'keepSessionsDays'>) => keepSessionsDays * 86_400
-/** Uses within a minute of the last one noted are not written. */
+/** A use is not written within a minute of the last written one. */
 const NOTE_AFTER_MS = 60_000
 
 const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
 
-/** Starts a session. Answers the cookie's value; only its hash is kept. */
+/** Starts a session. Only the hash of the cookie's value is stored. @returns the cookie's value */
 export async function startSession(
   { db, settings }: { db: Database; settings: Pick<Settings, 'keepSessionsDays'> },
   userId: number,
@@ -32,14 +32,14 @@ export async function endSession(db: Database, sessionId: number): Promise<void>
   await db.execute(sql`delete from sessions where id = ${sessionId}`)
 }
 
-/** Ends all sessions of a user but `keptId`. */
+/** Ends all sessions of a user except `keptId`. */
 export async function endOtherSessions(db: Database, userId: number, keptId: number | null): Promise<void> {
   await db.execute(sql`delete from sessions where user_id = ${userId} and id is distinct from ${keptId}::int`)
 }
 
 /**
- * Slides the session's end, at most once a minute. Nobody waits for it: a lost note only shortens the session.
- * @returns whether it slides now, and its cookie should
+ * Extends the session, at most once a minute. The caller does not wait for the write: if it is lost, the session only ends earlier.
+ * @returns true if the session was extended, so that the cookie has to be, too
  */
 export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): boolean {
   if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return false

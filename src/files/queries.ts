@@ -6,21 +6,21 @@ import type { FileEntry } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 
-/** A file with what decides who may read it. */
+/** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {
   table_id: number | null
   /** Of the record or task; null for a standalone task. */
   space_id: number | null
   task_id: number | null
   member_role: Role | null
-  /** Whether the user takes part in the standalone task, or has staged the file for a new one. */
+  /** True if the user takes part in the standalone task, or has staged the file for a new task. */
   is_on_task: boolean
-  /** Where the bytes are, if not under the path. */
+  /** The place of the bytes if it is not the path. */
   storage_key: string | null
   dropped_at: string | null
 }
 
-/** The file of that path in the account; undefined when there is none, or its task, table or space is gone. */
+/** Returns the account's file with this path; undefined if it does not exist or its task, table or space is deleted. */
 export async function findReadable(
   db: Database,
   path: string,
@@ -46,7 +46,7 @@ export async function findReadable(
   return file
 }
 
-/** Whether the record that the file came with is still there. */
+/** True if the record of the file still exists. */
 export async function hasRecord(db: Database, path: string, tableId: number): Promise<boolean> {
   const found = await db.query(
     sql`select 1 from stored_files f join ${recordsOf(tableId)} r on r.id = f.record_id where f.path = ${path} and f.table_id = ${tableId}`,
@@ -54,7 +54,7 @@ export async function hasRecord(db: Database, path: string, tableId: number): Pr
   return found.length > 0
 }
 
-/** A dropped file, and where it might still be held. */
+/** A dropped file, and the place where it might still be in use. */
 export interface DroppedFile {
   path: string
   storage_key: string | null
@@ -63,8 +63,8 @@ export interface DroppedFile {
 }
 
 /**
- * Files that were dropped before the instant, oldest first, locked until the transaction ends. Those of a table or space that is
- * marked as deleted wait: it may be brought back.
+ * Returns the files that were dropped before the instant, oldest first, locked until the transaction ends. Files of a table or space that is
+ * marked as deleted are left out, because it may be restored.
  */
 export async function lockDropped(db: Database, before: Date, limit: number): Promise<DroppedFile[]> {
   return db.query<DroppedFile>(sql`
@@ -75,7 +75,7 @@ export async function lockDropped(db: Database, before: Date, limit: number): Pr
     order by f.dropped_at limit ${limit} for update of f skip locked`)
 }
 
-/** Which of the files something holds: a cell of the table, a comment or mail of one of its records, a task or a comment on it. */
+/** Returns the files that are in use: by a cell of the table, a comment or mail of one of its records, a task or a comment on it. */
 export async function heldPaths(db: Database, files: readonly Omit<DroppedFile, 'storage_key'>[]): Promise<Set<string>> {
   const tables = await tableDefinitions(db, [...new Set(files.flatMap(({ table_id }) => table_id ?? []))])
   const paths = files.map(({ path }) => path)

@@ -5,8 +5,8 @@ export interface ByteRange {
 }
 
 /**
- * One range of a `Range` header (RFC 9110, 14). What is no such header, or asks for several ranges, is passed over: the
- * answer is then the whole file.
+ * Reads one range of a `Range` header (RFC 9110, 14). An invalid header and one with several ranges are ignored, and the
+ * answer is the whole file.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '') ?? []

@@ -1,4 +1,4 @@
-/** Who may read a file, and the stream of its bytes. */
+/** Checks who may read a file, and streams its bytes. */
 import type { Readable } from 'node:stream'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { checkSpace } from '../platform/access/resources.ts'
@@ -9,8 +9,8 @@ import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries
 import type { ByteRange } from './range.ts'
 
 /**
- * The file, for whoever may read the record or task that it belongs to.
- * @throws AppError 404 when there is none, or in another account; 403
+ * Returns the file if the caller may read its record or task.
+ * @throws AppError 404 if the account has no such file; 403
  */
 export async function requireReadable(db: Database, actor: Actor, path: string): Promise<ReadableFile> {
   const file = isPath(path) ? await findReadable(db, path, actor) : undefined
@@ -22,16 +22,16 @@ export async function requireReadable(db: Database, actor: Actor, path: string):
   return file
 }
 
-/** A dropped file lasts for a while: as a fresh upload, or until it is cleaned up. With its record it is gone at once. */
+/** A dropped file stays readable for a while, as a new upload does. A file of a deleted record is gone at once. */
 async function isGone(db: Database, file: ReadableFile): Promise<boolean> {
   if (file.dropped_at === null || file.table_id === null || file.task_id !== null) return false
   if (await hasRecord(db, file.path, file.table_id)) return false
   return !(await heldPaths(db, [file])).has(file.path)
 }
 
-/** @throws AppError 404 when the bytes have just been removed */
+/** @throws AppError 404 if the bytes have just been deleted */
 export async function open(storage: Storage, file: ReadableFile, range: ByteRange | undefined): Promise<Readable> {
-  // Bytes that have just been settled are under the path by now.
+  // Staged bytes may have been moved to the path since the row was read.
   const staged = file.storage_key === null ? null : await storage.read(file.storage_key, range)
   const stream = staged ?? (await storage.read(file.path, range))
   if (!stream) throw notFound('File')

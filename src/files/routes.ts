@@ -1,4 +1,4 @@
-/** GET /api/file/{path}: the bytes, for whoever may read the record or task that they belong to. */
+/** GET /api/file/{path}: the bytes of a file, for callers who may read its record or task. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../platform/access/authenticate.ts'
@@ -8,7 +8,7 @@ import { accessRequestOf } from '../platform/http/trpc.ts'
 import { byteRange } from './range.ts'
 import { open, requireReadable } from './reading.ts'
 
-/** Types that a browser shows by itself without running anything; SVG can hold scripts. */
+/** Types that a browser displays without running anything. SVG is not among them, because it can contain scripts. */
 const SHOWN = /^image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/i
 
 export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
@@ -21,7 +21,7 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       reply.headers({
         'accept-ranges': 'bytes',
         etag,
-        // Kept by the caller alone, who asks each time whether it may still read it.
+        // Only the caller's own cache may keep the file, and it must revalidate each time, because the right to read may end.
         'cache-control': 'private, no-cache',
         'content-disposition': disposition(SHOWN.test(file.type) ? 'inline' : 'attachment', file.name),
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -39,7 +39,7 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
       reply.type(file.type).header('content-length', end - start + 1)
       if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
-      // An empty stream, not empty text: with that, HEAD would tell a length of 0.
+      // With an empty text instead of an empty stream, HEAD would announce a length of 0.
       if (request.method === 'HEAD' || file.size === 0) return reply.send(Readable.from([]))
       return reply.send(await open(storage, file, range))
     },

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 const MB = 1_048_576
-/** Decoded bytes of an upload (api.md, Limits). */
+/** The maximum size of an upload after decoding, in bytes (api.md, Limits). */
 export const MAX_UPLOAD_BYTES = 50 * MB
-/** The JSON body around them: base64 takes four bytes for three. */
+/** The maximum size of the JSON body: base64 takes four bytes for three. */
 export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_UPLOAD_BYTES / 3) * 4 + 64 * 1024
 
 export const File = z
@@ -22,7 +22,7 @@ export const StagedFile = File.extend({
 }).meta({ id: 'StagedFile', description: 'A file that waits for the task that it is for; with the task it gets its final path.' })
 export type StagedFile = z.infer<typeof StagedFile>
 
-/** What a Content-Type can say; anything else is bytes. */
+/** The form of a media type. A file with any other type counts as application/octet-stream. */
 export const MEDIA_TYPE = /^[a-z0-9][\w.+-]{0,99}\/[a-z0-9][\w.+-]{0,99}$/i
 
 export const Upload = z.strictObject({

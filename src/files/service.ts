@@ -6,7 +6,7 @@ import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
 
-/** A file whose bytes have come, before it has a path. */
+/** An uploaded file before it has a path. */
 export interface NewFile {
   name: string
   type: string
@@ -16,7 +16,8 @@ export interface NewFile {
 /**
  * Stores a file in a record's field.
  * @returns the field's whole list
- * @throws AppError 400 for what is no base64, too large, or no file field; 403 for a field that only admins write
+ * @throws AppError 400 for invalid base64, a file that is too large, and a field that is not a file field; 403 for a field that only
+ * admins write
  */
 export async function addToField(
   context: Context,
@@ -30,9 +31,9 @@ export async function addToField(
 }
 
 /**
- * Takes a file out of a record's field; its bytes go later.
+ * Removes a file from a record's field. A job deletes the bytes later.
  * @returns the field's whole list
- * @throws AppError 404 when the field does not hold it
+ * @throws AppError 404 if the field does not contain the file
  */
 export async function removeFromField(
   context: Context,
@@ -48,24 +49,24 @@ export async function removeFromField(
 }
 
 /**
- * Stores a file that a comment on the record may take up.
- * @throws AppError 400 for what is no base64 or too large
+ * Stores a file that a comment on the record may attach.
+ * @throws AppError 400 for invalid base64 and for a file that is too large
  */
 export async function upload(context: Context, table: TableRef, record: RecordRef, input: Upload): Promise<File> {
   return stage(context, placeOf(table, record), decoded(input))
 }
 
 /**
- * Stores a file that the task, or a comment on it, may take up.
- * @throws AppError 400 for what is no base64 or too large
+ * Stores a file that the task, or a comment on it, may attach.
+ * @throws AppError 400 for invalid base64 and for a file that is too large
  */
 export async function uploadToTask(context: Context, { task_id }: { task_id: number }, input: Upload): Promise<File> {
   return store(context, { account_id: context.actor.accountId, task_id }, taskPrefix(task_id), decoded(input))
 }
 
 /**
- * Keeps a file for a task that is still to be made, until the session that uploaded it makes the task.
- * @throws AppError 400 for what is no base64 or too large
+ * Stores a file for a new task, until the session that uploaded it creates the task.
+ * @throws AppError 400 for invalid base64 and for a file that is too large
  */
 export async function stageForTask(context: Context, input: Upload): Promise<StagedFile> {
   const { accountId, sessionId } = context.actor
@@ -83,8 +84,8 @@ const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: nu
 })
 
 /**
- * Stores bytes in the place of a record. Nothing holds the file yet: until `holdFiles` says so, it is taken for dropped, so that
- * what was begun and not ended is cleaned up by itself.
+ * Stores bytes under a path of the record. Until `holdFiles` is called, the file counts as dropped, so that the clean-up deletes
+ * it if the request fails.
  */
 export async function stage(
   context: Context,
@@ -94,7 +95,7 @@ export async function stage(
   return store(context, place, `${place.space_id}-${place.table_id}-`, file)
 }
 
-/** Stores bytes under a new path with that beginning, as `stage` does. */
+/** Stores bytes under a new path with the given prefix, as `stage` does. */
 async function store(
   { db, storage, actor, now }: Context,
   place: FilePlace,
@@ -110,13 +111,13 @@ async function store(
     type: MEDIA_TYPE.test(type) ? type : 'application/octet-stream',
     host: storage.host,
   }
-  // The row first: bytes that no row names would stay for ever.
+  // The row is written first: bytes without a row would never be deleted.
   await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging })
   await storage.write(path, content)
   return entry
 }
 
-/** The end of a file's name in plain characters, for people who look into the storage. */
+/** The end of the path: the file's name in plain characters, for people who look into the storage. */
 function plainName(name: string): string {
   const plain = name
     .normalize('NFKD')
@@ -126,12 +127,12 @@ function plainName(name: string): string {
 }
 
 /**
- * The bytes of an upload.
+ * Decodes an upload.
  * @throws AppError 400
  */
 function decoded({ name, type, data }: Upload): NewFile {
   const text = data.replace(/=+$/, '')
-  // Decoding passes over what is no base64; the length then tells.
+  // Decoding ignores invalid characters, which shows in the length.
   const content = Buffer.from(text, 'base64')
   if (content.length !== Math.floor((text.length * 3) / 4) || text.length % 4 === 1) throw badInput('data', 'must be base64')
   if (content.length > MAX_UPLOAD_BYTES) throw badInput('data', `must have at most ${MAX_UPLOAD_BYTES} bytes`)

@@ -1,20 +1,20 @@
-/** Files that nothing holds any more go, a day after they were dropped. */
+/** Deletes files a day after they were dropped, unless something uses them again. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { deleteFileRows, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
 
-/** So long a dropped file can be put back, and an upload waits for the comment that takes it up. */
+/** The time in which a dropped file can be restored, and an upload can be attached. */
 const KEPT_HOURS = 24
 const AT_ONCE = 200
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
-/** Brings the bytes of a file that was staged under its final path. */
+/** Moves the bytes of a staged file to its final path. */
 export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object({ paths: z.array(z.string()) }) })
 export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
 
-/** Looks again whether something holds the files, forgets the others, and enqueues the removal of their bytes. */
+/** Checks again whether the files are in use, deletes the rows of the others, and enqueues the deletion of their bytes. */
 export async function sweep(context: Context): Promise<void> {
   while (await sweepSome(context)) {}
 }
@@ -33,19 +33,19 @@ async function sweepSome(context: Context): Promise<boolean> {
       db,
       unheld.map(({ path }) => path),
     )
-    // The bytes of a file that was to be settled can be in both places.
+    // The bytes of a file whose move was interrupted can be in both places.
     const paths = unheld.flatMap(({ path, storage_key }) => (storage_key === null ? [path] : [path, storage_key]))
     if (paths.length) await jobs.send(removeBytes, { paths })
     return dropped.length === AT_ONCE
   })
 }
 
-/** The rows are gone; a path is never used twice, so this may run again. */
+/** The rows are deleted already, and a path is never used twice, so this may run again. */
 export async function removeAll({ storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) await storage.remove(path)
 }
 
-/** Copies, then says so, then removes the copy at the old place: at any moment the row names bytes that are there. */
+/** Copies the bytes, updates the row, then deletes the old copy: the row names existing bytes at any moment. */
 export async function settleAll({ db, storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) {
     const key = (await storageKeyOf(db, path))?.storage_key

@@ -7,7 +7,7 @@ import { newKeySecret, tokenHash } from '../platform/secrets.ts'
 import { formatInstant, parseInstant } from '../platform/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
 
-/** One of the caller's personal keys, or, for the account's owner, one of its account keys. Another's does not exist. */
+/** One of the caller's personal keys, or for the account's owner one of its account keys. Other keys are not found. */
 export const keyResource: Resource<{ found_key_id: number; kind: 'account' | 'personal' }> = {
   ids: [{ name: 'key_id', thing: 'Key', found: 'found_key_id' }],
   select: ({ key_id }) => sql`
@@ -19,7 +19,7 @@ export const keyResource: Resource<{ found_key_id: number; kind: 'account' | 'pe
 const columns = sql`id, kind, name, read_only, case when all_spaces then null else space_ids end as space_ids,
   ip_allowlist, expires_at, last_used_at, created_at`
 
-/** The caller's personal keys, and for the account's owner its account keys; newest first. */
+/** Returns the caller's personal keys, and for the account's owner the account keys, newest first. */
 export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total: number }> {
   const rows = await db.query<Key>(sql`
     select ${columns} from api_keys
@@ -29,8 +29,8 @@ export async function list({ db, actor }: Context): Promise<{ rows: Key[]; total
 }
 
 /**
- * Makes a key for the caller, or, by the account's owner, for the account. The secret is shown only here.
- * @throws AppError 403 for an account key by anyone but the owner; 400 for a whitelist that cannot be
+ * Creates a personal key, or for the account's owner an account key. Only this answer contains the secret.
+ * @throws AppError 403 for an account key if the caller is not the owner; 400 for an invalid whitelist
  */
 export async function create(context: Context, input: NewKey): Promise<Key & { secret: string }> {
   const { actor, now } = context
@@ -39,7 +39,7 @@ export async function create(context: Context, input: NewKey): Promise<Key & { s
   return insertKey(context.db, actor, input, now)
 }
 
-/** Makes a key for this actor; for scripts, too. */
+/** Creates a key for this actor. Scripts call it, too. */
 export async function insertKey(
   db: Database,
   actor: Pick<Actor, 'accountId' | 'userId'>,
@@ -56,8 +56,8 @@ export async function insertKey(
 }
 
 /**
- * Changes what a key may do. A key that is absent keeps its value, null clears it.
- * @throws AppError 400 for a whitelist that cannot be; 404 when it was deleted meanwhile
+ * Changes the rights of a key. Absent properties keep their value, null clears them.
+ * @throws AppError 400 for an invalid whitelist; 404 if the key has just been revoked
  */
 export async function update(
   context: Context,
@@ -78,7 +78,7 @@ export async function update(
   return read(context.db, row.found_key_id)
 }
 
-/** Gives the key a new secret; the old one is dead at once. @throws AppError 404 when it was deleted meanwhile */
+/** Gives the key a new secret; the old one stops working at once. @throws AppError 404 if the key has just been revoked */
 export async function rotate(
   { db }: Context,
   { found_key_id, kind }: { found_key_id: number; kind: 'account' | 'personal' },
@@ -96,7 +96,7 @@ export async function remove({ db }: Context, { found_key_id }: { found_key_id: 
   await db.execute(sql`delete from api_keys where id = ${found_key_id}`)
 }
 
-/** What the calling key is, and on whose behalf it acts. */
+/** Returns the calling key and the user on whose behalf it acts. */
 export async function self({ db, actor }: Context): Promise<Self> {
   return {
     key: await read(db, actor.keyId ?? 0),
@@ -105,7 +105,7 @@ export async function self({ db, actor }: Context): Promise<Self> {
   }
 }
 
-/** @throws AppError 404 when it was deleted meanwhile */
+/** @throws AppError 404 if the key has just been revoked */
 async function read(db: Database, id: number): Promise<Key> {
   const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id}`)
   if (!row) throw notFound('Key')
@@ -119,12 +119,12 @@ async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: numbe
     select id from spaces where id = any(${spaceIds}) and account_id = ${actor.accountId} and deleted_at is null`)
   const known = new Set(found.map(({ id }) => id))
   const index = spaceIds.findIndex((id) => !known.has(id))
-  if (index >= 0) throw badInput(['space_ids', index], 'is no space of this account')
+  if (index >= 0) throw badInput(['space_ids', index], 'is not a space of this account')
 }
 
 const NOTE_AFTER_MS = 60_000
 
-/** Notes the last use, at most once a minute. Nobody waits for it. */
+/** Records the last use, at most once a minute. The caller does not wait for the write. */
 export function noteKeyUse({ db, log }: Deps, actor: Actor, lastUsedAt: string | null, now: Date): void {
   const oldest = formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
   if (lastUsedAt && lastUsedAt > oldest) return

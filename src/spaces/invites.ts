@@ -5,13 +5,13 @@ import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { NoMailer } from '../platform/mailer.ts'
 
-/** The token is made when the mail is sent, so that it stands nowhere but in the mail. */
+/** The token is created when the mail is sent, so that only the mail contains it. */
 const Invitation = z.object({ user_id: z.int(), space_name: z.string(), inviter: z.string() })
 type Invitation = z.infer<typeof Invitation>
 
 export const sendInvite = defineQueue({ name: 'spaces.invite', schema: Invitation })
 
-/** Mails an invitation at once (contract.md §4: invite mails do not wait for a digest). An earlier link of the person ends. */
+/** Mails an invitation at once (contract.md §4: invite mails do not wait for a digest). Earlier links for the person stop working. */
 export async function mailInvite(
   { db, mailer, log, now, publicUrl }: Context,
   { user_id, space_name, inviter }: Invitation,
@@ -29,7 +29,7 @@ export async function mailInvite(
     })
   } catch (error) {
     if (!(error instanceof NoMailer)) throw error
-    // Trying again would not help; an admin can read it here and set SMTP_URL.
+    // A retry would not help. An operator reads this in the log and sets SMTP_URL.
     log.error({ err: error, user_id }, 'invitation not mailed')
   }
 }

@@ -7,7 +7,7 @@ import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.t
 import { sendInvite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 
-/** The spaces that the caller can reach, by name. */
+/** Returns the spaces that the caller can reach, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Space[]; total: number }> {
   const rows = await db.query<Space>(sql`
     select s.id, s.name, s.account_id, case when ${actor.isOwner} then 'admin' else m.role end as role
@@ -18,7 +18,7 @@ export async function list({ db, actor }: Context): Promise<{ rows: Space[]; tot
   return { rows, total: rows.length }
 }
 
-/** Makes a space, with the account's owner as its first admin. */
+/** Creates a space, with the account's owner as its first admin. */
 export async function create({ actor, now, transaction }: Context, { name }: { name: string }): Promise<Space> {
   const at = toTheSecond(now)
   return transaction(async (tx) => {
@@ -35,14 +35,14 @@ export async function update({ db, now }: Context, space: SpaceRef, { name = spa
   return { ...space, name }
 }
 
-/** Marks the space: it is gone from every query at once, and a job removes what is in it after seven days. */
+/** Marks the space as deleted: it disappears from every query at once, and a job deletes its contents after seven days. */
 export async function remove({ db, now }: Context, space: SpaceRef): Promise<void> {
   await db.prisma.space.update({ where: { id: space.id }, data: { deletedAt: toTheSecond(now) } })
 }
 
 /**
- * Brings a deleted space back, with the tables that were in it, until the job has removed them. For scripts.
- * @throws AppError 404 when there is no such deleted space
+ * Restores a deleted space with its tables, as long as the job has not deleted them. For scripts.
+ * @throws AppError 404 if no deleted space has the id
  */
 export async function restore({ db, now }: Context, spaceId: number): Promise<{ id: number; name: string }> {
   const [space] = await db.prisma.space.updateManyAndReturn({
@@ -56,7 +56,7 @@ export async function restore({ db, now }: Context, spaceId: number): Promise<{ 
 
 const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`
 
-/** The people of a space, by name. */
+/** Returns the people of a space, by name. */
 export async function listMembers({ db }: Context, space: SpaceRef): Promise<{ rows: Member[]; total: number }> {
   const rows = await db.query<Member>(sql`
     select ${memberColumns} from space_members m join users u on u.id = m.user_id
@@ -90,7 +90,7 @@ interface MemberRow extends SpaceRow {
   found_is_owner: boolean
 }
 
-/** A member of the space named in the path. */
+/** A member of the space in the path. */
 export const memberResource: Resource<MemberRow> = {
   ids: [...spaceResource.ids, { name: 'user_id', thing: 'Member', found: 'found_user_id' }],
   select: ({ space_id = 0, user_id }) => sql`
@@ -101,7 +101,7 @@ export const memberResource: Resource<MemberRow> = {
   check: spaceResource.check,
 }
 
-/** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 for who was removed meanwhile */
+/** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 if the member has just been removed */
 export async function updateMember({ db }: Context, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
   await db.prisma.spaceMember.updateMany({ where: { spaceId: row.space_id, userId: row.found_user_id }, data: { role } })
@@ -122,7 +122,7 @@ function refuseOwner({ found_is_owner }: MemberRow): void {
   if (found_is_owner) throw conflict("The account's owner is an admin of every space")
 }
 
-/** Removes spaces that were deleted so many days ago and whose tables are gone for good (tables/purge.ts). */
+/** Deletes the rows of spaces that were marked as deleted long enough ago and have no tables left (tables/purge.ts). */
 export async function removeEmptied({ db, now }: Context, keptDays: number): Promise<void> {
   const before = toTheSecond(new Date(now.getTime() - keptDays * 86_400_000))
   await db.prisma.space.deleteMany({ where: { deletedAt: { lt: before }, tables: { none: {} } } })
