@@ -1,11 +1,11 @@
-/** Cells in a file, and the values that a file's text means: a file that was exported can be imported. The types say how (`fields/types/`). */
+/** Prints the cells of a CSV file and reads them back, as the field types define it (`fields/types/`). */
 
 import type { FieldDef } from '../fields/definition.ts'
 import type { CsvRule, ReadText, TitledRecords } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import { joinList, shielded, splitList, unshielded } from './format.ts'
 
-/** Prints values of a field, as records/query has them, as the text of a cell; no value is empty text. Made once for all rows. */
+/** Returns a function that prints the values of a field, in the form of records/query. An empty value becomes an empty text. */
 export function cellPrinter({ type }: FieldDef): (value: unknown) => string {
   const { csv, isMultiple } = TYPES[type]
   const print = isMultiple ? (value: unknown) => joinList((value as unknown[]).map((one) => csv.print(one))) : csv.print
@@ -13,7 +13,7 @@ export function cellPrinter({ type }: FieldDef): (value: unknown) => string {
   return (value) => (value === null || value === undefined ? '' : shielded(print(value)))
 }
 
-/** Reads a cell as a value for drafts.ts to judge. @param named of the table that a lookup points to */
+/** Reads the text of a cell as a value that drafts.ts then checks. @param named the records of the table that a lookup refers to */
 export function readCell(field: FieldDef, cell: string, named: TitledRecords | undefined): ReadText {
   if (cell === '') return { value: null }
   if (cell.includes('\0')) return { reason: 'must not contain NUL' }
@@ -34,7 +34,7 @@ function readList(csv: CsvRule, text: string, field: FieldDef, named: TitledReco
   return { value: elements }
 }
 
-/** The titles that have to be looked up to read these cells, and the ids whose title is to be compared. */
+/** The titles that have to be looked up to read the cells, and the ids whose titles have to be compared. */
 export function namesIn({ type }: FieldDef, cells: readonly string[]): { titles: Set<string>; ids: Set<number> } {
   const [titles, ids] = [new Set<string>(), new Set<number>()]
   const { csv, isMultiple } = TYPES[type]

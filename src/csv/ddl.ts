@@ -1,4 +1,4 @@
-/** The staging table of an import, `t<id>.import`: it lies beside the records, and no reader or writer of them meets it. */
+/** The staging table of an import, `t<id>.import`. No reader or writer of records uses it. */
 
 import type { FieldDef } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
@@ -6,7 +6,7 @@ import { type Database, ident, join, raw, type Sql, sql } from '../platform/data
 
 export const stagingOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}."import"`
 
-/** The table is unlogged, because an import starts again after a crash of the database. The rest of an earlier import is dropped first. */
+/** Creates the table, after dropping that of an earlier import. It is unlogged, because an import does not survive a crash anyway. */
 export const createStaging = (tableId: number, fields: readonly FieldDef[]): Sql[] => [
   dropStaging(tableId),
   sql`create unlogged table ${stagingOf(tableId)} (${join([

@@ -1,4 +1,4 @@
-/** Records as a file, a page after the other; nothing is held open between two pages (design.md §3). */
+/** Exports records as a file, page by page, without an open transaction or cursor between two pages (design.md §3). */
 
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, settled, type TableDef } from '../fields/definition.ts'
@@ -23,15 +23,15 @@ const ROWS_AT_ONCE = 1_000
 export interface Export {
   /** `Deals.csv`, or with a view `Deals - Open.csv`. */
   fileName: string
-  /** The file in pieces of up to a thousand lines, the header first. Throws when the fields of the table are changed meanwhile. */
+  /** The file in pieces of up to a thousand lines, the header first. Throws if the fields of the table change during the export. */
   text: AsyncGenerator<string>
 }
 
 /**
- * The table as a file; through a view, the records that it selects, in its order, and of a grid its columns. A record that is added
- * meanwhile may be missing, and each line is the record as it was when its page was read.
- * @param onProgress told how many rows have been written
- * @throws AppError 404 for a view that the table does not have
+ * Exports a table. With a view, exports the records that it selects, in its order, and with a grid its columns. A record that is
+ * created during the export may be missing, and each line shows its record as it was when the page was read.
+ * @param onProgress receives the number of rows written so far
+ * @throws AppError 404 if the table does not have the view
  */
 export function exportRecords(
   context: Context,
@@ -47,7 +47,7 @@ export function exportRecords(
     const { selection, order, queryContext } = await resolveQuery(context, definition, { table_id: table.id, view_id: viewId }, () =>
       notFound('View'),
     )
-    // Before anything is answered: what takes too long is then told as an error.
+    // The ids are read before the answer starts, so that a timeout can still be reported with its status.
     const ids = order.length ? await idsInOrder(db, selection, queryContext, order) : undefined
     const pages = ids ? pagesOf(context, definition, fields, ids) : pagesById(context, selection, queryContext, fields)
     return {
@@ -57,10 +57,10 @@ export function exportRecords(
   })
 }
 
-/** All of the fields that stands in a file or decides it. */
+/** All properties of the fields that affect the file. */
 const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map(settled))
 
-/** What a grid shows, in its order; else all fields, an always-hidden one only where nothing is laid out. */
+/** The columns of a grid in its order. Otherwise all fields, with always-hidden ones only if there is no view. */
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
   const { columns = [] } = (config ?? {}) as { columns?: string[] }
   if (!config || !('columns' in config)) return table.fields
@@ -115,15 +115,15 @@ async function* pagesOf(context: Context, definition: TableDef, fields: readonly
     const rows = await rowsOf(context.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
     if (rows.length) yield rows
     const table = rows.length ? current : await sameTable(context, current)
-    // Read again by the new version; of an unchanged table all these records have been deleted.
+    // The page is read again with the new version. If the version is the same, all of its records have been deleted.
     if (table === current) from += ROWS_AT_ONCE
     current = table
   }
 }
 
 /**
- * The table as it is now: the very same, or one whose new version changes nothing that stands in the file, such as a view.
- * @throws AppError when it is gone or its fields are others: a file must not go on with other columns than it began with
+ * Returns the present definition of the table. A new version is accepted if it does not affect the file, such as a changed view.
+ * @throws AppError if the table was deleted or its fields changed, because all lines of a file need the same columns
  */
 async function sameTable({ db }: Context, table: TableDef): Promise<TableDef> {
   const now = (await tableDefinitions(db, [table.id])).get(table.id)

@@ -1,33 +1,33 @@
-/** A stream of bytes as rows of text, a thousand at a time, in constant memory. */
+/** Reads a stream of bytes as rows of text, a thousand at a time, in constant memory. */
 import { pipeline, Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { AppError, badCells } from '../platform/http/errors.ts'
 
 export interface Row {
-  /** The line of the file where the row begins, from 1. Empty lines count, and so do those within quotes. */
+  /** The line of the file where the row begins, from 1. Empty lines and lines within quotes count. */
   number: number
   cells: string[]
 }
 
 const MB = 1_048_576
-/** As much as a batch of records may have (contract.md §1). */
+/** The same limit as for a batch of records (contract.md §1). */
 const MAX_ROW_BYTES = 10 * MB
-/** More than a table can have fields; a megabyte of commas would take up a hundred of memory. */
+/** A table cannot have as many fields. Without this limit, a megabyte of commas would take a hundred megabytes of memory. */
 const MAX_CELLS = 1_000
 const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 4 * MB
 
 /**
- * The rows, whose ends (CRLF, LF and CR) may be mixed; empty lines are none, and a byte order mark is passed over.
- * @throws AppError 400 for bytes that are no UTF-8, a quote that stands alone and a row above 10 MB or 1,000 cells; 413 above `maxBytes`
+ * Yields the rows in chunks. Line ends (CRLF, LF and CR) may be mixed; empty lines and a byte order mark are skipped.
+ * @throws AppError 400 for invalid UTF-8, an unmatched quote and a row of more than 10 MB or 1,000 cells; 413 above `maxBytes`
  */
 export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
-  // Lines that the rows so far take up. (The parser's own count takes a CRLF within quotes for two.)
+  // The number of lines that the rows so far take up. The parser's own count counts a CRLF within quotes twice.
   let lines = 0
   const options: Options<unknown, string[]> = {
     bom: true,
-    // csv-parse 7 takes the first of these that fits. Left to itself it takes the end of the first line for that of all others.
+    // csv-parse 7 uses the first of these that matches. Without this option it expects the end of the first line for all lines.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -40,14 +40,14 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: numb
       return { number, cells }
     },
   }
-  // The types of csv-parse 7 have no parser without columns whose records become something else.
+  // The types of csv-parse 7 do not allow `onRecord` to change the type of a record without columns.
   const parser = parse(options as Options)
-  // Not in its types: the cells so far of the row under way, which its limit on a row does not count, nor the commas between them.
+  // This property is not in the types: the cells of the unfinished row. The limit on the size of a row does not count their commas.
   const { state } = parser as unknown as { state: { record: readonly string[] } }
   const refuseWide = () => {
     if (state.record.length > MAX_CELLS) throw tooWide(lines + parser.info.empty_lines + 1)
   }
-  // Errors of the source come out of the parser, too.
+  // The parser also reports the errors of its source.
   pipeline(Readable.from(checked(bytes, maxBytes, refuseWide)), parser, () => {})
   let held: Row[] = []
   let characters = 0
@@ -66,18 +66,18 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: numb
   if (held.length) yield held
 }
 
-/** How many ends of lines are in a cell. Few cells have any. */
+/** Counts the line ends in a cell. Few cells have any. */
 function lineEnds(cell: string): number {
   if (!cell.includes('\n') && !cell.includes('\r')) return 0
   let count = 0
-  // One by one: a list of ten million would be held in memory.
+  // Matches are counted one by one, because a list of ten million would not fit into memory.
   for (const _ of cell.matchAll(/\r\n|\n|\r/g)) count++
   return count
 }
 
 /**
- * The bytes as they come, counted, and looked at for what is no UTF-8: read leniently it would be stored as question marks.
- * @param refuseWide throws when what has been read so far is a row of too many cells
+ * Passes the bytes on, counts them, and refuses invalid UTF-8, which a lenient decoder would turn into replacement characters.
+ * @param refuseWide throws if the unfinished row has too many cells
  */
 async function* checked(bytes: AsyncIterable<Uint8Array>, maxBytes: number, refuseWide: () => void): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -100,7 +100,7 @@ function decode(decoder: TextDecoder, chunk?: Uint8Array): void {
   }
 }
 
-/** 413. */
+/** The 413 of a file that is too large. */
 export const tooLarge = (maxBytes: number) => new AppError('PAYLOAD_TOO_LARGE', `The file is larger than ${Math.floor(maxBytes / MB)} MB`)
 
 const tooWide = (row: number) => badCells([{ row, column: null, message: `has more than ${MAX_CELLS} cells` }])
@@ -114,7 +114,7 @@ const REASONS: Partial<Record<CsvError['code'], string>> = {
   CSV_MAX_RECORD_SIZE: 'is larger than 10 MB',
 }
 
-/** @param lines those of the rows before */
+/** @param lines the number of lines before the row */
 function refusal(error: unknown, lines: number): unknown {
   if (!(error instanceof CsvError)) return error
   const message = REASONS[error.code] ?? 'is no row of CSV'

@@ -1,4 +1,4 @@
-/** CSV in and out, as streams. */
+/** The routes that import and export CSV as streams. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
   const maxBytes = settings.importMaxMb * MB
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
-    // The handler reads the body itself, as it comes.
+    // The handler reads the body itself, as a stream.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.get('/api/table/:table_id/export.csv', {
       onRequest: (request) => admitted(request, EXPORT, false),
@@ -35,7 +35,7 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
   })
 }
 
-/** Before the body is read, like every procedure with its ids in the path. */
+/** Checks the request before its body is read, as procedures with ids in the path do. */
 async function admitted(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
   const ids = idsOf(request.params as Record<string, string>)
   request.context.admission = await admit(accessRequestOf(request.context), access, isWrite, ids)
@@ -70,7 +70,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     'x-content-type-options': 'nosniff',
   })
   if (request.method === 'HEAD') return reply.send(Readable.from([]))
-  // An error on the way destroys the connection, so that nobody takes half a file for a whole one.
+  // An error during the export destroys the connection, so that a client can tell that the file is incomplete.
   return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
 }
 
@@ -82,12 +82,12 @@ async function takeImport(request: FastifyRequest, reply: FastifyReply, maxBytes
   const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
   try {
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
-    // Not destroyed on return: the answer goes over the same connection.
+    // The stream is not destroyed on return, because the answer is sent over the same connection.
     const { value, ignored = [] } = await importRecords(context, table, raw.iterator({ destroyOnReturn: false }), { maxBytes })
     reply.headers(headersOf({ value, ignored: [...ignored, ...unused] }))
     return value
   } finally {
-    // Many clients read the answer only once all is sent: what is left of a refused file is taken and forgotten.
+    // Many clients read the answer only after sending everything, so the rest of a refused file is read and discarded.
     raw.resume()
   }
 }

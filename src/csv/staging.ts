@@ -1,6 +1,6 @@
 /**
- * Where the records of an import wait until all of them have been judged (docs/decisions/0012): they are added in short statements,
- * which touch nothing that others use, and published in one.
+ * Keeps the records of an import until all of them are checked (docs/decisions/0012). Short statements add them to a table that
+ * nobody else uses, and one statement publishes them.
  */
 import type pg from 'pg'
 import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
@@ -13,34 +13,34 @@ import { isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
-  /** Records, in their order. @param columns their cells, from `cellArrays` with the fields of this staging */
+  /** Adds records, in their order. @param columns their cells, from `cellArrays` with the fields of this staging */
   add(columns: readonly unknown[][]): Promise<void>
   /**
-   * Makes records of all that was added, at once for every reader.
-   * @returns how many; none when the table is no longer of this version
+   * Publishes all added records, which become visible to readers at the same moment.
+   * @returns their number; 0 if the table has another version
    */
   publish(table: TableDef, change: { now: Date; userId: number | null }): Promise<number>
 }
 
-/** First half of the advisory lock that says that a table is imported into; the second is the table's id. */
+/** The first half of the advisory lock that an import holds. The second half is the table's id. */
 const IMPORTING = 0x637376
 
-/** A large table with its indexes takes minutes; writers go on meanwhile. */
+/** The limit for publishing: a large table with indexes takes minutes, and does not block writers. */
 const PUBLISH_TIMEOUT = '30min'
 const FILES_AT_ONCE = 5_000
 
 /**
- * Runs an import with a staging table, which is gone when this returns.
- * @throws AppError 409 while another import into the table runs
+ * Runs an import with a staging table, and drops the table at the end.
+ * @throws AppError 409 if another import into the table is running
  */
 export async function withStaging<T>(
   db: Database,
   tableId: number,
   work: (open: (fields: readonly FieldDef[]) => Promise<Staging>) => Promise<T>,
 ): Promise<T> {
-  // The lock is the connection's: it goes with a process that dies, and lets the sweep tell what was left behind.
+  // The lock belongs to the connection. When a process dies, its lock is released, which shows the clean-up that the table is abandoned.
   const client = await db.connect()
-  // A connection that breaks fails the statement that needs it.
+  // A broken connection shows in the next statement, so the error event needs no handling.
   client.on('error', () => {})
   const run = ({ text, values }: Sql) => client.query({ text, values })
   try {
@@ -92,7 +92,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
   }
 }
 
-/** In the transaction that makes the records, like every cell that takes up a file. */
+/** Marks the files of the new cells as used, in the transaction that creates the records. */
 async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]): Promise<void> {
   const held = { execute: async (statement: Sql) => (await run(statement)).rowCount ?? 0 }
   for (const { id } of fields.filter(holdsFiles)) {
@@ -108,7 +108,7 @@ async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]
   }
 }
 
-/** Removes what imports left behind that died with their process. */
+/** Drops the staging tables of imports whose process died. */
 export async function sweepStaging({ db, transaction }: Context): Promise<void> {
   for (const tableId of await tablesWithStaging(db)) {
     await transaction(async () => {

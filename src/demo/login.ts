@@ -1,4 +1,4 @@
-/** How to use the demo account, kept in DATA_DIR beside the secret key: whoever reads the one could read the other. */
+/** Stores how to use the demo account, in DATA_DIR beside the secret key: a reader of one file can read the other anyway. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -27,7 +27,7 @@ export function forgetLogin(dataDir: string): void {
   rmSync(loginFile(dataDir), { force: true })
 }
 
-/** Null before the first start, and when the file has been removed or spoilt. */
+/** Null before the first start, and if the file was deleted or is invalid. */
 export function readLogin(dataDir: string): DemoLogin | null {
   try {
     return DemoLogin.parse(JSON.parse(readFileSync(loginFile(dataDir), 'utf8')))

@@ -1,4 +1,4 @@
-/** The demo account of the first start: real data, people, views, tasks, and a way to send mail. */
+/** Creates the demo account on the first start: real data, people, views, tasks, and a way to send mail. */
 import { createAccount, createUser, type NewUser } from '../accounts/service.ts'
 import { onRecord } from '../comments/record-subject.ts'
 import { create as createComment } from '../comments/service.ts'
@@ -25,13 +25,13 @@ import { type DemoLogin, forgetLogin, keepLogin, readLogin } from './login.ts'
 import { cities, contacts, countries, holidays } from './tables.ts'
 import { cityViews, contactViews, countryViews, holidayViews } from './views.ts'
 
-/** Reserved: no mail can ever reach it. */
+/** A reserved domain: no mail can reach it. */
 const DOMAIN = 'demo.example'
 
 /**
- * Makes the demo account, once for a DATA_DIR: in one transaction with the file that says how to sign in.
- * @param catcher the SMTP server that its integration sends through
- * @returns how to sign in, or null when the account has been made before
+ * Creates the demo account, once per DATA_DIR, in one transaction with the file that contains the login.
+ * @param catcher the SMTP server of its integration
+ * @returns the login, or null if the account exists already
  */
 export async function createDemo(deps: Deps, catcher: { host: string; port: number }): Promise<DemoLogin | null> {
   const { dataDir } = deps.settings
@@ -40,14 +40,14 @@ export async function createDemo(deps: Deps, catcher: { host: string; port: numb
   try {
     return await deps.db.transaction(async () => {
       const login = await makeAccount(deps, catcher)
-      // Before the commit: a login that nobody knows would be of no use, and nothing makes the account again.
+      // The file is written before the commit: without it nobody would know the login of the account, which is created only once.
       keepLogin(dataDir, login)
       isKept = true
       return login
     })
   } catch (error) {
     if (isKept) forgetLogin(dataDir)
-    // Made before, or at this moment by another process: the address of its owner is taken.
+    // The address of the owner is taken: the account exists, or another process has just created it.
     if (error instanceof AppError && error.code === 'CONFLICT') return null
     throw error
   }
@@ -98,7 +98,7 @@ interface Filled {
   records: DataRecord[]
 }
 
-/** Makes the tables, each with its records and views; answers the contacts. */
+/** Creates the tables, each with its records and views. @returns the contacts */
 async function fillSpace(context: Context, space: SpaceRef, owners: number[]): Promise<Filled> {
   const today = localDate(context.now, context.actor.timeZone)
   const country = await makeTable(context, space, countries(), countryViews)
@@ -124,7 +124,7 @@ async function makeTable(
   return { table, records }
 }
 
-/** A file each for the first contacts, so that the gallery shows something. */
+/** Attaches a file to each of the first contacts, so that the gallery shows images. */
 async function addDocuments(context: Context, table: TableRef, records: DataRecord[]): Promise<void> {
   for (const { id, data } of records.slice(0, 3)) {
     const note = `Offer for ${data.company}\n\nPrepared by ${context.actor.name}.\n`
@@ -133,7 +133,7 @@ async function addDocuments(context: Context, table: TableRef, records: DataReco
   }
 }
 
-/** Tasks in every state, on contacts and standalone, by both people; two of them with comments. */
+/** Creates tasks in every state, on contacts and standalone, by both people, two of them with comments. */
 async function addTasks(asOwner: Context, asMember: Context, table: TableRef, records: DataRecord[]): Promise<void> {
   const today = localDate(asOwner.now, asOwner.actor.timeZone)
   const onContact = async (context: Context, index: number, task: NewTask): Promise<Task> => {
@@ -165,7 +165,7 @@ async function addTasks(asOwner: Context, asMember: Context, table: TableRef, re
   }
 }
 
-/** The task as a procedure would have found it. */
+/** The task in the form in which a procedure passes it to services. */
 const taskRow = (task: Task, table: TableRef) => ({
   ...task,
   task_id: task.id,

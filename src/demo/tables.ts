@@ -1,11 +1,11 @@
-/** The tables of the demo account: what they look like, and the rows that data/ has for them. */
+/** The tables of the demo account: their fields, and their rows from data/. */
 import { readFileSync } from 'node:fs'
 import { addDays } from '../platform/time.ts'
 import type { NewField, NewTable } from '../tables/schema.ts'
 
 type Row = Record<string, unknown>
 
-/** Ids of records by what names them in the data. */
+/** Ids of records by their key in the data. */
 export type Ids = ReadonlyMap<unknown, number>
 
 const rowsOf = <T extends Row>(name: string): T[] =>
@@ -13,7 +13,7 @@ const rowsOf = <T extends Row>(name: string): T[] =>
 
 const text = (name: string): NewField => ({ name, type: 'text' })
 const number = (name: string, decimals: number): NewField => ({ name, type: 'number', decimals })
-/** The titles that the rows have, each once, by alphabet. */
+/** The titles in the rows, each once, in alphabetical order. */
 const optionsOf = (rows: Row[], column: string) =>
   [...new Set(rows.flatMap((row) => (row[column] as string | string[] | null) ?? []))].sort()
 
@@ -84,8 +84,8 @@ interface Contact extends Row {
 }
 
 /**
- * People to write to. Dates lie around `today`.
- * @param owners members of the space, who share the contacts among them
+ * The contacts, with dates around `today`.
+ * @param owners members of the space, among whom the contacts are divided
  */
 export function contacts(
   lookups: { countryTable: number; countryIds: Ids; cityTable: number; cityIds: Ids },

@@ -1,4 +1,4 @@
-/** The saved views of the demo account, by table: each type of view, date tokens and @me among them. */
+/** The saved views of the demo account by table. They include each type of view, date tokens and @me. */
 import type { NewView } from '../views/schema.ts'
 
 const isOpen = [
@@ -58,7 +58,7 @@ export const holidayViews: NewView[] = [
   },
 ]
 
-/** What `npm run demo` looks through. */
+/** The view that `npm run demo` queries. */
 export const DUE_VIEW = 'Due this week'
 
 export const contactViews: NewView[] = [

@@ -1,10 +1,10 @@
-/** What a badge shows. Pure. */
+/** Counts the tasks that a badge shows. */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { dayAt, formatInstant } from '../platform/time.ts'
 import type { DueRow } from './queries.ts'
 
 /**
- * The open tasks that are due today or overdue, and how many are past due. A task without a time is compared with the local calendar
+ * Counts the open tasks that are due today or overdue, and those that are past due. A task without a time is compared with the local calendar
  * date, one with a time is an instant (contract.md §4, badgeCount).
  */
 export function countDue(

@@ -1,23 +1,23 @@
-/** How notifications read as a mail: one letter to one person, about one thing or many. */
+/** Composes the mail about one or more notifications of one person. */
 import { escapeHtml } from '../platform/html.ts'
 import { instantOf, localDate, localTime, readableDate, readableInstant } from '../platform/time.ts'
 import type { EventType } from './notify.ts'
 
-/** A notification with what it is about. */
+/** A notification, with the task or record that it is about. */
 export interface LetterItem {
   id: number
   event_type: EventType
   message: string
   summary: string
-  /** The path of the place in a frontend. */
+  /** The path of the task or record in a frontend. */
   url: string
   /** `YYYY-MM-DD HH:MM:SS`, UTC. */
   created_at: string
-  /** Null for what is about a record. */
+  /** Null if the notification is about a record. */
   task_title: string | null
   due_date: string | null
   due_time: string | null
-  /** Null for a task that is on no record. */
+  /** Null for a standalone task. */
   table_name: string | null
   record_id: number | null
   record_title: string | null
@@ -25,7 +25,7 @@ export interface LetterItem {
 
 export interface Reader {
   name: string
-  /** An IANA zone: all times of the letter are by its clocks. */
+  /** An IANA zone: all times in the letter are local to it. */
   timezone: string
 }
 
@@ -35,23 +35,23 @@ export interface Composed {
   html: string
 }
 
-/** The newest ones are told, the others counted. */
+/** The letter lists the newest notifications and counts the others. */
 const MOST_TOLD = 20
 const MAX_SUBJECT = 150
 
-/** What is told of one task or record, newest first. */
+/** The notifications about one task or record, newest first. */
 interface Topic {
   title: string
-  /** Where it is, and when the task is due, as a person reads it. */
+  /** The place of the task or record, and when a task is due, in words. */
   facts: string[]
   url: string
   lines: { message: string; at: string; excerpt: string | null }[]
 }
 
 /**
- * Composes the letter: by task or record, newest first, each with a link.
+ * Composes the letter: grouped by task or record, newest first, each with a link.
  * @param items one or more, of one person
- * @param links addresses without a trailing slash: of the service, and of the page that stops these mails
+ * @param links addresses without a trailing slash: of the service, and of the page to unsubscribe
  */
 export function composeLetter(
   items: readonly LetterItem[],
@@ -84,7 +84,7 @@ interface Letter {
 const quoted = (title: string) => `“${title}”`
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 
-/** One says what it is; several say how many, and of what. */
+/** The subject of one notification is its message; that of several is their number and topics. */
 function subjectOf(items: readonly LetterItem[]): string {
   const [first, ...others] = items
   if (!first) throw new Error('A letter about nothing')
@@ -101,7 +101,7 @@ const topicTitle = (item: LetterItem): string => oneLine(item.task_title === nul
 
 const recordName = ({ record_title, record_id }: LetterItem) => (record_title ? quoted(record_title) : `Record ${record_id}`)
 
-/** A task tells of its record, a record of its table. */
+/** The line of a task names its record, that of a record its table. */
 function factsOf(item: LetterItem, timezone: string): string[] {
   const { task_title, table_name } = item
   const due = dueOf(item, timezone)
@@ -128,7 +128,7 @@ function topicsOf(items: readonly LetterItem[], { timezone }: Reader, now: Date,
   return [...topics.values()]
 }
 
-/** Those whose summary is what somebody wrote; of the others it says in UTC what the topic says by the reader's clock. */
+/** The types whose summary quotes a user. Other summaries contain times in UTC, which the topic shows in the reader's zone. */
 const QUOTES: ReadonlySet<EventType> = new Set(['TASK_COMMENT', 'task.comment.mention', 'comment.mention', 'COMMENT'])
 
 function dueOf({ due_date, due_time }: LetterItem, timezone: string): string | null {
@@ -136,7 +136,7 @@ function dueOf({ due_date, due_time }: LetterItem, timezone: string): string | n
   return due_time === null ? readableDate(due_date) : readableInstant(instantOf(`${due_date} ${due_time}`), timezone)
 }
 
-/** The time alone within the reader's day. */
+/** Only the time if the instant lies within the reader's day. */
 function timeOf(createdAt: string, timezone: string, now: Date): string {
   const at = instantOf(createdAt)
   const isToday = localDate(at, timezone) === localDate(now, timezone)

@@ -1,4 +1,4 @@
-/** Mail about notifications: at once, as an hourly digest, or none (contract.md §4; docs/decisions/0011-reminders-and-mail.md). */
+/** Mails notifications at once, as an hourly digest, or not at all (contract.md §4; docs/decisions/0011-reminders-and-mail.md). */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
@@ -10,10 +10,10 @@ import { CONCERNS, canSee } from './queries.ts'
 import { placeKey, type RecordPlace, recordTitles } from './record-titles.ts'
 import { unsubscribePath } from './unsubscribe.ts'
 
-/** Decides what is to be mailed by now: each minute, and at once after reminders. */
+/** Takes the notifications that are due for mail: each minute, and at once after reminders. */
 export const mailWaiting = defineQueue({ name: 'notifications.mail', schema: z.object({}) })
 
-/** One mail to one person. Tried for about five hours. */
+/** Sends one mail to one person, with retries for about five hours. */
 export const sendLetter = defineQueue({
   name: 'notifications.letter',
   schema: z.object({ user_id: z.int(), notification_ids: z.array(z.int()) }),
@@ -21,26 +21,26 @@ export const sendLetter = defineQueue({
 })
 type LetterJob = z.infer<typeof sendLetter.schema>
 
-/** Notifications decided about in one transaction: an import can leave many. */
+/** The number of notifications per transaction: an import can create many. */
 const BATCH = 5_000
 
-/** The newest of an hour; a letter tells some of them and counts the rest. */
+/** A letter refers to the newest of an hour, lists some of them and counts the rest. */
 const MOST_IN_A_LETTER = 1_000
 
-/** Two at once would split what belongs into one letter. */
+/** Two simultaneous runs could split notifications that belong into one letter, so they exclude each other. */
 const MAIL_LOCK = 7_405_011
 
 /**
- * Takes the notifications whose time for mail has come, and enqueues one letter a person. Each is decided about once: stamped and
- * enqueued in one transaction. What has been read, or whose reader wants no mail, is stamped without a letter.
+ * Takes the notifications that are due for mail, and enqueues one letter per person. Each is stamped and enqueued in one transaction,
+ * so that it is mailed once. Notifications that were read, or whose user wants no mail, are only stamped.
  */
 export async function decideMail(context: Context): Promise<void> {
   while (await decideBatch(context)) {
-    // Each batch commits by itself.
+    // Each batch has its own transaction.
   }
 }
 
-/** @returns whether anything was decided */
+/** @returns true if there was any due notification */
 async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Promise<boolean> {
   return transaction(async () => {
     await db.query(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
@@ -59,7 +59,7 @@ async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Pro
   })
 }
 
-/** @param zones with the instant at which their present hour began: a digest holds what came before it */
+/** @param zones each with the start of its current hour: a digest contains the notifications before it */
 const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => sql`
   with hours as (
     select * from unnest(${zones.map(({ timezone }) => timezone)}::text[], ${zones.map(({ hour }) => formatInstant(hour))}::timestamp[])
@@ -84,7 +84,7 @@ const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => 
     (array_agg(d.id order by d.id desc))[1:${MOST_IN_A_LETTER}] as notification_ids
   from decided d join users u on u.id = d.user_id group by 1, 2`
 
-/** Of notification `n`, user `u` and the hour `h` of their clock. Reminders do not wait for a digest (contract.md §4). */
+/** A condition on notification `n`, user `u` and the hour `h` of their zone. Reminders do not wait for a digest (contract.md §4). */
 const IS_DUE = sql`(u.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`
 
 interface Addressee {
@@ -95,8 +95,8 @@ interface Addressee {
 }
 
 /**
- * Sends the letter, about those of the notifications that are still unread and that the reader may still see. Where the server does
- * not take it the job tries again, and only this letter. One that is sent twice after a crash has the same Message-ID.
+ * Sends the letter about the notifications that are still unread and that the user may still see. If the server refuses it, the job
+ * is retried. A letter that is sent twice after a crash has the same Message-ID.
  */
 export async function mailLetter(
   { db, mailer, settings, now, publicUrl }: Context,
@@ -115,13 +115,13 @@ export async function mailLetter(
       'Message-ID': `<notifications.${tokenHash(`${user_id}:${notification_ids}`).toString('hex').slice(0, 32)}@${new URL(base).hostname}>`,
       'Auto-Submitted': 'auto-generated',
       'List-Unsubscribe': `<${unsubscribe}>`,
-      // One click is for https only (RFC 8058); elsewhere the link still leads to the page.
+      // One-click unsubscribing requires https (RFC 8058). With http the link still opens the page.
       ...(base.startsWith('https:') && { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
     },
   })
 }
 
-/** Membership is asked again: what the reader may no longer see, or is gone, is not mailed. */
+/** Checks membership again: tasks and records that the user may no longer see, or that were deleted, are left out. */
 async function tellable(db: Database, userId: number, ids: readonly number[]): Promise<LetterItem[]> {
   const found = await db.query<Omit<LetterItem, 'record_title'> & RecordPlace>(sql`
     select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,

@@ -1,4 +1,4 @@
-/** Telling people: rows that are committed with the change they tell of (contract.md §4, Notifications). */
+/** Writes notifications in the transaction of the change that they report (contract.md §4, Notifications). */
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -15,22 +15,22 @@ export type EventType =
 
 export interface Notice {
   event_type: EventType
-  /** One sentence: what happened. */
+  /** One sentence about the change. */
   message: string
-  /** One sentence: what it is about. */
+  /** One sentence about the task or record. */
   summary: string
 }
 
-/** The user who does it: an API key of the account is nobody, so that its owner hears of what it does. */
+/** The acting user. Null for an account key, so that the account's owner is notified of its changes, too. */
 export const actingUserId = ({ kind, userId }: Actor): number | null => (kind === 'session' || kind === 'personal' ? userId : null)
 
-/** How a message calls the one who acts. */
+/** The name of the actor in a message. */
 export const actingName = ({ kind, name, keyName }: Actor): string => (kind === 'account' ? `API: ${keyName}` : name)
 
 /**
- * The statement that writes one notification a recipient, as a CTE beside the change itself. What it returns goes to
- * `notificationEvents`, so that those who are told hear of it at once.
- * @param recipients selects user_id, account_id, space_id, table_id, record_id, task_id; one row a person
+ * A CTE that writes one notification per recipient, in the statement of the change. Pass its rows to `notificationEvents`, so that
+ * open streams of the recipients get an event.
+ * @param recipients selects user_id, account_id, space_id, table_id, record_id, task_id; one row per person
  */
 export function notifying(recipients: Sql, { event_type, message, summary }: Notice, actor: Actor, now: Date): Sql {
   return sql`insert into notifications
@@ -42,8 +42,8 @@ export function notifying(recipients: Sql, { event_type, message, summary }: Not
 }
 
 /**
- * The same for notifications that each say something else; nobody acted.
- * @param rows selects what the recipients of `notifying` have, and message and summary; they get their ids in its order
+ * As `notifying`, for notifications with different messages and without an actor.
+ * @param rows selects the columns of the recipients of `notifying`, message and summary; the ids follow its order
  */
 export const notifyingEach = (rows: Sql, eventType: EventType, now: Date): Sql => sql`insert into notifications
     (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
@@ -52,9 +52,9 @@ export const notifyingEach = (rows: Sql, eventType: EventType, now: Date): Sql =
     from (${rows}) r
     returning user_id, account_id, space_id, table_id, record_id, task_id`
 
-/** For `emitting`: the events that tell the recipients. @param notified what `notifying` returns */
+/** The events for the recipients, for `emitting`. @param notified the CTE of `notifying` */
 export const notificationEvents = (notified: Sql): Sql =>
   sql`select 'notification', account_id, space_id, table_id, record_id, task_id, null::int, array[user_id] from ${notified}`
 
-/** Where a frontend shows it; a path, because its address is not ours to know. */
+/** The path in a frontend. The service does not know the frontend's address. */
 const PLACE = sql`case when r.task_id is not null then '/task/' || r.task_id else '/table/' || r.table_id || '/record/' || r.record_id end`

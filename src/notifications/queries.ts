@@ -5,10 +5,10 @@ import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
-/** An actor, or the principal of the statement. */
+/** An actor, or the principal of the same statement. */
 type Person = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
 
-/** The user's notifications of what they may read, newest first. */
+/** Returns the user's notifications about tasks and records that they may read, newest first. */
 export async function listNotifications(
   db: Database,
   actor: Actor,
@@ -16,7 +16,7 @@ export async function listNotifications(
 ): Promise<{ rows: Notification[]; total: number }> {
   const mine = sql`n.user_id = ${actor.userId} and (${filter === 'all'} or n.read_at is null) and ${mayRead(actor)}`
   const found = await db.query<Notification & { total: number; id: number | null }>(
-    // The count beside the page: a page beyond the end still tells the total.
+    // The total is counted separately, so that a page beyond the end has it, too.
     sql`select c.total, page.* from (select count(*)::int as total from notifications n where ${mine}) c
       left join lateral (
         select n.id, n.user_id, n.actor_user_id, n.account_id, n.space_id, n.table_id, n.record_id, n.task_id, n.event_type,
@@ -29,7 +29,7 @@ export async function listNotifications(
   return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
 }
 
-/** Of what they may read. */
+/** Counts only notifications about tasks and records that the user may read. */
 export async function countUnread(db: Database, actor: Actor): Promise<number> {
   const [count] = await db.query<{ unread: number }>(
     sql`select count(*)::int as unread from notifications n where n.user_id = ${actor.userId} and n.read_at is null and ${mayRead(actor)}`,
@@ -38,20 +38,20 @@ export async function countUnread(db: Database, actor: Actor): Promise<number> {
   return count?.unread ?? 0
 }
 
-/** Whether the caller may still read of what notification `n` tells of: it is kept for when they may again. */
+/** True if the caller may read the task or record of notification `n`. Others are kept, because the right may return. */
 export const mayRead = (actor: Actor): Sql => sql`(${inReach(sql`n`, actor)} and ${CONCERNS})`
 
 /**
- * Whether notification `n` tells its user of a task that they can find: a standalone one shows itself to creator, assignee and
- * subscribers (contract.md §4, Read). What was told of a task that is deleted stays told.
+ * True if the user of notification `n` can read its task: a standalone task is visible to creator, assignee and subscribers
+ * (contract.md §4, Read). Notifications about deleted tasks stay visible.
  */
 export const CONCERNS = sql`(n.space_id is not null or not exists (
   select 1 from tasks k where k.id = n.task_id and n.user_id not in (k.creator_user_id, k.assignee_user_id)
     and not exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = n.user_id)))`
 
 /**
- * Whether the user may still see where the task is: a standalone task is nowhere. It asks for all tables that they see, once a statement,
- * instead of for each task.
+ * True if the user may see the table of the task, or the task is standalone. The condition reads all tables of the user once per
+ * statement instead of once per task.
  * @param task alias of a row with space_id and table_id
  */
 export const inReach = (task: Sql, { accountId, userId, isOwner }: Person): Sql => {
@@ -63,24 +63,24 @@ export const inReach = (task: Sql, { accountId, userId, isOwner }: Person): Sql 
 }
 
 /**
- * The same for anybody, of what is in a space; what is nowhere is left to the caller.
+ * As above for any user, but only for places in a space. The caller handles standalone tasks.
  * @param user alias of a row of users @param place alias of a row with space_id and table_id
  */
 export const canSee = (user: Sql, place: Sql): Sql => sql`(${place}.space_id is null or exists (
   select 1 from tables t join spaces s on s.id = t.space_id and s.deleted_at is null
   where t.id = ${place}.table_id and t.deleted_at is null and ${isMember(user, sql`s.id`)}))`
 
-/** The open tasks of a user that are due in some time zone by now, or may be. */
+/** The open tasks of a user that are or may be due, depending on the time zone. */
 export interface DueRow {
-  /** Those that are past due in every zone. */
+  /** The tasks that are past due in every zone. */
   past_due: number
-  /** The others. */
+  /** The other tasks. */
   near_due: [dueDate: string, dueTime: string | null][] | null
 }
 
 /**
- * Read with who asks. What is due their zone decides, so that is left to `countDue`: a local date is at most the day before or after
- * that of UTC, and a local day ends before the third day after that of UTC begins.
+ * Reads the tasks in the statement that authenticates the caller. Only then is their zone known, so `countDue` decides what is due.
+ * A local date differs from that of UTC by at most a day, and a local day ends before the third day after it in UTC begins.
  */
 export const dueOfPrincipal: Alongside<DueRow> = (now) => {
   const today = sql`${formatInstant(now).slice(0, 10)}::date`

@@ -1,4 +1,4 @@
-/** What the records are called that notifications are about. */
+/** Reads the titles of the records that notifications are about. */
 
 import { titleField } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
@@ -12,8 +12,8 @@ export interface RecordPlace {
 }
 
 /**
- * The titles, by `placeKey`; a record that is gone is not among them. One statement a table.
- * @throws AppError 404 when a table has just been deleted
+ * Returns the titles by `placeKey`, without deleted records, with one statement per table.
+ * @throws AppError 404 if a table has just been deleted
  */
 export async function recordTitles(context: Pick<Context, 'db'>, places: readonly RecordPlace[]): Promise<Map<string, string | null>> {
   const titles = new Map<string, string | null>()

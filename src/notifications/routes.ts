@@ -1,4 +1,4 @@
-/** The page behind the link that stops mails. Looking at it changes nothing, because scanners of mail follow links; the button does. */
+/** The page to unsubscribe from mails. Opening it changes nothing, because mail scanners follow links; its button unsubscribes. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Deps } from '../platform/context.ts'
@@ -46,12 +46,12 @@ interface Path {
   Params: { token: string }
 }
 
-/** The link itself is the credential; a mail program follows it with a POST of its own (RFC 8058). */
+/** The link itself is the credential. A mail program sends a POST to it (RFC 8058). */
 export function mountUnsubscribe(app: FastifyInstance, { db, settings, clock }: Deps): void {
   const send = (reply: FastifyReply, status: number, html: string) =>
     reply.code(status).headers(HEADERS).type('text/html; charset=utf-8').send(html)
   app.register(async (scope) => {
-    // A form of either kind, whose content says nothing that the link does not.
+    // The form may have either content type. Its content is ignored, because the link says everything.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_, __, done) => done(null))
     scope.get<Path>('/unsubscribe/:token', async ({ params }, reply) =>

@@ -6,7 +6,7 @@ import { countDue } from './due.ts'
 import { CONCERNS, canSee, countUnread, type DueRow, listNotifications, mayRead } from './queries.ts'
 import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 
-/** The caller's own notification named in the path; another's, and one of what they may no longer read, is not found. */
+/** The caller's own notification in the path. One about a task or record that the caller may no longer read is not found. */
 export const notificationResource: Resource<{ notification_id: number }> = {
   ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
   select: ({ id }) => sql`
@@ -15,17 +15,17 @@ export const notificationResource: Resource<{ notification_id: number }> = {
   check: () => {},
 }
 
-/** The caller's notifications of what they may read, newest first. */
+/** Returns the caller's notifications about tasks and records that they may read, newest first. */
 export async function list({ db, actor }: Context, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
   return listNotifications(db, actor, query)
 }
 
-/** What is new for the caller. @param due read together with who asks */
+/** Returns the counts of the caller's badge. @param due the tasks that were read with the caller's credentials */
 export async function unreadCount({ db, actor, now }: Context, due: DueRow): Promise<UnreadCount> {
   return { unread: await countUnread(db, actor), tasksDue: countDue(due, actor, now).count }
 }
 
-/** Marks one; marking it again keeps the first instant. Who has read it has seen it. */
+/** Marks one notification. Marking it again keeps the first instant. A read notification is also seen. */
 export async function mark({ db, now }: Context, { notification_id: id }: { notification_id: number }, read: boolean): Promise<ReadState> {
   const at = formatInstant(now)
   await db.execute(
@@ -36,7 +36,7 @@ export async function mark({ db, now }: Context, { notification_id: id }: { noti
   return { id, read }
 }
 
-/** Marks all that the caller may read. */
+/** Marks all notifications that the caller may read. */
 export async function markAllRead({ db, actor, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(
