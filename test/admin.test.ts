@@ -1,4 +1,4 @@
-/** `npm run admin`, on real databases. */
+/** Runs `npm run admin` on real databases. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
@@ -37,7 +37,7 @@ async function refusal(args: string[]): Promise<string> {
   return stderr.trimEnd()
 }
 
-test('it makes an account with people, a space and keys that work', async () => {
+test('the commands create an account with users, a space and working keys', async () => {
   const { account_id, owner } = await made(['create-account', '--name', 'Acme', '--owner', 'Ann', '--email', 'ann@acme.example'])
   const account = ['--account', String(account_id)]
   await signIn(service.url, owner)
@@ -55,7 +55,7 @@ test('it makes an account with people, a space and keys that work', async () => 
   expect((await call(service.url, '/api/key/self', { key: personal.secret })).body.acts_as.email).toBe('bob@acme.example')
 })
 
-test('a table goes out as CSV and comes back, beside the service, and a refused file changes nothing', async () => {
+test('a table is exported as CSV and imported again beside the service, and a refused file changes nothing', async () => {
   const key = seeded.keys.account
   const table = (
     await call(service.url, `/api/space/${seeded.space_id}/tables/create`, {
@@ -103,7 +103,7 @@ test('a table goes out as CSV and comes back, beside the service, and a refused 
   expect((await admin(['import', '--table', String(table), file])).stderr).toMatch(/^1 row, \d+ rows\/s, 0\.0 MB\n$/)
 })
 
-test('a new password ends the sessions that there were', async () => {
+test('a new password ends the existing sessions', async () => {
   const { email } = seeded.viewer
   const before = await signIn(service.url, seeded.viewer)
   const { password } = await made(['set-password', email])
@@ -113,7 +113,7 @@ test('a new password ends the sessions that there were', async () => {
   await signIn(service.url, seeded.viewer)
 })
 
-test('a deleted table and a deleted space come back, with their records', async () => {
+test('a deleted table and a deleted space are restored with their records', async () => {
   const { table_id, space_id, keys } = seeded
   const path = `/api/table/${table_id}/get`
   const status = async () => (await call(service.url, path, { key: keys.account })).status
@@ -148,7 +148,7 @@ test.each([
   expect(await refusal(args)).toMatch(line)
 })
 
-test('a file that is none to import is refused in one line', async () => {
+test('a file that cannot be imported is refused in one line', async () => {
   const importing = (file: string) => refusal(['import', '--table', String(seeded.table_id), file])
   expect(await importing(own.dataDir)).toBe(`${own.dataDir} cannot be read: it is a folder`)
   const file = join(own.dataDir, 'bytes.csv')
@@ -180,7 +180,7 @@ test.each(['migrate', 'seed', 'demo'])('%s says how it is used', async (script) 
   expect([code, stdout.startsWith(`npm run ${script}`), stderr]).toEqual([0, true, ''])
 })
 
-test('a database that is not reached, and a DATA_DIR that is none, are told in one line', async () => {
+test('an unreachable database and an unusable DATA_DIR are reported in one line', async () => {
   const settings = { DATABASE_URL: 'postgresql://a:secret@127.0.0.1:1/x', SECRET_KEY: 'a key for tests, long enough to be one' }
   const nowhere = programs(settings)
   const file = join(own.dataDir, 'a-file')
@@ -200,13 +200,13 @@ test('a database that is not reached, and a DATA_DIR that is none, are told in o
   await onFile.cleanUp()
 })
 
-test('--help says what there is', async () => {
+test('--help lists the commands', async () => {
   const { code, stdout } = await admin(['--help'])
   expect(code).toBe(0)
   for (const command of ['create-account', 'set-password', 'restore-table', 'backup', 'restore']) expect(stdout).toContain(`  ${command} `)
 })
 
-test('a backup made while people work is restored elsewhere whole, files included', async () => {
+test('a backup taken while users work restores everything elsewhere, files included', async () => {
   const { table_id, record_ids, keys, member } = seeded
   const { body: record } = await call(service.url, `/api/table/${table_id}/record/${record_ids[0]}/get`, { key: keys.account })
   const before = await writeUntil(admin(['backup', backup]))
@@ -227,7 +227,7 @@ test('a backup made while people work is restored elsewhere whole, files include
   await restored.stop()
 })
 
-/** Writes records for as long as something goes on; answers those that were there when it began. */
+/** Writes records until the work is done, and returns those that existed when it began. */
 async function writeUntil(ending: Promise<{ code: number | null; stderr: string }>): Promise<number[]> {
   let ended: { code: number | null; stderr: string } | undefined
   ending.then((result) => {
@@ -242,11 +242,11 @@ async function writeUntil(ending: Promise<{ code: number | null; stderr: string 
     written.push(body.id)
   }
   expect(ended).toMatchObject({ code: 0, stderr: '' })
-  // The command takes most of a second to begin.
+  // The command takes most of a second to start.
   return [...seeded.record_ids, ...written.slice(0, 3)]
 }
 
-test('a backup replaces what is there only when asked to, and never under a service', async () => {
+test('a backup replaces existing data only on request, and never under a running service', async () => {
   expect(await refusal(['backup', backup])).toMatch(/all\.tar\.gz exists already: name another file$/)
   expect(await refusal(['restore', backup])).toMatch(/holds a database already: add --replace, and it is put aside$/)
   expect(await refusal(['restore', backup, '--replace'])).toMatch(/is in use: stop the service first$/)

@@ -6,7 +6,7 @@ import { testApp } from './support/app.ts'
 
 const app = await testApp()
 
-it('answers a path that it does not have, or cannot decode, in the form of every error', async () => {
+it('answers an unknown or undecodable path with the common error body', async () => {
   const nowhere = await app.as(null).get('/api/nowhere')
   expect([nowhere.status, nowhere.body]).toEqual([
     404,
@@ -20,7 +20,7 @@ it('answers a path that it does not have, or cannot decode, in the form of every
   expect([broken.headers.get('x-api-version'), broken.headers.get('x-request-id')]).toEqual(['1', broken.body.request_id])
 })
 
-it('answers what is no request of HTTP, or too long for one, in the form of every error', async () => {
+it('answers a malformed or oversized HTTP request with the common error body', async () => {
   const cases: [string, string, string][] = [
     ['FOO / HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
     ['GET /api/task/ 1/get HTTP/1.1\r\nHost: x\r\n\r\n', '400', 'Malformed HTTP request'],
@@ -36,7 +36,7 @@ it('answers what is no request of HTTP, or too long for one, in the form of ever
   }
 })
 
-it('tells of a path that it does not have before it reads the body', async () => {
+it('answers an unknown path before it reads the body', async () => {
   for (const [method, type] of [
     ['POST', 'application/json'],
     ['PUT', 'text/plain'],
@@ -56,7 +56,7 @@ it('answers every path under the pixel with the image', async () => {
   }
 })
 
-it('is alive, ready, measured and documented', async () => {
+it('answers the liveness, readiness, metrics and documentation routes', async () => {
   expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
   expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true })
   expect((await app.as(null).get('/metrics')).body).toContain(
@@ -65,12 +65,12 @@ it('is alive, ready, measured and documented', async () => {
   expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
 })
 
-it('does not wait without end for a body that never comes', async () => {
+it('ends a request whose body never arrives', async () => {
   const { server } = await buildApp(app.deps)
   expect(server.requestTimeout).toBe(300_000)
 })
 
-it('leads from the start page to the documents, and from an invitation to a page', async () => {
+it('links the start page to the documentation, and an invitation to its page', async () => {
   const start = await app.as(null).send('/', { redirect: 'manual' })
   expect([start.status, start.headers.get('location')]).toEqual([302, '/docs'])
   const page = await app.as(null).get('/invite')
@@ -78,7 +78,7 @@ it('leads from the start page to the documents, and from an invitation to a page
   for (const [, path] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await app.as(null).get(path)).status).toBe(200)
 })
 
-it('takes a POST without a body in every form', async () => {
+it('accepts every form of a POST without a body', async () => {
   const { owner, space, keys } = await app.account()
   const made = await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Bodies', fields: [{ name: 'Name', type: 'text' }] })
   const path = `/api/table/${made.body.id}/records/count`
@@ -94,20 +94,20 @@ it('takes a POST without a body in every form', async () => {
   for (const form of forms) expect((await app.as(keys.account).send(path, form)).body).toMatchObject({ count: 0 })
 })
 
-/** A client as many are: it reads nothing before it has sent everything. */
+/** Sends a whole request before it reads the answer, as many clients do. */
 async function sendWhole(head: string[], body: string): Promise<string> {
   const socket = connect({ port: Number(new URL(app.url).port), host: '127.0.0.1' })
   socket.write(
     `${['POST /api/notifications/list HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', ...head].join('\r\n')}\r\n\r\n`,
   )
   await new Promise<void>((resolve, reject) => socket.write(body, (error) => (error ? reject(error) : resolve())))
-  // Without Connection: close there may be another request on it, here its last.
+  // Without Connection: close another request could follow; here this is the last.
   if (head.includes('Connection: close')) socket.end()
   else socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
   return text(socket)
 }
 
-it('answers a body that it does not read also to who sends all of it first', async () => {
+it('answers a client that sends the whole body although the service does not read it', async () => {
   const { keys } = await app.account()
   const bearer = `Authorization: Bearer ${keys.personal}`
   const body = 'x'.repeat(10 * 1_048_576)
@@ -143,7 +143,7 @@ it('gives the same answer to bad input before and after a REST call', async () =
   for (const issues of before) expect(issues).toHaveLength(1)
 })
 
-/** All that the service answers to the bytes until it ends the connection. */
+/** Returns everything that the service answers to the bytes until it closes the connection. */
 async function exchange(bytes: string): Promise<string> {
   const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
   socket.write(bytes)

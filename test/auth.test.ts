@@ -4,7 +4,7 @@ import { testApp } from './support/app.ts'
 const app = await testApp()
 
 describe('signing in', () => {
-  it('sets a cookie that works, and ends with signing out', async () => {
+  it('sets a working cookie, and ends with signing out', async () => {
     const { owner } = await app.account({ withPassword: true })
     const login = await app.as(null).post('/api/auth/login', { email: owner.email.toUpperCase(), password: owner.password })
     expect(login.status).toBe(200)
@@ -19,9 +19,9 @@ describe('signing in', () => {
     expect((await app.as(null).get('/api/auth/me', browser)).status).toBe(401)
   })
 
-  it('answers a wrong address and a wrong password with the same words, and slows down', async () => {
+  it('answers a wrong address and a wrong password alike, and slows guesses down', async () => {
     const { owner } = await app.account({ withPassword: true })
-    // The first wait is a second, which a busy machine could let pass between two calls.
+    // The first delay is one second, which may pass between two calls on a busy machine.
     app.setClock(new Date())
     onTestFinished(() => app.setClock(null))
     const wrong = () => app.as(null).post('/api/auth/login', { email: owner.email, password: 'wrong' })
@@ -35,7 +35,7 @@ describe('signing in', () => {
     expect((await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })).status).toBe(429)
   })
 
-  it('slows guesses that come at once, and no right passwords', async () => {
+  it('slows concurrent guesses, but not correct passwords', async () => {
     const { owner } = await app.account({ withPassword: true })
     const at = (password: string, count: number) =>
       Promise.all(Array.from({ length: count }, () => app.as(null).post('/api/auth/login', { email: owner.email, password })))
@@ -44,7 +44,7 @@ describe('signing in', () => {
     expect([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length]).toEqual([5, 15])
   })
 
-  it('slides the end of a session and of its cookie with its use', async () => {
+  it('extends the session and its cookie on each use', async () => {
     const { owner } = await app.account({ withPassword: true })
     app.setClock(new Date('2030-01-01T10:00:00Z'))
     const signedIn = await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
@@ -82,7 +82,7 @@ describe('signing in', () => {
     expect((await profile({ origin: app.url, 'sec-fetch-site': 'same-origin' })).body.name).toBe('Eve')
   })
 
-  it('keeps the version of a user whom a change leaves as they were', async () => {
+  it('keeps the version of a user if a change alters nothing', async () => {
     const { owner } = await app.account()
     const versionOf = async () => (await app.db.prisma.user.findUniqueOrThrow({ where: { id: owner.id } })).version
     const profile = (body: object) => app.as(owner).post('/api/auth/profile', body)
@@ -96,7 +96,7 @@ describe('signing in', () => {
     expect(await versionOf()).toBe(before + 1)
   })
 
-  it('changes the profile, and keeps what is not named', async () => {
+  it('changes the profile, and keeps the properties that are not sent', async () => {
     const { owner } = await app.account()
     const changed = await app.as(owner).rpc.auth.profile.mutate({ timezone: 'Asia/Kathmandu' })
     expect(changed).toMatchObject({ name: 'Olga Owner', timezone: 'Asia/Kathmandu' })

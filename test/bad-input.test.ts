@@ -1,4 +1,7 @@
-/** Bad input of every general kind (credentials, ids, bodies, texts) to every operation that it applies to. No answer is a 500, and nothing changes. */
+/**
+ * Sends bad input of every general kind (credentials, ids, bodies, texts) to every operation that it applies to. No answer is a 500, and
+ * nothing changes.
+ */
 import { request } from 'node:http'
 import { afterAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -105,7 +108,7 @@ describe('an id that is not a positive 32-bit number', () => {
   }
 
   it.each(cases)('answers 404 to a number as %s of %s', async (id, name, operation) => {
-    // The view 0 is the Default view.
+    // View 0 is the Default view.
     const zero = name === 'views.get' && id === 'view_id' ? [] : ['0']
     for (const number of [...zero, '-1', '2147483648', '99999999999999999999']) {
       const answer = await callWith(operation, id, number)
@@ -162,13 +165,13 @@ describe('a body that is not a JSON object, is too large or has another encoding
 })
 
 describe('a value of the wrong type, NUL, half a surrogate pair or a long text is refused', () => {
-  /** Sends a value that is wrong for most keys. Something else is missing or wrong, too, so that nothing valid is ever sent. */
+  /** Sends a value that is wrong for most keys. Something else is missing or wrong, too, so that no valid request is ever sent. */
   async function sendWrong(operation: Operation, required: readonly unknown[], key: string, value: unknown): Promise<void> {
     const sent = `${key}: ${JSON.stringify(value)}`
     const as = app.as(callerFor(operation, account))
     const answer = await callRest(as, operation, idsFor(operation, known), { [key]: value, no_such_key: 1 })
     expect(answer.status, `${sent} gave ${JSON.stringify(answer.body)}`).toBe(400)
-    // The messages are neither those of the schema library, nor do they demand an optional key.
+    // The messages never quote the schema library, and never demand an optional key.
     for (const { path, message } of answer.body.issues) {
       expect(message, sent).not.toMatch(/Invalid|expected|received|Too (big|small)|must be a valid/)
       if (path.length === 1 && !required.includes(path[0])) expect(message, sent).not.toBe('is required')

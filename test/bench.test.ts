@@ -1,4 +1,4 @@
-/** `npm run bench`, on little. */
+/** Runs `npm run bench` on a small data set. */
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { programs } from './support/programs.ts'
@@ -10,7 +10,7 @@ afterAll(() => own.cleanUp())
 
 const bench = (...args: string[]) => own.run('bench/main', args)
 
-test('a table too small for indexes is made and measured, case by case as they are chosen', async () => {
+test('a table too small for indexes is created, and the selected cases are measured', async () => {
   const kept = ['--suite', 'records', '--data-dir', own.dataDir]
   const made = await bench(...kept, '--records', '1000', '--prepare')
   expect({ ...made, stdout: '' }).toEqual({ code: 0, stdout: '', stderr: '' })
@@ -34,7 +34,7 @@ test('a table too small for indexes is made and measured, case by case as they a
   expect(refused).toEqual({ code: 1, stdout: '', stderr: `--records 2000: the data in ${own.dataDir} were made with 1000\n` })
 })
 
-test('an option that makes no sense is refused in one line, before anything is started', async () => {
+test('an invalid option is refused in one line, before anything is started', async () => {
   const stderr = `--data-dir ${join(import.meta.dirname, 'bench.test.ts')}: must be a folder\n`
   expect(await bench('--data-dir', import.meta.filename)).toEqual({ code: 1, stdout: '', stderr })
 })

@@ -1,4 +1,4 @@
-/** A script opens the parts of the process as the service does, without its routers: what it deletes takes along all that belongs to it. */
+/** A script opens the parts of the process as the service does, without its routers; its deletions cascade like those of the service. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ it('deletes the tasks, comments and files of a record with it', async () => {
   expect(await left()).toEqual([{ tasks: 0, comments: 0, files: 0 }])
 })
 
-it('deletes the views that need a field with it', async () => {
+it('deletes the views that need a field with the field', async () => {
   await createView(context, table, { name: 'By company', type: 'grid', filters: [{ column: 'company', compare: '=', value: 'Acme' }] })
   await removeField(context, table, 'company', true)
   expect((await listViews(context, table)).rows.map(({ id }) => id)).toEqual([0])

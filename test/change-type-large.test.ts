@@ -1,4 +1,4 @@
-/** A field of a table that is too large to be looked through while others wait gets another type. */
+/** Converts a field of a table that is too large to be scanned under a lock. */
 import { expect, test } from 'vitest'
 import { check } from '../src/conversions/job/check.ts'
 import { convert } from '../src/conversions/job/convert.ts'
@@ -17,7 +17,7 @@ const account = await app.account()
 const as = app.as(account.owner)
 const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
-/** A table with the text field `cell`, whose records hold their ids, or another expression of `i`. */
+/** Creates a table with the text field `cell`, whose records hold their ids, or another expression of `i`. */
 async function tableOf(records: number, cell = 'i::text'): Promise<number> {
   const { id } = await makeTable(app, account, { fields: [{ name: 'Cell', type: 'text' }] })
   await fillTable(app, id, records, { cell })
@@ -47,7 +47,7 @@ async function cellsOf(table: number, ids: number[]): Promise<unknown[]> {
   return rows.map(({ cell }) => cell)
 }
 
-/** What a conversion has put beside the records: columns and indexes. */
+/** Lists the columns and indexes that a conversion has added to the records table. */
 const besides = (table: number) =>
   app.db.query(sql`
     select c.relname as name from pg_class c join pg_index i on i.indexrelid = c.oid
@@ -59,7 +59,7 @@ const watched = (before: Parameters<typeof watchedContext>[1]) => watchedContext
 const looksForChanged = ({ sql }: Sql) => sql.startsWith('select id') && sql.includes('is distinct from version')
 const holdsWriters = ({ sql }: Sql) => sql.includes(' in exclusive mode')
 
-test('what is written meanwhile is found along an index, also while writers wait', async () => {
+test('writes during the conversion are found by an index, also while other writers wait', async () => {
   const table = await tableOf(100_000)
   const { job_id } = await counted(table, { type: 'number' })
   const plans: { isUnderLock: boolean; plan: string }[] = []
@@ -90,7 +90,7 @@ test('what is written meanwhile is found along an index, also while writers wait
   expect(await besides(table)).toEqual([])
 })
 
-test('options are made of the values of all records, 500 at most', async () => {
+test('options are made from the values of all records, 500 at most', async () => {
   const table = await tableOf(45_000, `'part ' || i / 20000`)
   expect(await ended(table, { type: 'select' })).toMatchObject({ state: 'done', converts: 45_000 })
   expect(await cellsOf(table, [1, 20_000, 40_000])).toEqual([1, 2, 3])
@@ -102,7 +102,7 @@ test('options are made of the values of all records, 500 at most', async () => {
   })
 })
 
-test('the job counts all cells that fail, and names the first 100 by id, wherever they lie', async () => {
+test('the job counts all cells that fail, and names the first 100 by id, wherever they are', async () => {
   const fails = (...ids: number[]) => ids.map((id) => ({ record_id: id, value: 'x' }))
   const everyNth = await tableOf(45_000, `case when i % 900 = 0 or i > 44950 then 'x' else i::text end`)
   const expected = [
@@ -143,7 +143,7 @@ test('the job counts all cells that fail, and names the first 100 by id, whereve
   expect(await ended(sparse, { type: 'date', dry_run: true })).toMatchObject({ fails: fails(1, 2_147_483_647), failing: 2 })
 }, 60_000)
 
-test('an index whose build did not end is made anew; it is nothing of the views, and goes with the job', async () => {
+test('an unfinished index is rebuilt, belongs to no view, and is dropped with the job', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await counted(table, { type: 'number' })
   const broken = watched(async (statement) => {
@@ -173,7 +173,7 @@ test('an index whose build did not end is made anew; it is nothing of the views,
   expect(await besides(table)).toEqual([])
 })
 
-test('a job that is refused takes the index with it', async () => {
+test('a refused job drops its index', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await counted(table, { type: 'number' })
   const context = watched(async (statement) => {
@@ -185,7 +185,7 @@ test('a job that is refused takes the index with it', async () => {
   expect(await besides(table)).toEqual([])
 })
 
-test('a job waits for its turn to build on the table', async () => {
+test('a job waits until it may build on the table', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await counted(table, { type: 'number' })
   const context = systemContext(app.deps)
@@ -206,12 +206,12 @@ test('a job waits for its turn to build on the table', async () => {
   expect(await job(job_id)).toMatchObject({ state: 'done' })
 })
 
-test('its build gives way to a change of the table, and begins again', async () => {
+test('a build is interrupted by a change of the table, and starts again', async () => {
   const table = await tableOf(21_000)
   const { job_id } = await counted(table, { type: 'number' })
   const old = await app.db.connect()
   try {
-    // A build waits for snapshots that are older than it.
+    // A build waits for snapshots that are older than itself.
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
     const running = convert(systemContext(app.deps), { conversion_id: job_id })

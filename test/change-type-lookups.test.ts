@@ -1,4 +1,4 @@
-/** What a job counts of cells that name records, compared with the same rules in plain JavaScript over cells of all kinds. */
+/** Compares the counts of a job over cells that refer to records with the same rules in plain JavaScript. */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { raw, sql } from '../src/platform/database/database.ts'
@@ -27,7 +27,7 @@ const titleOf = (id: number): string | null => {
   return titles[id % titles.length] || null
 }
 
-/** Numbers that look random and are the same each time. */
+/** Returns pseudo-random numbers that are the same in each run. */
 function dice(seed: number): (sides: number) => number {
   let state = seed
   return (sides) => {
@@ -38,7 +38,7 @@ function dice(seed: number): (sides: number) => number {
 
 const newTable = async (fields: object[]) => (await makeTable(app, account, { fields })).id
 
-/** A table whose records have titles and holes between their ids. @returns titles by id */
+/** Creates a table whose records have titles and gaps between their ids. @returns titles by id */
 async function makeNamed(far?: number): Promise<{ table: number; titles: Map<number, string> }> {
   const table = await newTable([
     { name: 'Number', type: 'number' },
@@ -52,7 +52,7 @@ async function makeNamed(far?: number): Promise<{ table: number; titles: Map<num
   return { table, titles: new Map(ids.map((id) => [id, titleOf(id) ?? String(id)])) }
 }
 
-/** A table with a record for each cell, its id from 1 on. */
+/** Creates a table with a record for each cell; ids begin at 1. */
 async function tableOf(field: object, cells: readonly unknown[], column: string): Promise<number> {
   const table = await newTable([{ name: 'Cell', ...field }])
   await app.db.execute(sql`
@@ -61,7 +61,7 @@ async function tableOf(field: object, cells: readonly unknown[], column: string)
   return table
 }
 
-/** What becomes of a cell: null when it is no value. */
+/** Returns the converted cell, or null if it does not convert. */
 interface Fate {
   words: string
   converts: boolean
@@ -100,7 +100,7 @@ describe.each([
   })
 
   const roll = dice(far ?? 7)
-  /** Mostly ids that are there. */
+  /** Returns ids that mostly exist. */
   const someId = () => (roll(12) ? (roll(MANY / 5) + 1) * 5 - 1 : ([3, 8, 0, -1, MANY + 50, 999_999_999, 2_147_483_647][roll(7)] ?? 0))
   const words = [
     '007',
@@ -184,7 +184,7 @@ describe.each([
     await expectReport(table, { type: 'multi_lookup', table: named.table }, fates)
   })
 
-  test('lookups become texts, numbers and options by their title, if the record is still there', async () => {
+  test('lookups become texts, numbers and options by their title, if the record still exists', async () => {
     const ids = [null, 3, ...Array.from({ length: 60 }, (_, index) => index + 1), ...some(200, someId)]
     const table = await tableOf({ type: 'lookup', table: named.table }, ids, 'int')
     const fates = (converts: (title: string) => boolean) =>
@@ -207,7 +207,7 @@ describe.each([
     )
   })
 
-  test('lists of lookups become texts if the titles that are left fit, and lookups if they are lists of one', async () => {
+  test('lists of lookups become texts if the remaining titles fit, and lookups if they have one element', async () => {
     const lists = [
       null,
       [],
@@ -245,7 +245,7 @@ describe.each([
   })
 })
 
-test('the titles of lookups become options, however many records are named', async () => {
+test('titles of lookups become options, however many records the cells refer to', async () => {
   const { table: people } = await makeNamed()
   await app.db.execute(sql`update ${raw(`t${people}.records`)} set title = case when id % 2 = 0 then ' Even' else 'Odd' end`)
   const table = await tableOf({ type: 'lookup', table: people }, [1, 2, 2, 3, 4, null], 'int')

@@ -42,7 +42,7 @@ async function createRecord(table: number, data: object): Promise<number> {
   return answer.body.id
 }
 
-/** A table with the field `cell`, and a record for each value. */
+/** Creates a table with the field `cell`, and a record for each value. */
 async function tableOf(field: Omit<FieldInput, 'name'>, values: readonly unknown[]): Promise<number> {
   const table = await newTable([{ name: 'Cell', ...field } as FieldInput])
   for (const cell of values) await createRecord(table, { cell })
@@ -63,7 +63,7 @@ async function cells(table: number): Promise<unknown[]> {
 const fieldOf = async (table: number) =>
   (await app.as(account.owner).get(`/api/table/${table}/get`)).body.fields.find(({ id }: { id: string }) => id === 'cell')
 
-/** Columns of the records that are none of the table's. */
+/** Lists the columns of the records table that belong to no field. */
 const besides = (table: number) =>
   app.db.query(
     sql`select attname from pg_attribute where attrelid = to_regclass(${`t${table}.records`}) and attname like '~%' and not attisdropped`,
@@ -77,7 +77,7 @@ describe('cells convert', () => {
   const lookups = () => ({ type: 'multi_lookup', table: people })
   const member = () => ({ id: account.member.id, email: account.member.email, name: account.member.name })
   const viewer = () => ({ id: account.viewer.id, email: account.viewer.email, name: account.viewer.name })
-  // Field, values, the change, values as they are read after it; what fails is null and named.
+  // Each case has the field, its values, the change, and the values that are read after it. Values that fail become null and are named.
   const cases: [string, () => object, () => unknown[], () => object, () => unknown[], number?][] = [
     [
       'text to number',
@@ -136,7 +136,7 @@ describe('cells convert', () => {
       1,
     ],
     [
-      'text to a select of what there is',
+      'text to a select of the values that exist',
       () => ({ type: 'text' }),
       () => ['b', 'a', 'b'],
       () => ({ type: 'select' }),
@@ -384,13 +384,13 @@ describe('cells convert', () => {
     expect(await cells(table)).toEqual(expected())
     expect(await fieldOf(table)).toMatchObject(change())
     expect(await besides(table)).toEqual([])
-    // The new type is what is written now.
+    // From now on, values of the new type are written.
     const written = expected().find((value) => value !== null)
     await createRecord(table, { cell: written })
     expect((await cells(table)).at(-1)).toEqual(written)
   })
 
-  test('a local day begins as everywhere, also where midnight is skipped or strikes twice', async () => {
+  test('a local day begins at the same instant as elsewhere, also where midnight is skipped or repeated', async () => {
     for (const [zone, day] of [
       ['Africa/Cairo', '2026-04-24'],
       ['America/Havana', '2026-11-01'],
@@ -407,7 +407,7 @@ describe('cells convert', () => {
   })
 })
 
-test('a text converts exactly if it could be written, to the same value', async () => {
+test('a text converts exactly if it can be written, and to the same value', async () => {
   const texts = [
     ...[
       '0',
@@ -446,7 +446,7 @@ test('a text converts exactly if it could be written, to the same value', async 
     const field = { ...KEY_FIELD, id: 'cell', key: false, type, decimals: null }
     const written = texts.map((text) => {
       const parsed = parseCell(field, text, 0)
-      // A date alone is no instant that can be written, but it has a first one.
+      // A date alone cannot be written as an instant, but it has a first instant.
       if (type === 'datetime' && isCalendarDate(text)) return formatInstant(startOfDay(text, 'America/New_York'))
       return parsed.kind === 'cell' ? (type === 'number' ? Number(parsed.cell) : parsed.cell) : null
     })
@@ -457,7 +457,7 @@ test('a text converts exactly if it could be written, to the same value', async 
   }
 })
 
-test('every other pair of types is refused, and nothing is changed', async () => {
+test('every other pair of types is refused, and changes nothing', async () => {
   const table = await newTable(
     FIELD_TYPES.map((type) => ({
       name: type,
@@ -502,7 +502,7 @@ test('every other pair of types is refused, and nothing is changed', async () =>
   ])
 })
 
-test('the documentation says the same', async () => {
+test('the documentation lists the same pairs', async () => {
   const page = await readFile(new URL('../docs/field-types.md', import.meta.url), 'utf8')
   const texts = ['text', 'long_text', 'email', 'url', 'phone']
   const rows = [...page.matchAll(/^\| (?!From|---)(.+) \| (.+) \|$/gm)].map(([, from = '', to = '']) => [from, to] as const)
@@ -542,7 +542,7 @@ describe('bad input', () => {
     expect((await fieldOf(table)).type).toBe('text')
   })
 
-  test('a type that the field does not become is told in a sentence', async () => {
+  test('a type that the field cannot become is refused in a sentence', async () => {
     const table = await tableOf({ type: 'email' }, [])
     const { body } = await changeType(table, { type: 'file' })
     expect(body.message).toBe('type: an email field does not become a file field')
@@ -551,14 +551,14 @@ describe('bad input', () => {
     expect(other.body.message).toBe('type: a date field does not become a user field')
   })
 
-  test('a field that there is not is 404, key and calc fields are 400', async () => {
+  test('an unknown field is 404; key and calculated fields are 400', async () => {
     const table = await tableOf({ type: 'text' }, [])
     expect((await changeType(table, { type: 'number' }, account.admin, 'nothing')).status).toBe(404)
     expect((await changeType(table, { type: 'text' }, account.admin, 'id')).status).toBe(400)
     expect((await changeType(table, { type: 'date' }, account.admin, 'created_at')).status).toBe(400)
   })
 
-  test('more than 500 different values make no options by themselves', async () => {
+  test('more than 500 different values do not become options on their own', async () => {
     const table = await tableOf({ type: 'text' }, [])
     await app.db.execute(
       sql([
@@ -603,7 +603,7 @@ test('only an admin of the space may change a type or see the job', async () => 
 })
 
 describe('views', () => {
-  test('that the new type makes invalid are named, and with force they go', async () => {
+  test('that the new type makes invalid are named, and are deleted with force', async () => {
     const table = await tableOf({ type: 'number' }, [1, 2])
     const view = async (name: string, body: object) =>
       (await app.as(account.admin).post(`/api/table/${table}/views/create`, { name, type: 'grid', ...body })).body.id
@@ -635,7 +635,7 @@ describe('views', () => {
     expect(index?.indexdef).toContain('(cell NULLS FIRST, id)')
   })
 
-  test('that were saved meanwhile end the job, and the field is as it was', async () => {
+  test('that are saved during the job end it, and the field stays as it was', async () => {
     for (const isCounted of [false, true]) {
       const table = await tableOf({ type: 'number' }, [1])
       const { body } = await changeType(table, { type: 'text' })
@@ -660,7 +660,7 @@ describe('views', () => {
 })
 
 describe('while the job runs', () => {
-  test('others read and write with the old type, and nothing that they wrote is lost', async () => {
+  test('other users read and write with the old type, and none of their writes is lost', async () => {
     const table = await tableOf({ type: 'text' }, [])
     await app.db.execute(
       sql([
@@ -682,7 +682,7 @@ describe('while the job runs', () => {
       const gone = 1 + ((n * 104_729 + 5) % 30_000)
       if (!written.has(gone)) await as.post(`/api/table/${table}/record/${gone}/delete`)
       expect([200, 404], JSON.stringify(updated.body)).toContain(updated.status)
-      // A number may be sent as text, so the same call is right before and after the swap.
+      // A number may be sent as text, so the same call is valid before and after the swap.
       expect(created.status, JSON.stringify(created.body)).toBe(200)
       if (updated.status === 200) written.set(id, n + 0.5)
       written.set(created.body.id, n)
@@ -695,7 +695,7 @@ describe('while the job runs', () => {
     expect(written.size).toBeGreaterThan(1)
   })
 
-  test('a cell that is written and does not convert ends it, or is emptied', async () => {
+  test('a written cell that does not convert ends the job, or is cleared', async () => {
     for (const drop_failing of [false, true]) {
       const table = await tableOf({ type: 'text' }, ['1'])
       const { body } = await changeType(table, { type: 'number', drop_failing })
@@ -718,7 +718,7 @@ describe('while the job runs', () => {
     }
   })
 
-  test('who reads at the moment of the swap gets what a cell was or is, never nothing', async () => {
+  test('a reader at the moment of the swap gets the old or the new value of a cell, never an empty one', async () => {
     const other = await tableOf({ type: 'text' }, ['old title'])
     await app.as(account.admin).post(`/api/table/${other}/fields/create`, { name: 'Next', type: 'text' })
     await app.as(account.owner).post(`/api/table/${other}/record/1/update`, { data: { next: 'new title' } })
@@ -742,7 +742,7 @@ describe('while the job runs', () => {
     expect((await job(body.job_id)).body.state).toBe('done')
   })
 
-  test('the field cannot be deleted or get other options, and no other field be converted', async () => {
+  test('the field cannot be deleted or get other options, and no other field can be converted', async () => {
     const table = await tableOf(SELECT, ['Open'])
     await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Other', type: 'text' })
     const { body } = await changeType(table, { type: 'text' })
@@ -781,7 +781,7 @@ describe('while the job runs', () => {
 })
 
 describe('a dry run', () => {
-  test('hinders nobody, and is cancelled when its field is deleted', async () => {
+  test('blocks no other request, and is cancelled when its field is deleted', async () => {
     const table = await tableOf(SELECT, ['Open'])
     const { body } = await changeType(table, { type: 'text', dry_run: true })
     const field = `/api/table/${table}/field/cell`
@@ -804,7 +804,7 @@ describe('a dry run', () => {
     expect(await cells(table)).toEqual([1])
   })
 
-  test('does not wait for others of the table, and all answer the same', async () => {
+  test('does not wait for other dry runs on the table, and all report the same', async () => {
     const table = await tableOf({ type: 'text' }, ['1', 'x'])
     const started = await Promise.all(
       Array.from({ length: 4 }, () =>
@@ -830,7 +830,7 @@ describe('a dry run', () => {
   })
 })
 
-test('of conversions that are asked for at once one is started', async () => {
+test('only one of several concurrent conversions is started', async () => {
   const table = await tableOf({ type: 'text' }, ['1'])
   const answers = await Promise.all(Array.from({ length: 4 }, () => changeType(table, { type: 'number' })))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
@@ -842,7 +842,7 @@ test('of conversions that are asked for at once one is started', async () => {
   expect(await cells(table)).toEqual([1])
 })
 
-test('a conversion that an earlier release has begun goes on', async () => {
+test('a conversion that an earlier release has started goes on', async () => {
   for (const state of ['queued', 'running']) {
     const table = await tableOf({ type: 'text' }, ['1'])
     const target = JSON.stringify({ type: 'number', options: null, decimals: null, lookup_table_id: null })
@@ -866,7 +866,7 @@ describe('a job that was interrupted', () => {
     ['while it filled', 'update field_conversions set done = done +', 'running'],
     ['before it swapped', ' in exclusive mode', 'running'],
     ['in the middle of the swap', 'rename column', 'running'],
-  ])('%s goes on where it was, and may run twice', async (_, at, state) => {
+  ])('%s resumes, and may run twice', async (_, at, state) => {
     const table = await tableOf({ type: 'text' }, [])
     await app.db.execute(
       sql([
@@ -894,7 +894,7 @@ describe('a job that was interrupted', () => {
   test.each([
     ['counts', 'conversions.check', async () => {}, (id: number) => check(breakingAt('set converts'), { conversion_id: id })],
     ['converts', 'tables.convert-field', count, (id: number) => convert(breakingAt(' in exclusive mode'), { conversion_id: id })],
-  ])('while it %s is found again by the clock, and given up after ten attempts', async (_, queue, begin, attempt) => {
+  ])('while it %s is found again by the clock, and fails after ten attempts', async (_, queue, begin, attempt) => {
     const table = await tableOf({ type: 'text' }, ['1'])
     const { body } = await changeType(table, { type: 'number' })
     await begin(body.job_id)
@@ -918,7 +918,7 @@ async function convertAfterCount(context: Context, id: number): Promise<void> {
   await convert(context, { conversion_id: id })
 }
 
-/** A context whose first look at the records comes just after the swap, by a definition from before it. */
+/** A context whose first read of the records comes just after the swap, with a definition from before it. */
 async function readingAtTheSwap(table: number, converted: number, conversion: number) {
   const context = systemContext(app.deps)
   let isSwapped = false
@@ -935,7 +935,7 @@ async function readingAtTheSwap(table: number, converted: number, conversion: nu
   return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
 }
 
-/** A context whose database fails at the first statement with those words, as if the process had died there. */
+/** A context whose database fails at the first statement that contains the words, as if the process had died there. */
 function breakingAt(words: string) {
   const context = systemContext(app.deps)
   const execute: typeof context.db.execute = (statement) => {

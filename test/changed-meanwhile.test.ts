@@ -1,4 +1,4 @@
-/** Somebody changes a table between two statements of a request that reads it. */
+/** Changes a table between two statements of a request that reads it. */
 import { describe, expect, test } from 'vitest'
 import { check } from '../src/conversions/job/check.ts'
 import { exportRecords } from '../src/csv/export.ts'
@@ -20,7 +20,7 @@ async function made(path: string, body: object) {
 }
 const tableOf = async (fields: object[], records: object[] = []) => (await makeTable(app, account, { fields, records })).id
 
-/** A context for the table as it is now, that runs a change just before its first statement with the words. */
+/** A context for the current definition of the table that runs a change just before its first statement with the words. */
 async function changedBefore(table: number, words: string, change: () => Promise<unknown>) {
   const context = systemContext(app.deps)
   let isChanged = false
@@ -41,11 +41,11 @@ const recordsOf = (table: number) => `"t${table}".records`
 const PICK = { name: 'Pick', type: 'select', options: ['Open', 'Done'] }
 const NAME = { name: 'Name', type: 'text' }
 
-describe('a view whose options get other titles', () => {
+describe('a view whose options are renamed', () => {
   test.each([
     ['!=', [{ id: 2, pick: 'Done' }]],
     ['=', [{ id: 1, pick: 'Opened' }]],
-  ])('holds the records that it held: %s', async (compare, rows) => {
+  ])('still selects the same records: %s', async (compare, rows) => {
     const table = await tableOf([PICK], [{ pick: 'Open' }, { pick: 'Done' }])
     const filters = [{ column: 'pick', compare, value: 'Open' }]
     const view = await made(`/api/table/${table}/views/create`, { name: 'Of one', type: 'grid', filters })
@@ -57,7 +57,7 @@ describe('a view whose options get other titles', () => {
   })
 })
 
-test('an export through a view is of the fields that the table has when it begins', async () => {
+test('an export through a view has the fields that the table has when it begins', async () => {
   const table = await tableOf([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
   const view = await made(`/api/table/${table}/views/create`, { name: 'Sorted', type: 'grid', order_by: 'amount' })
   const { context, ref } = await changedBefore(table, recordsOf(table), () =>
@@ -71,7 +71,7 @@ test('an export through a view is of the fields that the table has when it begin
 describe('a count of the cells of a field', () => {
   test.each<[string, (table: number) => Promise<unknown>, string]>([
     ['is deleted', (table) => made(`/api/table/${table}/field/cell/delete`, {}), 'The field has been deleted'],
-    ['goes with its table', (table) => made(`/api/table/${table}/delete`, {}), 'The table has been deleted'],
+    ['is deleted with its table', (table) => made(`/api/table/${table}/delete`, {}), 'The table has been deleted'],
   ])('that %s is cancelled', async (_, change, error) => {
     const table = await tableOf([{ name: 'Cell', type: 'text' }], [{ cell: '1' }])
     const { job_id } = await made(`/api/table/${table}/field/cell/changeType`, { type: 'number', dry_run: true })

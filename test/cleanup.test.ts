@@ -10,7 +10,7 @@ const run = (name: string) => works.find(({ queue }) => queue.name === name)?.ru
 const count = async (table: 'sessions' | 'rate_windows' | 'idempotency_keys' | 'invites' | 'login_failures') =>
   (await app.db.query<{ count: number }>({ text: `select count(*) from ${table}`, values: [] } as never))[0]?.count ?? 0
 
-it('clears what has ended, and keeps what has not', async () => {
+it('deletes expired rows, and keeps the others', async () => {
   const { owner, keys } = await app.account()
   await app.as(keys.account).post('/api/spaces/create', { name: 'Kept' }, { 'idempotency-key': 'a' })
   await app.as(null).post('/api/auth/login', { email: 'nobody@example.com', password: 'wrong' })

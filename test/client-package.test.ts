@@ -1,4 +1,4 @@
-/** The client as others get it: packed, installed in an empty folder, compiled against, and run. */
+/** Tests the client as its users get it: packed, installed in an empty folder, compiled against, and run. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Compiles files in the caller's folder, as strictly as can be, and tells the errors, one a line. */
+/** Compiles files in the caller's folder with the strictest options, and returns the errors, one per line. */
 async function compile(sources: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries(sources)) await writeFile(join(folder, name), text)
   const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--lib', 'ESNext,DOM', '--types', '', '--ignoreConfig']
@@ -85,7 +85,7 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
 }
 
 describe('the client package', () => {
-  it('holds the client, its types and nothing of the server', async () => {
+  it('contains the client and its types, and nothing of the server', async () => {
     expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
@@ -104,7 +104,7 @@ describe('the client package', () => {
     expect(await readFile(join(folder, 'node_modules/gridpost-client/router.d.ts'), 'utf8')).not.toMatch(/(input|output): (any|unknown)\b/)
   })
 
-  it('refuses to compile what the service would refuse, at the line', async () => {
+  it('does not compile input that the service refuses, and names the line', async () => {
     const fileOf = (name: string) => `${name.replaceAll(' ', '-')}.ts`
     const errors = await compile(Object.fromEntries(Object.entries(MISTAKES).map(([name, line]) => [fileOf(name), `${HEAD}${line}\n`])))
     for (const name of Object.keys(MISTAKES))
@@ -115,7 +115,7 @@ describe('the client package', () => {
     expect(errors.filter((error) => !error.includes('.ts(3,'))).toEqual([])
   })
 
-  it('compiles a caller that is right, and calls the running service', async () => {
+  it('compiles correct code, and calls the running service', async () => {
     expect(await compile({ 'caller.ts': CALLER })).toEqual([])
     const { keys } = await app.account()
     const { stdout } = await run(process.execPath, [join(folder, 'caller.js'), app.url, keys.account], { cwd: folder })

@@ -16,7 +16,7 @@ const heard = async (caller: Caller) =>
     ({ event_type, message, summary }: { event_type: string; message: string; summary: string }) => [event_type, message, summary],
   )
 
-/** A mail among the comments, as sending or receiving one leaves it. */
+/** Inserts a mail among the comments, as sending or receiving one does. */
 async function email(
   account: TestAccount,
   record: { table_id: number; record_id: number },
@@ -75,7 +75,7 @@ describe('a comment', () => {
     expect((await as.get(`${record.path}/comments/get`)).body).toEqual([second])
   })
 
-  it('through a key is signed by the key, a personal one too', async () => {
+  it('is signed by the key that wrote it, also by a personal key', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     for (const key of [account.keys.account, account.keys.personal]) {
@@ -108,7 +108,7 @@ describe('a comment', () => {
     expect((await as.get(`${record.path}/comments/get?limit=x`)).status).toBe(400)
   })
 
-  it('carries files that were uploaded for it, and lets go of them when it is deleted', async () => {
+  it('carries the files that were uploaded for it, and releases them when it is deleted', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.keys.account)
@@ -131,7 +131,7 @@ describe('a comment', () => {
     expect(await isDropped()).toBe(true)
   })
 
-  it('is its author’s to rewrite for 15 minutes, and theirs or an admin’s to delete', async () => {
+  it('can be edited by its author for 15 minutes, and deleted by its author or an admin', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { body } = await app.as(account.member).post(`${record.path}/comments/create`, { content: 'Mine' })
@@ -160,7 +160,7 @@ describe('a comment', () => {
     expect(viewer).toMatchObject({ status: 403, body: { message: 'Not authorized' } })
   })
 
-  it('is found on its own record only', async () => {
+  it('is found only on its own record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -172,7 +172,7 @@ describe('a comment', () => {
     expect((await as.post(`/api/table/${record.table_id}/record/999999/comment/${body.id}/delete`)).body.message).toBe('Record not found')
   })
 
-  it('goes with its record', async () => {
+  it('is deleted with its record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -184,7 +184,7 @@ describe('a comment', () => {
     expect(await app.db.query(sql`select 1 from subscriptions where table_id = ${record.table_id}`)).toEqual([])
   })
 
-  it('of a record that is deleted at this moment leaves nothing behind', async () => {
+  it('leaves nothing behind if its record is deleted at the same moment', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.member)
@@ -209,7 +209,7 @@ describe('a mail among the comments', () => {
     }
   })
 
-  it('shows blind copies to those who can write only', async () => {
+  it('shows blind copies only to users who can write', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     await email(account, record, 'email_out')
@@ -220,8 +220,8 @@ describe('a mail among the comments', () => {
   })
 })
 
-describe('who hears of it', () => {
-  it('whoever is mentioned and a member, once, who then follows the record', async () => {
+describe('a notification of a comment goes to', () => {
+  it('each mentioned member once, who then follows the record', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { member, viewer, admin, outsider } = account
@@ -234,13 +234,13 @@ describe('who hears of it', () => {
     const status = await app.as(viewer).post(`${record.follow}/status`, { record_id: record.record_id })
     expect(status.body).toEqual({ table: false, record: true })
 
-    // An edit tells the newly mentioned only.
+    // An edit notifies only the newly mentioned users.
     await app.as(member).post(`${record.path}/comment/${body.id}/update`, { content: `@{${viewer.id}:Vera} @{${admin.id}:Ada}` })
     expect(await heard(viewer)).toHaveLength(1)
     expect(await heard(admin)).toEqual([['comment.mention', 'Max Member mentioned you on a record of “Deals”.', '@Vera @Ada']])
   })
 
-  it('whoever follows the record or its table, once, but not the one who writes', async () => {
+  it('each follower of the record or its table once, but not to the author', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const { member, viewer, admin, owner } = account
@@ -251,21 +251,21 @@ describe('who hears of it', () => {
     const told = ['COMMENT', 'Max Member commented on a record of “Deals”.', 'News']
     for (const person of [viewer, admin, owner]) expect(await heard(person)).toEqual([told])
     expect(await heard(member)).toEqual([])
-    // An account key is nobody, so its owner hears of what it does.
+    // An account key is no user, so the account's owner is notified of its comments.
     await app.as(account.keys.account).post(`${record.path}/comments/create`, { content: 'By key' })
     expect((await heard(owner))[0]).toEqual(['COMMENT', 'API: Test key commented on a record of “Deals”.', 'By key'])
-    // Who has left hears no more.
+    // Former members get no more notifications.
     await app.as(owner).post(`/api/space/${account.space}/member/${admin.id}/remove`)
     await app.as(member).post(`${record.path}/comments/create`, { content: 'More' })
     expect(await heard(admin)).toEqual([])
-    // Nor of it later: added again, they find what they were told before.
+    // They get none later either: added again, they find only the notifications from before.
     await app.as(owner).post(`/api/space/${account.space}/members/add`, { email: admin.email, role: 'admin' })
     expect((await heard(admin)).map(([, , summary]: string[]) => summary)).toEqual(['By key', 'News'])
   })
 })
 
 describe('following', () => {
-  it('is started and ended once, unless it is forced', async () => {
+  it('starts and ends once, unless it is forced', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const as = app.as(account.viewer)
@@ -290,7 +290,7 @@ describe('following', () => {
     })
   })
 
-  it('is for those who may read; a read-only key may ask, not change', async () => {
+  it('needs read access; a read-only key may read the state, but not change it', async () => {
     const account = await app.account()
     const record = await newRecord(account)
     const readOnly = app.as(account.keys.accountReadOnly)

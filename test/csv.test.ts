@@ -82,7 +82,7 @@ describe('an export', () => {
     expect(await stagingOf(table.id)).toEqual({ name: null })
   })
 
-  it('goes through a view: its filters, its order, and of a grid its columns in their order', async () => {
+  it('applies a view: its filters, its order, and for a grid its columns in their order', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }, { name: 'Secret', type: 'text', always_hidden: true }])
@@ -104,7 +104,7 @@ describe('an export', () => {
     expect(all[0]).toBe('ID,Name,Amount,Secret,Created at,Created by,Updated at,Updated by')
   })
 
-  it('is for who may read, and names what is wrong', async () => {
+  it('is allowed for readers, and names bad input', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     for (const caller of [account.keys.accountReadOnly, account.keys.personalViewer, account.viewer]) {
@@ -122,7 +122,7 @@ describe('an export', () => {
     expect((await app.as(account.viewer).get('/api/table/x/export.csv')).status).toBe(400)
   })
 
-  it('calls columns by their ids where names would lead elsewhere, and itself by a safe name', async () => {
+  it('names columns by their ids if their names are ambiguous, and gives the file a safe name', async () => {
     const account = await app.account()
     const fields = [
       { id: 'a', name: 'Created At', type: 'text' },
@@ -142,10 +142,10 @@ describe('an export', () => {
     ])
   })
 
-  it('ends with a broken connection when its fields are changed, and goes on when only a view is', async () => {
+  it('breaks the connection when fields change, and continues when only a view changes', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Notes', type: 'long_text' }])
-    // More than the buffers of both ends hold.
+    // This is more than the buffers of both ends hold.
     await app.db.execute(sql`
       insert into ${recordsOf(table)} (name, notes, created_at, updated_at)
       select 'N' || i, repeat('x', 5000), now(), now() from generate_series(1, 8000) i`)
@@ -169,7 +169,7 @@ describe('an export', () => {
     await second.read()
     expect((await as.post(`/api/table/${table}/fields/create`, { name: 'Late', type: 'text' })).status).toBe(200)
     await expect(rest(second)).rejects.toThrow()
-    // Whoever hangs up leaves nothing running behind.
+    // A client that disconnects leaves no query running.
     const third = await open()
     await third.read()
     await third.cancel()
@@ -178,7 +178,7 @@ describe('an export', () => {
 })
 
 describe('an import', () => {
-  it('takes columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
+  it('accepts columns by name or id in any order, quotes, both line ends and a byte order mark', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number', decimals: 2 }, { name: 'Done', type: 'checkbox' }])
     const file = '\uFEFFDONE,"name",amount\r\nyes,"a ""b"",\nc",-1.005\r\n\r\nno,,\r\n,é,1e3'
@@ -204,14 +204,14 @@ describe('an import', () => {
         { name: 'mixD', amount: 2 },
       ],
     ],
-  ])('takes line ends that are mixed: %s', async (_, file, records) => {
+  ])('accepts mixed line ends: %s', async (_, file, records) => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     expect((await importCsv(account.member, table, file)).body).toEqual({ created: records.length })
     expect(await rowsOf(account, table, ['name', 'amount'])).toMatchObject(records)
   })
 
-  it('finds people by address or id, and records by id, by title and id, or by a title that only one has', async () => {
+  it('resolves users by address or id, and records by id, by title and id, or by a unique title', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -239,7 +239,7 @@ describe('an import', () => {
     expect(await countOf(table.id)).toBe(1)
   })
 
-  it('reads none of the many records that a lookup could mean, asks a title once, and follows the index on titles', async () => {
+  it('reads none of the many records with an ambiguous title, looks up each title once, and uses the index on titles', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     await app.db.execute(sql`
@@ -272,7 +272,7 @@ describe('an import', () => {
     expect((await importCsv(account.member, table.id, file)).body).toEqual({ created: 1_501 })
   })
 
-  it('makes nothing when a cell is wrong, in the last row of thousands or in the first, and tells of a hundred', async () => {
+  it('creates no record if a cell is wrong, in the first row or the last of thousands, and reports a hundred errors', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const good = Array.from({ length: 2_500 }, (_, index) => `N${index},${index}`)
@@ -295,7 +295,7 @@ describe('an import', () => {
     ])
   })
 
-  it('tells of a row by the line of the file where it begins', async () => {
+  it('reports a row by the line of the file where it begins', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Amount', type: 'number' }])
     const message = 'must be a number'
@@ -321,21 +321,21 @@ describe('an import', () => {
       ],
     ],
     [
-      'a column twice',
+      'a repeated column',
       'Name,name\nx,y',
       [
         { row: 1, column: 'name', message: 'is listed twice' },
         { row: 1, column: 'stage', message: 'is required' },
       ],
     ],
-    ['nothing that can be written', 'ID,Created at\n1,2', [{ row: 1, column: 'stage', message: 'is required' }]],
-    ['a quote that is never closed', 'Name,Stage\n"x,Lead\n', [{ row: 2, column: null, message: 'a quote is opened and never closed' }]],
+    ['no column that can be written', 'ID,Created at\n1,2', [{ row: 1, column: 'stage', message: 'is required' }]],
+    ['an unclosed quote', 'Name,Stage\n"x,Lead\n', [{ row: 2, column: null, message: 'a quote is opened and never closed' }]],
     [
       'a quote within a cell',
       'Name,Stage\nx,Lead\na"b,Lead\n',
       [{ row: 3, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' }],
     ],
-    ['a required cell that is empty', 'Name,Stage\nx,\n', [{ row: 2, column: 'Stage', message: 'is required' }]],
+    ['an empty required cell', 'Name,Stage\nx,\n', [{ row: 2, column: 'Stage', message: 'is required' }]],
     ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'unknown option "lead"' }]],
   ])('is refused with %s', async (_, file, issues) => {
     const account = await app.account()
@@ -346,7 +346,7 @@ describe('an import', () => {
     expect(await countOf(table)).toBe(0)
   })
 
-  it('is refused when it is empty, no UTF-8, no CSV by its type, compressed, too large, or has too large a row', async () => {
+  it('is refused when it is empty, not UTF-8, not of a CSV type, compressed or too large, or has too large a row', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const refused = async (body: string | Buffer, headers: Record<string, string> = {}) => {
@@ -372,7 +372,7 @@ describe('an import', () => {
     expect(await countOf(table)).toBe(0)
   })
 
-  it('is for who may write, and a column that only admins write is for admins', async () => {
+  it('is allowed for writers, and a column that only admins write is allowed for admins', async () => {
     const account = await app.account()
     const table = await tableOf(account, [TEXT, { name: 'Score', type: 'number', admin_only: true, required: true }])
     const file = 'Name,Score\nx,1\n'
@@ -412,14 +412,14 @@ describe('while a file is sent', () => {
     })
     return { outgoing, answer }
   }
-  /** A thousand rows and more: the first of them are staged. */
+  /** Sends more than a thousand rows, so that the first of them are staged. */
   const START = `Name\n${'x\n'.repeat(1_200)}`
   const until = async (condition: () => Promise<boolean>) => {
     while (!(await condition())) await turn(10)
   }
   const isStaged = (table: number) => async () => (await stagingOf(table))?.name !== null
 
-  it('nobody sees a record of it, others can be made, and no second file is taken', async () => {
+  it('its records are invisible, other records can be created, and a second file is refused', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
@@ -438,7 +438,7 @@ describe('while a file is sent', () => {
     expect(await countOf(table)).toBe(1_202)
   })
 
-  it('a change of the fields, or a deletion of the table, is answered, and leaves nothing behind', async () => {
+  it('a change of the fields or a deletion of the table is answered, and nothing is left behind', async () => {
     const account = await app.account()
     const as = app.as(account.owner)
     const changes: [(table: number) => Promise<unknown>, number][] = [
@@ -459,7 +459,7 @@ describe('while a file is sent', () => {
     }
   })
 
-  it('who hangs up has imported nothing, and the next may begin at once', async () => {
+  it('a client that disconnects has imported nothing, and the next import may begin at once', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const { outgoing, answer } = sending(account, table)
@@ -472,7 +472,7 @@ describe('while a file is sent', () => {
     expect(await countOf(table)).toBe(1)
   })
 
-  it('what a process left behind that died is swept', async () => {
+  it('the staged rows of a crashed process are swept', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     await app.db.execute({ text: `create unlogged table "t${table}"."import" ("#" int)`, values: [] } as never)

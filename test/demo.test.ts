@@ -1,4 +1,4 @@
-/** The demo account of the first start, and `npm run demo`, which walks the main job on it. */
+/** Tests the demo account of the first start, and `npm run demo`, which walks the main workflow on it. */
 import { once } from 'node:events'
 import { rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -28,7 +28,7 @@ async function tableIds(): Promise<Record<string, number>> {
   return Object.fromEntries(tables.map(({ id, name }) => [name, id]))
 }
 
-test('the first start says how to sign in, and keeps it for its user alone', async () => {
+test('the first start prints the login, and stores it readable for its user alone', async () => {
   await vi.waitFor(() => expect(service.output()).toContain('npm run demo walks through it'))
   for (const { email, password } of [login.owner, login.member, login.viewer]) {
     expect(service.output()).toContain(email)
@@ -39,7 +39,7 @@ test('the first start says how to sign in, and keeps it for its user alone', asy
   expect(statSync(loginFile(own.dataDir)).mode & 0o077).toBe(0)
 })
 
-test('the tables hold real records, linked to each other', async () => {
+test('the tables hold realistic records that link to each other', async () => {
   const { Countries = 0, Cities = 0, Holidays = 0, Contacts = 0 } = await tableIds()
   const count = async (table: number) =>
     (await call(service.url, `/api/table/${table}/records/count`, { key: login.keys.account, body: {} })).body.count
@@ -59,19 +59,19 @@ test('every saved view shows something', async () => {
     for (const { id, name, type } of await get(`/api/table/${table}/views/list`)) {
       types.add(type)
       const rows = await query(table, { view_id: id, limit: 5 })
-      // The holidays are of two years; one day they will be over.
+      // The holidays cover two years, and one day they will be over.
       if (name !== 'Next 30 days') expect({ name, some: rows.length > 0 }).toEqual({ name, some: true })
     }
   }
   expect([...types].sort()).toEqual(['calendar', 'gallery', 'grid', 'kanban'])
 })
 
-test('its member has tasks that are due and overdue', async () => {
+test('its member has due and overdue tasks', async () => {
   const { body } = await call(service.url, '/api/tasks/badgeCount', { key: login.keys.personal, body: {} })
   expect(body).toEqual({ count: 2, overdue: 1 })
 })
 
-test('npm run demo walks the main job, again and again', async () => {
+test('npm run demo walks the main workflow repeatedly', async () => {
   for (const walk of [own.npmRun, own.run]) {
     const { code, stdout, stderr } = await walk('demo')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -87,7 +87,7 @@ test('npm run demo walks the main job, again and again', async () => {
   }
 })
 
-test('what is missing is told in one line: the account, then the service', async () => {
+test('a missing account, then a missing service, is reported in one line', async () => {
   rmSync(loginFile(own.dataDir))
   const withoutAccount = await own.run('demo')
   expect(withoutAccount.code).toBe(1)
@@ -99,7 +99,7 @@ test('what is missing is told in one line: the account, then the service', async
   expect(withoutService.stderr).toMatch(/^No service answers at http:.+: run npm start in another terminal, then npm run demo\n$/)
 })
 
-test('what answers in its place is told in one line', async () => {
+test("another program on the service's port is reported in one line", async () => {
   const server = createServer((_, response) => void response.end('<p>Hello</p>')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -110,7 +110,7 @@ test('what answers in its place is told in one line', async () => {
   server.close()
 })
 
-test('a second start leaves the account alone, even when its login has been thrown away', async () => {
+test('a second start leaves the account alone, even if its login file has been deleted', async () => {
   const again = await own.start()
   expect(again.output()).not.toContain('demo account')
   await signIn(again.url, login.member)
