@@ -1,4 +1,4 @@
-/** Everything that can be said about the code without running its tests: `npm run check`. All steps run, whatever fails. */
+/** `npm run check`: all checks of the code except for its tests. All steps run, even if one fails. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

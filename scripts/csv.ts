@@ -1,4 +1,4 @@
-/** A table as a CSV file and back, of any size, for `npm run admin`. Progress goes to standard error. */
+/** Exports and imports tables of any size as CSV files, for `npm run admin`. Progress goes to standard error. */
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { exportRecords } from '../src/csv/export.ts'
@@ -10,9 +10,9 @@ import { AppError } from '../src/platform/http/errors.ts'
 import { ScriptError } from './runtime.ts'
 
 /**
- * Writes the file, whole or not at all.
- * @returns how many records are in it, and its size
- * @throws ScriptError when the file exists already, or cannot be written
+ * Writes the file completely or not at all.
+ * @returns the number of its records, and its size
+ * @throws ScriptError if the file exists already, or cannot be written
  */
 export async function exportTable(
   deps: Deps,
@@ -48,7 +48,7 @@ export async function exportTable(
   return { exported: progress.rows, bytes: progress.bytes }
 }
 
-/** Opens a file that was not there before, so that nothing is overwritten. */
+/** Opens a new file. Fails if it exists, so that nothing is overwritten. */
 async function create(file: string): Promise<FileHandle> {
   try {
     return await open(file, 'wx')
@@ -62,8 +62,8 @@ async function create(file: string): Promise<FileHandle> {
 }
 
 /**
- * Imports the file, whole or not at all, in the name of the user.
- * @throws ScriptError when the file cannot be read; with a line for each cell that is refused
+ * Imports the file completely or not at all, on behalf of the user.
+ * @throws ScriptError if the file cannot be read, or with a line for each refused cell
  */
 export async function importTable(
   deps: Deps,
@@ -103,7 +103,7 @@ async function openFile(file: string): Promise<FileHandle> {
   }
 }
 
-/** The table as a request by the user would get it. */
+/** The table in the form that a request of the user would pass to services. */
 async function tableRef({ db, actor }: Context, tableId: number) {
   const [row] = await db.query<TableRow>(sql`
     select t.* from (select ${actor.userId}::int as p_user_id, ${actor.accountId}::int as p_account_id) p
@@ -121,10 +121,10 @@ async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): Async
 
 const MB = 1_048_576
 const WIDTH = 30
-/** A bar is drawn ten times a second, a line of a log written every five. */
+/** A progress bar is drawn ten times a second; a log gets a line every five seconds. */
 const [BAR_EVERY_MS, LINE_EVERY_MS] = [100, 5_000]
 
-/** How far it is: a bar that is drawn over itself on a terminal, else a line now and then. */
+/** Shows the progress: as a bar on a terminal, otherwise as a line from time to time. */
 class Progress {
   rows = 0
   bytes = 0
@@ -133,7 +133,7 @@ class Progress {
   readonly #startedAt = performance.now()
   #shownAt = performance.now()
 
-  /** @param total bytes, where that is known */
+  /** @param total in bytes, if known */
   constructor(total?: number) {
     this.#total = total
   }
@@ -152,7 +152,7 @@ class Progress {
     this.#write(this.#isTerminal ? '\n' : '')
   }
 
-  /** The bar is left as it stands; a log is told the reason only. */
+  /** Leaves the bar as it is, or writes the reason to a log. */
   breakOff(): void {
     if (this.#isTerminal) this.end()
   }
@@ -172,7 +172,7 @@ class Progress {
     }
     const part = this.#total ? this.bytes / this.#total : 0
     const bar = this.#total ? `[${'#'.repeat(Math.round(part * WIDTH)).padEnd(WIDTH, '-')}] ${Math.round(part * 100)} % ` : ''
-    // Back to the start of the line, and clear what is longer from before.
+    // Returns to the start of the line, and clears the rest of a longer previous text.
     process.stderr.write(`\r${bar}${figures}\u001b[K${end}`)
   }
 }

@@ -1,4 +1,4 @@
-/** Walks the main job over HTTP against the service that runs, and tells what it does and sees: `npm run demo`. */
+/** `npm run demo`: walks through the main tasks over HTTP against the running service, and prints each step and its result. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DemoLogin, loginFile, readLogin } from '../src/demo/login.ts'
 import { DUE_VIEW } from '../src/demo/views.ts'
@@ -8,7 +8,7 @@ import { asksForHelp, findService, runScript, ScriptError } from './runtime.ts'
 
 const USAGE = 'npm run demo     walk the main job over HTTP, on the demo account of the service that runs'
 
-// Of the requests that a personal key has in a minute by default, the whole of the patience takes less than half.
+// Polling until the timeout takes less than half of the default requests per minute of a personal key.
 const POLL_MS = 250
 const PATIENCE_MS = 15_000
 
@@ -141,7 +141,7 @@ async function walk(baseUrl: string, { space_id, member, keys }: DemoLogin): Pro
   }
 }
 
-/** Calls the API. Anything but success ends the walk, with the answer's message. */
+/** Calls the API. An error ends the demo with its message. */
 function caller(baseUrl: string, headers: Record<string, string> = {}) {
   async function send<T>(method: string, path: string, body?: unknown): Promise<T> {
     const request = fetch(baseUrl + path, {
@@ -194,7 +194,7 @@ async function receive(baseUrl: string, raw: string): Promise<void> {
   seen(`the webhook has taken it: ${status}`)
 }
 
-/** Looks again until there is something. @throws ScriptError when there is nothing for too long */
+/** Polls until there is a result. @throws ScriptError after the timeout */
 async function seeing<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(POLL_MS)) {
     const found = await look()

@@ -1,4 +1,4 @@
-/** What the scripts share: the database that the settings name, the service that runs on it, and how a script ends. */
+/** Shared by the scripts: opens the database of the settings, finds the running service, and ends a script. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import pino from 'pino'
@@ -10,11 +10,11 @@ import { AppError } from '../src/platform/http/errors.ts'
 import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
 import { type Settings, SettingsError } from '../src/settings.ts'
 
-/** Why a script cannot do what it was asked, in one line. */
+/** Why a script cannot run, in one line. */
 export class ScriptError extends Error {}
 
 /**
- * Runs a script to its end. Whatever is expected to go wrong is told in one line, with exit code 1.
+ * Runs a script to its end. An expected error is printed in one line, with exit code 1.
  * Standard output belongs to the script alone: logs go to standard error.
  */
 export async function runScript(script: () => Promise<void>): Promise<void> {
@@ -27,20 +27,20 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Whether the arguments ask how the script is used. */
+/** True if the arguments ask for help. */
 export const asksForHelp = (args: readonly string[]) => args[0] === 'help' || args.some((arg) => arg === '--help' || arg === '-h')
 
-/** @throws ScriptError when there is no command of that name */
+/** @throws ScriptError if no command has the name */
 export function commandOf<Command>(script: string, commands: Record<string, Command>, name: string | undefined): Command {
   const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
   if (command) return command
   throw new ScriptError(`${name ? `There is no command ${name}` : 'A command is needed'}: npm run ${script} -- --help lists them`)
 }
 
-/** What node's parser says of arguments that it refuses, without what it advises. */
+/** The message of Node's argument parser, without its advice. */
 export const argumentProblem = (error: unknown): string => (error as Error).message.split(/\.\s/)[0] ?? ''
 
-/** Opens what a service is made of, without listening: beside a running one, or alone. */
+/** Opens the parts of a service without listening, beside a running service or without one. */
 export async function withDeps<T>(settings: Settings, use: (deps: Deps) => Promise<T>): Promise<T> {
   const log = pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })) as unknown as Deps['log']
   const { baseUrl } = findService(settings)
@@ -56,12 +56,12 @@ export interface ServiceAddress {
   /** Without a trailing slash. */
   baseUrl: string
   catchDomain: string
-  /** Of the mail catcher; undefined where there is none. */
+  /** The address of the mail catcher, if there is one. */
   catcher: { host: string; port: number } | undefined
   isRunning: boolean
 }
 
-/** The service that runs on this DATA_DIR, or else the one that would, by its settings. A DATABASE_URL tells nothing about services. */
+/** Finds the service that runs on this DATA_DIR. If none runs, or with DATABASE_URL, returns the address from the settings. */
 export function findService(settings: Settings): ServiceAddress {
   const running = settings.databaseUrl ? null : readServiceFile(settings.dataDir)
   if (running?.isAlive) return { baseUrl: running.url, catchDomain: running.catchDomain, catcher: running.catcher, isRunning: true }
@@ -73,7 +73,7 @@ export function findService(settings: Settings): ServiceAddress {
   }
 }
 
-/** The catcher of the embedded default; before the first start, a free port is set aside for it, which the service then takes. */
+/** The mail catcher of the embedded default. Before the first start, reserves a free port that the service then uses. */
 export async function catcherOf(settings: Settings): Promise<{ host: string; port: number }> {
   const { catcher, baseUrl, catchDomain } = findService(settings)
   if (catcher) return catcher

@@ -1,4 +1,4 @@
-/** A fresh account to try things on: people of every role, keys of every kind, a table with every type of field. */
+/** Creates an account for trials: people of every role, keys of every kind, a table with every type of field. */
 import { createAccount, createUser } from '../src/accounts/service.ts'
 import { create as createIntegration } from '../src/email/integrations.ts'
 import { addToField } from '../src/files/service.ts'
@@ -12,7 +12,7 @@ import type { NewTable } from '../src/tables/schema.ts'
 import { create as createTable } from '../src/tables/service.ts'
 import { everyTypeFiles, everyTypeRecords, everyTypeTable, otherRecords, otherTable } from './every-type.ts'
 
-/** What everybody in the account sends mail from. */
+/** The sender of all mail of the account. */
 const MAIL_DOMAIN = 'example.com'
 
 export interface Person {
@@ -26,7 +26,7 @@ export interface Person {
 export type Seeded = Awaited<ReturnType<typeof seedAccount>>
 
 /**
- * Makes all of it, or nothing, in one transaction.
+ * Creates the account in one transaction.
  * @param server the SMTP server of the account's integration
  */
 export async function seedAccount(deps: Deps, server: { host: string; port: number }) {
@@ -102,7 +102,7 @@ function newPerson(name: string, timezone: string, suffix: string): Omit<Person,
   return { email: `${first}.${suffix}@example.com`, password: newToken(12), name, timezone }
 }
 
-/** The operator runs the script, and may let the account send through an address of their own network. */
+/** The operator runs the script and may allow a server in a private network. */
 function ownerScope(deps: Deps, accountId: number, { id, email, name, timezone }: Person): Context {
   const context = userContext(deps, { accountId, userId: id, email, name, timeZone: timezone, isOwner: true })
   return { ...context, settings: { ...context.settings, smtpAllowPrivate: true } }

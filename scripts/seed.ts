@@ -18,7 +18,7 @@ await runScript(async () => {
   const seeded = { base_url: baseUrl, ...account, catch_domain: catchDomain }
   console.log(options.json ? JSON.stringify(seeded) : readable(seeded))
 
-  /** The mail catcher of the embedded default; with DATABASE_URL there is none, and the operator's own server stands in. */
+  /** The mail catcher of the embedded default; with DATABASE_URL, the operator's own server is used. */
   async function smtpServer(): Promise<{ host: string; port: number }> {
     if (!settings.databaseUrl) return catcherOf(settings)
     const url = new URL(settings.smtpUrl ?? 'smtp://127.0.0.1:1025')

@@ -1,6 +1,6 @@
-/** What the house rules want to know of a source file, read off the compiler's own syntax tree: no guessing by regular expressions. */
+/** Reads the facts that the house rules need from the compiler's syntax tree of a source file. */
 import { dirname, posix } from 'node:path'
-// Exactly pinned, because TypeScript 7 calls this door to its parser unstable; test/unit/house.test.ts tells when it changes.
+// TypeScript's version is pinned, because TypeScript 7 calls this API unstable. test/unit/house.test.ts fails if it changes.
 import {
   isArrowFunction,
   isCallExpression,
@@ -34,24 +34,24 @@ export interface SourceFacts {
   /** From the root of the tree, such as src/tasks/router.ts. */
   path: string
   lines: number
-  /** `to` is a path from the root for a file of ours, else the package. Imports of types count. */
+  /** `to` is a path from the root of the tree, or the name of a package. Imports of types count. */
   imports: (At & { to: string })[]
   /** `tx.task.update` of `tx.task.update({…})`. */
   calls: (At & { callee: string })[]
-  /** Strings and templates, `?` for what is put in. */
+  /** Strings and templates, with `?` for each substitution. */
   texts: (At & { text: string })[]
   /** Tags of tagged templates. */
   tags: (At & { tag: string })[]
   ifs: At[]
-  /** Functions that stand in the file itself, and their length in lines. */
+  /** Functions at the top level of the file, with their length in lines. */
   functions: (At & { name: string; lines: number })[]
 }
 
 const ROOT = '/house'
-/** Only syntax is wanted: nothing is resolved, so no library is read. */
+/** Only the syntax is read: without resolution of imports, no library is loaded. */
 const CONFIG = { compilerOptions: { noLib: true, noResolve: true, noEmit: true, allowImportingTsExtensions: true, types: [] } }
 
-/** Reads the facts. @param files texts by path from the root of the tree @throws Error when a file cannot be parsed */
+/** Reads the facts. @param files texts by path from the root of the tree @throws Error if a file cannot be parsed */
 export function readFacts(files: Record<string, string>): SourceFacts[] {
   const inMemory = Object.fromEntries(Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]))
   const config = `${ROOT}/tsconfig.json`
@@ -118,7 +118,7 @@ function resolved(from: string, specifier: string): string {
   return specifier.startsWith('.') ? posix.join(dirname(from), specifier) : specifier
 }
 
-/** `a.b.c` and `a['b'].c` as text; undefined for what has no such name. */
+/** `a.b.c` and `a['b'].c` as text; undefined for any other expression. */
 function nameOf(node: Node): string | undefined {
   if (isPropertyAccessExpression(node)) return `${nameOf(node.expression) ?? ''}.${node.name.text}`
   if (isElementAccessExpression(node)) return `${nameOf(node.expression) ?? ''}.${literal(node.argumentExpression) ?? ''}`

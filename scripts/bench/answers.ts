@@ -1,10 +1,10 @@
-/** Servers do the same work only if they give the same answer. */
+/** Compares the answers of the servers: only servers with the same answer do the same work. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Case } from './case.ts'
 import type { Target } from './drive.ts'
 import type { Answer, Peer } from './others/peer.ts'
 
-/** Ours and bare must say the very same, others the same rows or number. @throws Error with the answers that differ */
+/** Ours and bare must give identical answers, other products the same rows or number. @throws Error with the answers that differ */
 export async function compareAnswers(one: Case, targets: readonly Target[]): Promise<void> {
   const answers = await Promise.all(
     targets.map(async (target) => {

@@ -1,6 +1,6 @@
 export type Api = (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
 
-/** Calls the service with a key or a session; throws what it refuses. */
+/** Calls the service with a key or a session. Throws an error for a refused request. */
 export function api(url: string, credentials: Record<string, string>): Api {
   return async (method, path, body) => {
     const answer = await fetch(url + path, {

@@ -1,7 +1,7 @@
 /**
- * What the service is measured against: bare Fastify and hand-written SQL through pg, on the same database, without keys,
- * checks, limits or validation. Each route gives the very answer of the service, which `measure.ts` compares before it measures, and
- * leaves the same rows behind.
+ * The server that the service is measured against: bare Fastify and hand-written SQL through pg, on the same database, without keys,
+ * checks, limits or validation. Each route gives the same answer as the service, which `measure.ts` checks before it measures, and
+ * writes the same rows.
  */
 import Fastify from 'fastify'
 import pg from 'pg'
@@ -13,13 +13,13 @@ const types = {
     AS_NUMBER.has(oid) ? Number : AS_TEXT.has(oid) ? String : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-/** @template Setting what the suite tells its bare server */
+/** @template Setting the settings that the suite gives to its bare server */
 export function openBare<Setting>() {
   const setting = JSON.parse(process.env.BENCH_BARE ?? '{}') as Setting & { connection: pg.PoolConfig }
   const pool = new pg.Pool({ ...setting.connection, max: 10, types, options: '-c TimeZone=UTC' })
   const app = Fastify()
 
-  /** Says where it listens, which the parent process waits for. */
+  /** Prints the address, which the parent process waits for. */
   async function listen(): Promise<void> {
     const url = await app.listen({ port: 0, host: '127.0.0.1' })
     process.stdout.write(`${url}\n`)

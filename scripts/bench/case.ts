@@ -1,35 +1,35 @@
-/** What a suite is made of: its data, its cases, and what it measures besides. */
+/** The parts of a suite: its data, its cases, and its other measurements. */
 import type { Database } from '../../src/platform/database/database.ts'
 import type { Api } from './api.ts'
 import type { Asked, PeerName } from './others/peer.ts'
 
-/** A request that both servers answer alike. */
+/** A request that both servers answer in the same way. */
 export interface Case {
   name: string
   method: 'GET' | 'POST'
   ours: (index: number) => string
   bare: (index: number) => string
   body?: (index: number) => unknown
-  /** Requests per second of ours to those of bare: at least. */
+  /** The minimum ratio of our requests per second to those of bare. */
   goal: number
-  /** The median for one caller, in milliseconds: less. */
+  /** The upper limit of the median for one caller, in milliseconds. */
   goalMs?: number
-  /** The p99 of ours to that of bare: at most. */
+  /** The maximum ratio of our p99 to that of bare. */
   goalP99?: number
-  /** What differs between two answers to the same create. */
+  /** The properties in which two answers to the same create differ. */
   ignore?: string[]
-  /** How other products are asked the same, with `--others`. */
+  /** The same request for other products, with `--others`. */
   others?: Partial<Record<PeerName, Asked>>
 }
 
-/** Where a suite makes its data. */
+/** The connections through which a suite creates its data. */
 export interface Ground {
   db: Database
-  /** The account, its owner, and a key of the account: new in every data directory. */
+  /** The account, its owner, and a key of the account. Each data directory has its own. */
   account: Account
   /** The service, called with the key. */
   key: Api
-  /** The same as its owner in a browser: views are made by people. */
+  /** The service, called by the owner in a browser: only people create views. */
   browser: Api
 }
 
@@ -42,11 +42,11 @@ export interface Account {
 export interface Service {
   url: string
   account: Account
-  /** How many were made. */
+  /** The number of records. */
   records: number
 }
 
-/** What a suite measures besides its cases, with what it needs for that. */
+/** The environment of a step, which measures something other than a case. */
 export interface Field extends Ground, Service {
   pids: Pids
 }
@@ -58,26 +58,26 @@ export interface Pids {
   postmaster: number
 }
 
-/** Prints what it finds. */
+/** A measurement that prints its own results. */
 export interface Step<Prepared> {
   run(field: Field, prepared: Prepared): Promise<void>
 }
 
-/** @template Prepared what is known of the data; it is kept as JSON beside them, for the next run on the same data directory */
+/** @template Prepared a description of the data, which is stored as JSON for the next run on the same data directory */
 export interface Suite<Prepared> {
   prepare(ground: Ground, options: { records: number }): Promise<Prepared>
-  /** The file of the bare server, and what it is told. A suite without cases needs none. */
+  /** The file of the bare server, and its settings. A suite without cases needs none. */
   bare?: string
   tellBare?(prepared: Prepared, records: number): Record<string, unknown>
-  /** Who calls; by default the key of the account. */
+  /** The secret of the caller; by default the key of the account. */
   secretOf?(prepared: Prepared): string
   cases(prepared: Prepared, service: Service): Case[] | Promise<Case[]>
-  /** The table that other products are set on, with `--others`. */
+  /** The table that other products use, with `--others`. */
   tableOf?(prepared: Prepared): number
-  /** Chosen by `--only` like cases. */
+  /** Steps by name. `--only` selects them like cases. */
   steps?: Record<string, Step<Prepared>>
-  /** Records that are made unless told otherwise, and seconds of a round. */
+  /** The default number of records, and the default seconds of a round. */
   defaults: { records: number; seconds: number }
-  /** The cases need so many records. */
+  /** The minimum number of records for the cases. */
   fewest?: number
 }

@@ -1,4 +1,4 @@
-/** CPU time and memory of processes, from /proc: steadier than the clock where all share one machine. Linux only; NaN elsewhere. */
+/** CPU time and memory of processes, from /proc. They vary less than the clock if all processes share one machine. Linux only; NaN elsewhere. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const MS_PER_TICK = 10
@@ -6,24 +6,24 @@ const MS_PER_TICK = 10
 interface Stat {
   pid: number
   parent: number
-  /** Own time and that of children that have ended. */
+  /** The time of the process and of its ended children. */
   ms: number
 }
 
 function statOf(pid: number): Stat | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name, in brackets, may itself hold blanks and brackets.
+    // The name, in brackets, may contain blanks and brackets.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const ticks = [11, 12, 13, 14].reduce((sum, index) => sum + Number(fields[index]), 0)
     return { pid, parent: Number(fields[1]), ms: ticks * MS_PER_TICK }
   } catch {
-    // It has ended between the listing and the reading.
+    // The process ended between the listing and the reading.
     return null
   }
 }
 
-/** Milliseconds of CPU that the process has used, with its children if asked for. */
+/** The CPU time that the process has used, in milliseconds, optionally with its children. */
 export function cpuMs(pid: number, { withChildren = false }: { withChildren?: boolean } = {}): number {
   const own = statOf(pid)
   if (!own) return Number.NaN
@@ -36,10 +36,10 @@ function childrenOf(pid: number): Stat[] {
   return pids.flatMap((name) => statOf(Number(name)) ?? []).filter(({ parent }) => parent === pid)
 }
 
-/** The most that a child of the process has for itself: of Postgres, the largest connection. */
+/** The private memory of the largest child process, which for Postgres is the largest connection. */
 export const largestChildMb = (pid: number): number => Math.max(...childrenOf(pid).map((child) => rssMb(child.pid)))
 
-/** Megabytes of memory that the process has for itself: without what it shares, such as the buffers of Postgres. */
+/** The private memory of the process in megabytes, without shared memory such as the buffers of Postgres. */
 export function rssMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')

@@ -37,7 +37,7 @@ await runScript(async () => {
   const started: Pick<Process, 'stop'>[] = []
   try {
     await run(SUITES[options.suite] as Suite<unknown>, options, { dataDir, profileDir, started })
-    // What it used is written when it ends.
+    // The profile is written when the process ends.
     await stopAll(started)
     if (options.profile) printProfile(profileDir)
   } finally {
@@ -54,7 +54,7 @@ async function stopAll(started: Pick<Process, 'stop'>[]): Promise<void> {
 interface Place {
   dataDir: string
   profileDir: string
-  /** What is to be stopped, whatever happens. */
+  /** The processes to stop at the end, even after an error. */
   started: Pick<Process, 'stop'>[]
 }
 
@@ -118,7 +118,7 @@ interface Made {
   records: number
 }
 
-/** Makes the data, or reads what an earlier run has noted of them. */
+/** Creates the data, or reads the description of an earlier run's data. */
 async function prepare(
   suite: Suite<unknown>,
   options: Options,
@@ -134,7 +134,7 @@ async function prepare(
   const records = options.records ?? suite.defaults.records
   const account = await makeAccount(db)
   const prepared = await suite.prepare(await groundOn(db, url, account), { records })
-  // Again, with the indexes: what is known of an expression is known from its index.
+  // Analyzes again after the indexes exist, because statistics on an expression come from its index.
   await unhurried(db, (client) => client.query('analyze'))
   const made = { account, prepared, records }
   writeFileSync(note, JSON.stringify(made))

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 
 export interface Process {
   child: ChildProcess
-  /** What the pattern found in the output. */
+  /** The first group of the pattern in the output. */
   found: string
   stop(): Promise<void>
 }
 
-/** What `npm start` gives to node: the flags of V8 are part of the service. */
+/** The arguments that `npm start` passes to node, including the flags of V8. */
 export function startArguments(): string[] {
   const root = join(import.meta.dirname, '../..')
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
@@ -19,7 +19,7 @@ export function startArguments(): string[] {
   return [...flags, join(root, file)]
 }
 
-/** Starts a server and waits until its output says where it listens. */
+/** Starts a server and waits until its output contains its address. */
 export function startProcess(args: string[], pattern: RegExp, environment: Record<string, string>): Promise<Process> {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] })
   const stop = stopOf(child)

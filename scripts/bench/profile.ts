@@ -1,4 +1,4 @@
-/** Where the service's CPU time goes: self time of a V8 profile, by package, our own files one by one. */
+/** Shows where the service spends CPU time: the self time of a V8 profile by package, and for our own code by file. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ interface CpuProfile {
   timeDeltas: number[]
 }
 
-/** Prints a table of the largest shares. @param dir holds what --cpu-prof has written */
+/** Prints a table of the largest shares. @param dir the folder of the files that --cpu-prof wrote */
 export function printProfile(dir: string, most = 40): void {
   for (const name of readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'))) {
     const profile = JSON.parse(readFileSync(join(dir, name), 'utf8')) as CpuProfile

@@ -1,9 +1,9 @@
-/** What the suites do in the database directly, because it would take hours over HTTP. */
+/** Statements that the suites run in the database directly, because the same would take hours over HTTP. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Database } from '../../src/platform/database/database.ts'
 
-/** On a connection that may take its time, and that looks up no foreign keys: what is made here is right. */
+/** Uses a connection without timeouts and without checks of foreign keys, because the data are known to be valid. */
 export async function unhurried<T>(db: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = await db.connect()
   try {
@@ -15,10 +15,10 @@ export async function unhurried<T>(db: Database, work: (client: pg.Client) => Pr
   }
 }
 
-/** A number from 0 to n - 1 that looks like chance, is the same in every run, and another one for each seed. @param i an int, in SQL */
+/** A pseudo-random number from 0 to n - 1, which is the same in every run and differs by seed. @param i an int, in SQL */
 export const chance = (i: string, n: number | string, seed: number) => `(abs(hashint8extended(${i}::int8, ${seed})) % ${n})::int`
 
-/** Adds users to the account and makes them members of the space; answers their ids. */
+/** Adds users to the account as members of the space. @returns their ids */
 export async function addMembers(db: Database, accountId: number, spaceId: number, count: number): Promise<number[]> {
   return unhurried(db, async (client) => {
     const { rows } = await client.query<{ user_id: number }>(
@@ -36,7 +36,7 @@ const QUIET_POLL_MS = 100
 const QUIET_POLLS = 3
 const MOST_POLLS = 1_200
 
-/** Waits until Postgres has ended what nobody waits for any more: a statement goes on when its caller has hung up. */
+/** Waits until Postgres is idle: a statement goes on after its caller has hung up. */
 export async function untilQuiet(db: Database): Promise<void> {
   await unhurried(db, async (client) => {
     let quiet = 0

@@ -1,10 +1,10 @@
-/** Databases for tests. Files run at the same time, so each has a clone of its own; tests in a file make an account each. */
+/** Databases for tests. Files run at the same time, so each has its own clone; each test of a file has its own account. */
 import pg from 'pg'
 import { inject } from 'vitest'
 
 export interface TestDatabase {
   connection: { host: string; port: number; user: string; database: string; ssl: false }
-  /** The same as a URL, as DATABASE_URL would have it. */
+  /** The same connection in the form of DATABASE_URL. */
   url: string
 }
 
@@ -16,7 +16,7 @@ export function testDatabase(): Promise<TestDatabase> {
   return clone
 }
 
-/** A database with nothing in it. */
+/** An empty database. */
 export function emptyDatabase(): Promise<TestDatabase> {
   return createDatabase('template0')
 }

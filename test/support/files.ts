@@ -1,4 +1,4 @@
-/** What tests of files share. */
+/** Shared by tests of files. */
 import { removeAll, sweep } from '../../src/files/sweep.ts'
 import { systemContext } from '../../src/platform/context.ts'
 import type { TestApp } from './app.ts'
@@ -10,7 +10,7 @@ export const fileSupport = (app: TestApp) => ({
     return stream !== null
   },
 
-  /** Runs the clean-up as it will run so many hours from now, and removes the bytes that it enqueued. */
+  /** Runs the clean-up as if the given hours had passed, and deletes the bytes that it enqueues. */
   async sweepAfter(hours: number): Promise<void> {
     const paths: string[] = []
     const context = { ...systemContext(app.deps), now: new Date(Date.now() + hours * 3_600_000) }

@@ -1,4 +1,4 @@
-/** Every operation of the API, with what a generic test needs to call it. */
+/** All operations of the API, in the form that generic tests need to call them. */
 import { type RestProcedure, restProcedures } from '../../src/platform/http/rest.ts'
 import { appRouter } from '../../src/router.ts'
 import type { Answer, As, Caller, TestAccount, TestApp } from './app.ts'
@@ -30,7 +30,7 @@ export type Ids = Record<string, number | string>
 export const pathOf = ({ path }: Operation, ids: Ids) =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(ids[name])))
 
-/** A caller of this account that the operation admits, of the strongest kind. */
+/** The account's caller with the most rights that the operation admits. */
 export function callerFor({ meta }: Operation, account: TestAccount): Caller {
   const callers = meta.access.callers as readonly string[]
   // Off a record, account keys are refused by the resource: `Task is not on a record`.
@@ -47,7 +47,7 @@ export function callRest(as: As, operation: Operation, ids: Ids, input: Record<s
   return operation.method === 'GET' ? as.get(path) : as.post(path, body)
 }
 
-/** Calls by RPC, as raw HTTP, and answers in the form of REST. */
+/** Calls by RPC over raw HTTP. @returns the answer in the form of REST */
 export async function callRpc(as: As, operation: Operation, ids: Ids, input: Record<string, unknown> = {}): Promise<Answer> {
   const whole = {
     ...input,
@@ -63,7 +63,7 @@ export async function callRpc(as: As, operation: Operation, ids: Ids, input: Rec
   return { ...answer, body: operation.meta.isList && data && typeof data === 'object' && 'rows' in data ? data.rows : data }
 }
 
-/** Real ids in the account for everything that a path can name. Grows with the API: a name that is missing fails the tests. */
+/** Creates resources for all ids that a path can contain. A new id in the API has to be added here, or the tests fail. */
 export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<string, Ids>> {
   const as = app.as(account.owner)
   const made = async (path: string, body: unknown, caller: Caller = account.owner) => {
@@ -89,7 +89,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     record_id: record.id,
     field_id: 'stage',
   }
-  // By the callers that `callerFor` gives: a comment is edited by its author, a notification read by whom it tells.
+  // Created by the callers of `callerFor`: only its author edits a comment, and only its recipient reads a notification.
   const task = await made(
     `/api/tasks/onRecord/${table.id}/${record.id}/create`,
     { title: 'Call', assignee_user_id: account.owner.id },

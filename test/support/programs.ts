@@ -1,4 +1,4 @@
-/** The programs as their users start them, on a DATA_DIR of the test's own. */
+/** Starts the programs as users do, each test on its own DATA_DIR. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -18,7 +18,7 @@ export interface Ended {
 
 export interface Service {
   url: string
-  /** All that it has written so far. */
+  /** The output so far. */
   output(): string
   stop(): Promise<void>
 }
@@ -31,7 +31,7 @@ export interface Programs {
   run(script: string, args?: string[], input?: string): Promise<Ended>
   /** `npm start`, until it listens. */
   start(): Promise<Service>
-  /** Ends what runs, and removes the folder. */
+  /** Stops the running programs, and removes the folder. */
   cleanUp(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function programs(environment: Record<string, string> = {}): Programs {
   const env = { PATH, HOME, ...(TZ && { TZ }), DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', ...environment }
   const started: ChildProcess[] = []
   const spawnHere = (file: string, args: string[]) => {
-    // A process group of its own, so that all of it can be ended.
+    // The program has its own process group, so that its children can be stopped with it.
     const child = spawn(file, args, { cwd: root, env, detached: true, stdio: 'pipe' })
     started.push(child)
     return child
@@ -51,7 +51,7 @@ export function programs(environment: Record<string, string> = {}): Programs {
     const child = spawnHere(file, args)
     child.stdin.end(input)
     const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    // What npm itself says of the machine's settings.
+    // Warnings of npm about the settings of the machine.
     return { code, stdout, stderr: stderr.replaceAll(/^npm (warn|notice).*\n/gm, '') }
   }
 
@@ -92,7 +92,7 @@ export function programs(environment: Record<string, string> = {}): Programs {
   }
 }
 
-/** One call; answers the status and the body, parsed where it is JSON. */
+/** Sends one request. @returns the status and the body, parsed if it is JSON */
 export async function call(url: string, path: string, { key, cookie, body }: { key?: string; cookie?: string; body?: unknown } = {}) {
   const response = await fetch(url + path, {
     method: body === undefined ? 'GET' : 'POST',
@@ -105,11 +105,11 @@ export async function call(url: string, path: string, { key, cookie, body }: { k
   })
   const raw = await response.text()
   const isJson = response.headers.get('content-type')?.startsWith('application/json')
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of any shape.
   return { status: response.status, headers: response.headers, body: (isJson ? JSON.parse(raw) : raw) as any }
 }
 
-/** Signs in; answers the session's cookie. */
+/** Signs in. @returns the session's cookie */
 export async function signIn(url: string, { email, password }: { email: string; password: string }): Promise<string> {
   const { status, headers, body } = await call(url, '/api/auth/login', { body: { email, password } })
   if (status !== 200) throw new Error(`${email} cannot sign in: ${JSON.stringify(body)}`)

@@ -1,4 +1,4 @@
-/** A real SMTP server whose answers a test decides. */
+/** A real SMTP server whose answers the test sets. */
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,20 +10,20 @@ export interface Received {
   envelopeTo: string[]
   raw: string
   email: Email
-  /** Whether it came over TLS. */
+  /** True if the mail came over TLS. */
   isSecure: boolean
 }
 
 export interface TestSmtp {
   port: number
   received: Received[]
-  /** How many connections there have been. */
+  /** The number of connections so far. */
   connections: number
-  /** What it says to RCPT TO of an address: a reply code, 250 unless set. */
+  /** The reply code to RCPT TO by address; 250 by default. */
   recipients: Map<string, number>
-  /** What it says to the content. */
+  /** The reply to the content. */
   onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after' }
-  /** What it says to MAIL FROM. */
+  /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
   close(): Promise<void>
@@ -32,7 +32,7 @@ export interface TestSmtp {
 const refusal = (code: number) =>
   Object.assign(new Error(code >= 500 ? '5.1.1 No such user here' : '4.2.1 Try again later'), { responseCode: code })
 
-/** What a server proves its name with, in PEM; `implicit` speaks TLS from the first byte, else it offers STARTTLS. */
+/** The key and certificate of the server in PEM; `implicit` speaks TLS from the first byte, else it offers STARTTLS. */
 export interface TestTls {
   key: string
   cert: string

@@ -1,4 +1,4 @@
-/** A reader of GET /api/events, as a client of its own would be: it keeps the last id, and waits for what it is told to. */
+/** A client of GET /api/events that keeps the last id and can wait for events. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Caller } from './app.ts'
 
@@ -17,11 +17,11 @@ export interface TestStream {
   headers: Headers
   /** All events so far. */
   heard: Heard[]
-  /** What Last-Event-ID would be. */
+  /** The value for Last-Event-ID. */
   lastId(): string | undefined
-  /** Resolves once so many events have come in all. */
+  /** Resolves once the given number of events has arrived in all. */
   until(count: number): Promise<Heard[]>
-  /** Resolves when the service ends it. */
+  /** Resolves when the service ends the stream. */
   ended: Promise<void>
   /** Cuts the connection. */
   cut(): void

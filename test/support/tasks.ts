@@ -1,10 +1,10 @@
-/** What tests of tasks share. */
+/** Shared by tests of tasks. */
 import { type Sql, sql } from '../../src/platform/database/database.ts'
 import type { Caller, TestApp } from './app.ts'
 import { makeTable } from './tables.ts'
 
 export const NOW = new Date('2026-03-30T09:30:00Z')
-/** So many minutes later. */
+/** The instant the given minutes after NOW. */
 export const later = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000)
 
 export const sorted = (...ids: number[]) => [...ids].sort((a, b) => a - b)
@@ -35,7 +35,7 @@ export const taskSupport = (app: TestApp) => ({
       sql`select event_type, actor_user_id, message, summary, url, task_id from notifications where user_id = ${userId} order by id`,
     ),
 
-  /** Runs a statement in a transaction that stays open. Answers what commits it. */
+  /** Runs a statement in a transaction that stays open. @returns a function that commits it */
   async holding(statement: Sql): Promise<() => Promise<void>> {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const { promise: ran, resolve: hasRun } = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** A process that uses the embedded database of the folder it is given, until its input ends. Tests start it and kill it. */
+/** A process that uses the embedded database of the given folder until its input ends. Tests start and kill it. */
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 
 const postgres = await openEmbeddedPostgres({ dataDir: process.argv[2] ?? '', settings: { fsync: 'off' } })
