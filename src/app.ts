@@ -15,6 +15,7 @@ import { type ErrorBody, errorAnswer, unavailable } from './platform/http/errors
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
+import { watchMethods } from './platform/http/other-methods.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { accessRequestOf, type RequestContext } from './platform/http/trpc.ts'
@@ -42,11 +43,13 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
   answerUnknownPaths(app)
+  const refuseOtherMethods = watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : [])
   mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
   await mountDocs(app, apiDocument())
+  refuseOtherMethods()
   return app
 }
 

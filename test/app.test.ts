@@ -49,6 +49,28 @@ it('answers an unknown path before it reads the body', async () => {
   }
 })
 
+it('answers 405 and the allowed methods to another method on a path that it has', async () => {
+  const cases: [method: string, path: string, allow: string][] = [
+    ['DELETE', '/api/task/1/get', 'GET, HEAD'],
+    ['POST', '/api/task/1/get', 'GET, HEAD'],
+    ['GET', '/api/task/1/delete', 'POST'],
+    ['GET', '/api/table/1/import', 'POST'],
+    ['OPTIONS', '/api/spaces/list', 'GET, HEAD'],
+    ['GET', '/webhooks/email_receive', 'POST'],
+    ['PUT', '/healthz', 'GET, HEAD'],
+  ]
+  for (const [method, path, allow] of cases) {
+    const answer = await app
+      .as(null)
+      .send(path, { method, ...(method !== 'GET' && { body: '{' }), headers: { 'content-type': 'text/csv' } })
+    expect([answer.status, answer.headers.get('allow'), answer.body], `${method} ${path}`).toEqual([
+      405,
+      allow,
+      { message: `Only ${allow} is allowed here`, code: 'METHOD_NOT_SUPPORTED', request_id: expect.stringMatching(/^req-/) },
+    ])
+  }
+})
+
 it('answers every path under the pixel with the image', async () => {
   for (const path of ['a.png', 'a', '%zz.png', '%00', 'a/b/c.png', '']) {
     const { status, headers } = await app.as(null).get(`/email/pixel/${path}`)

@@ -48,7 +48,7 @@ it('refuses what is no JSON in UTF-8 in the form of every error of a call, and c
 it('has no other methods, and no parameters of a connection', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     const answer = await app.as(keys.account).send('/trpc/spaces.list', { method, headers: { 'content-type': 'application/json' } })
-    expect([answer.status, answer.body.message], method).toEqual([404, 'No such path'])
+    expect([answer.status, answer.body.message], method).toEqual([405, 'Only GET, HEAD, POST is allowed here'])
   }
   const answer = await app.as(keys.account).get('/trpc/spaces.list?connectionParams=1')
   expect([answer.status, answer.body.error.data]).toMatchObject([400, { message: 'connectionParams: is not a known key' }])
