@@ -1,26 +1,26 @@
-/** Cells as callers write them and as columns take them: the parts that types of fields share. */
+/** Parses cells that callers write into values that columns store: the parts that several field types share. */
 import type { FileEntry } from '../platform/stored-files.ts'
 
-/** A cell as its column takes it. Numbers and instants are text, so that nothing is lost on the way. */
+/** A cell as its column stores it. Numbers and instants are text, so that no digit is lost. */
 export type Cell = string | number | boolean | number[] | FileEntry[] | null
 
-/** A member by id or by address. */
+/** A member's id or email address. */
 export type UserRef = number | string
 
-/** A user as callers read one. */
+/** A user in an API answer. */
 export interface UserValue {
   id: number
   email: string
   name: string
 }
 
-/** A record of another table as callers read one. */
+/** A record of another table in an API answer. */
 export interface LookupValue {
   id: number
   title: string | null
 }
 
-/** A cell that is ready, one that names something which must be looked for, or the reason why the value is refused. */
+/** A cell that is ready to store, references that must be looked up first, or the reason why the value is invalid. */
 export type Parsed =
   | { kind: 'cell'; cell: Cell }
   | { kind: 'users'; users: UserRef[] }
@@ -28,14 +28,14 @@ export type Parsed =
   | { kind: 'files'; paths: string[] }
   | { kind: 'wrong'; reason: string }
 
-/** Values that a list may hold (contract.md §1). */
+/** The maximum number of values in a list (contract.md §1). */
 export const MAX_VALUES = 1_000
 
 export const EMPTY: Parsed = { kind: 'cell', cell: null }
 export const cell = (value: Cell): Parsed => ({ kind: 'cell', cell: value })
 export const wrong = (reason: string): Parsed => ({ kind: 'wrong', reason })
 
-/** Reads a text by a function that returns the text to be kept, or null for a text that is refused. */
+/** Makes a parser of text values. @param read returns the text to store, or null for an invalid text */
 export const readAs =
   (read: (text: string) => string | null, expected: string) =>
   (value: unknown): Parsed => {
@@ -44,10 +44,10 @@ export const readAs =
   }
 
 /**
- * Reads a list element by element, and keeps each value once.
- * @param read returns null for an element that is refused
- * @param expected names the elements in the reason, `noun` one of them
- * @returns the values, or the reason why the list is refused
+ * Reads a list and keeps each value once.
+ * @param read returns null for an invalid element
+ * @param expected what the elements are, in the plural, for error messages; `noun` is the singular
+ * @returns the values, or the reason why the list is invalid
  */
 export function readList<Kept extends UserRef>(
   value: unknown,
@@ -68,18 +68,18 @@ export function readList<Kept extends UserRef>(
 
 export const wholeNumber = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null)
 
-/** A value's own property, as JSON has them; undefined for anything that has no such property. */
+/** Returns an own property of a JSON object; undefined if the value is not an object or has no such property. */
 export function property(value: unknown, key: string): unknown {
   return value && typeof value === 'object' && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined
 }
 
-/** A property that is a text, and not an empty one. */
+/** Returns a property that is a non-empty text; null otherwise. */
 export function textProperty(value: unknown, key: string): string | null {
   const text = property(value, key)
   return typeof text === 'string' && text !== '' ? text : null
 }
 
-/** The values that the ids of a list refer to, in their order. Ids that refer to none any more are left out. */
+/** Returns the values that the ids refer to, in order. Ids of deleted values are left out. */
 export function valuesOf<Value>(ids: unknown, values: ReadonlyMap<number, Value>): Value[] {
   const found: Value[] = []
   for (const id of (ids ?? []) as number[]) {
@@ -91,7 +91,7 @@ export function valuesOf<Value>(ids: unknown, values: ReadonlyMap<number, Value>
 
 // ── as values of a statement ────────────────────────────────────────────────
 
-export const asItIs = (bound: Cell): Cell => bound
-/** Lists of numbers are bound as text, because unequal lists make no array of arrays. */
+export const unchanged = (bound: Cell): Cell => bound
+/** Binds a list of numbers as text, because Postgres has no array of arrays of different lengths. */
 export const asArrayText = (list: Cell): Cell => `{${(list as number[]).join(',')}}`
 export const asJson = (entries: Cell): Cell => JSON.stringify(entries)

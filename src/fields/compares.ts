@@ -1,9 +1,9 @@
-/** The compares that conditions are written with, in all their spellings. Which of them a type has is said in `types/`. */
+/** The compares of conditions and their accepted spellings. Each type in `types/` lists the compares that it supports. */
 
 export const COMPARES = ['=', '!=', '>', '<', '>=', '<=', 'contains', 'starts_with', 'ends_with', 'is_empty', 'is_not_empty'] as const
 export type Compare = (typeof COMPARES)[number]
 
-/** The same value for each of some compares: what a type's table of compares is put together from. */
+/** These give each compare of a group the same value. A type builds its table of compares from them. */
 export const equality = <Value>(value: Value) => ({ '=': value, '!=': value })
 export const order = <Value>(value: Value) => ({ '>': value, '<': value, '>=': value, '<=': value })
 export const within = <Value>(value: Value) => ({ contains: value, starts_with: value, ends_with: value })
@@ -24,9 +24,9 @@ const SPELLINGS = new Map<string, Compare>([
   ['NEMPTY', 'is_not_empty'],
 ])
 
-/** The compare that is meant, of all accepted spellings in any case; undefined for an unknown one. */
+/** Returns the compare for any accepted spelling, ignoring case; undefined for an unknown one. */
 export const compareOf = (spelling: unknown): Compare | undefined =>
   typeof spelling === 'string' ? SPELLINGS.get(spelling.toUpperCase()) : undefined
 
-/** Whether the compare asks for emptiness and so needs no value. */
+/** True if the compare tests for emptiness, and so needs no value. */
 export const needsNoValue = (compare: Compare): boolean => compare === 'is_empty' || compare === 'is_not_empty'

@@ -1,25 +1,25 @@
-/** Parts of CSV rules that types of fields share. */
+/** Parts of CSV rules that several field types share. */
 import type { CsvRule } from './field-type.ts'
 
-const namesNothing = () => null
+const noTitle = () => null
 
-/** For values whose text is never taken for a formula, and around which blanks do not count. */
+/** For values whose text cannot be a formula. Blanks around them are ignored. */
 export const UNSHIELDED: CsvRule = {
   isShielded: false,
   isReadAsText: false,
   print: String,
   read: (text) => ({ value: text.trim() || null }),
-  titleIn: namesNothing,
+  titleIn: noTitle,
 }
 
-/** For texts that count as they stand. */
+/** For texts, which are read unchanged. */
 export const SHIELDED: CsvRule = {
   isShielded: true,
   isReadAsText: false,
   print: (value) => value as string,
   read: (text) => ({ value: text }),
-  titleIn: namesNothing,
+  titleIn: noTitle,
 }
 
-/** An id in a cell of a file, of a user or a record. */
-export const IS_ID = /^\d{1,10}$/
+/** The id of a user or a record in a cell of a file. */
+export const ID_PATTERN = /^\d{1,10}$/

@@ -1,4 +1,4 @@
-/** Date tokens: `today`, `-7d`, `start_of_last_month`, `start_of_month+7d` and the like (contract.md §5). */
+/** Parses and resolves date tokens, such as `today`, `-7d`, `start_of_last_month` and `start_of_month+7d` (contract.md §5). */
 import { addDays, addMonths, localDate, startOfDay, startOfMonths, startOfWeek, type WeekStart } from '../platform/time.ts'
 
 /** The context in which a token is resolved. */
@@ -53,7 +53,7 @@ export function meaningOf({ base, offset }: Token, moment: Moment): Meaning {
   return { instant: new Date(from.getTime() + offset.count * 3_600_000) }
 }
 
-/** The token as a calendar date; an instant is taken as its local day. */
+/** Resolves the token to a calendar date. An instant becomes its local day. */
 export function dateMeant(token: Token, moment: Moment): string {
   const meaning = meaningOf(token, moment)
   return 'day' in meaning ? meaning.day : localDate(meaning.instant, moment.timeZone)

@@ -1,4 +1,4 @@
-/** Numbers as decimal text, so that rounding never meets a binary fraction: 1.005 to two digits is 1.01. */
+/** Rounds numbers as decimal text, because a binary fraction would give a wrong result: 1.005 rounded to two digits is 1.01. */
 
 const NUMERIC = /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i
 /** Numbers lie within ±10^15, with at most 8 digits after the point (contract.md §1). */
@@ -7,9 +7,9 @@ export const MAX_DECIMALS = 8
 
 /**
  * Rounds half away from zero, as PostgreSQL does.
- * @param text `12`, `-0.5`, `.5`, `1e3`; what JavaScript prints of a finite number is always of this form
- * @param decimals digits after the point; null is 8
- * @returns plain decimal text without needless zeros; 'malformed' or 'out of range' for what is no such number
+ * @param text such as `12`, `-0.5`, `.5` or `1e3`, which includes everything that JavaScript prints for a finite number
+ * @param decimals digits after the point; null stands for 8
+ * @returns plain decimal text without leading or trailing zeros; 'malformed' or 'out of range' for an invalid number
  */
 export function roundedDecimal(text: string, decimals: number | null): { text: string } | 'malformed' | 'out of range' {
   if (isPlain(text, decimals ?? MAX_DECIMALS)) return { text }
@@ -17,7 +17,7 @@ export function roundedDecimal(text: string, decimals: number | null): { text: s
   if (sign === undefined || whole.length + fraction.length === 0) return 'malformed'
   const places = decimals ?? MAX_DECIMALS
   const digits = (whole + fraction).replace(/^0+(?=\d)/, '')
-  // The value is digits × 10^shift, counted in units of the last place that is kept.
+  // The value is digits × 10^shift, in units of the last decimal place that is kept.
   const shift = Number(exponent) - fraction.length + places
   if (digits !== '0' && digits.length + shift > 16 + places) return 'out of range'
   const units = shift >= 0 ? BigInt(digits) * 10n ** BigInt(digits === '0' ? 0 : shift) : roundedShift(digits, -shift)
@@ -25,7 +25,7 @@ export function roundedDecimal(text: string, decimals: number | null): { text: s
   return { text: plain(units, places, sign === '-') }
 }
 
-/** What most numbers are, and what would come back as it is: in range, in no need of rounding, without needless zeros. */
+/** True if rounding would not change the text, as for most numbers: it is in range, short enough, and has no leading or trailing zeros. */
 function isPlain(text: string, places: number): boolean {
   if (!PLAIN.test(text)) return false
   const point = text.indexOf('.')
@@ -33,7 +33,7 @@ function isPlain(text: string, places: number): boolean {
 }
 const PLAIN = /^(?:0|-?[1-9]\d{0,14}|-?(?:0|[1-9]\d{0,14})\.\d{0,7}[1-9])$/
 
-/** digits / 10^drop, rounded: the first digit that goes decides. */
+/** Returns digits / 10^drop, rounded by the first digit that is dropped. */
 function roundedShift(digits: string, drop: number): bigint {
   if (drop > digits.length) return 0n
   const kept = BigInt(digits.slice(0, digits.length - drop) || '0')

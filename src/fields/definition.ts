@@ -1,11 +1,11 @@
-/** What a field and a table are. What the cells of a field are depends on its type: `types/`. */
+/** The definitions of tables and fields. The rules for cells depend on the field's type (`types/`). */
 import { ident, type Sql } from '../platform/database/database.ts'
 import { EMPTY, type Parsed } from './cell.ts'
 import { columnOf } from './cell-sql.ts'
 import { type FieldType, TYPES } from './registry.ts'
 import type { FieldSettings } from './settings.ts'
 
-/** The values that a field is about to lose: digits beyond `decimals`, or options by their ids (lossy-change.ts). */
+/** The values that a field is about to lose: digits beyond `decimals`, or the options with these ids (lossy-change.ts). */
 export type Loss = { decimals: number } | { options: number[] }
 
 export interface FieldDef extends FieldSettings {
@@ -14,9 +14,9 @@ export interface FieldDef extends FieldSettings {
   required: boolean
   always_hidden: boolean
   admin_only: boolean
-  /** What it loses if no cell has it, and the version of the table that said so first; null for nothing. */
+  /** The values that the field loses if no cell has them, and the table version that announced it first; null if it loses nothing. */
   narrowing: (Loss & { since: number }) | null
-  /** Kept by the service: when and by whom. */
+  /** True if the service itself sets the cells: when a record was created or changed, and by whom. */
   calc: boolean
 }
 
@@ -25,11 +25,11 @@ export interface TableDef {
   space_id: number
   account_id: number
   name: string
-  /** Changes with every change to the name, fields, options or views. */
+  /** Increases with every change of the table's name, fields, options or views. */
   version: number
-  /** Whether a field of it, or of a table that its lookups show, may be given another type while this version lasts. */
+  /** True if a conversion may change the type of a field of this table, or of a table that its lookups show, during this version. */
   isConverting: boolean
-  /** The key first, then the fields of the user in their order, calc fields last. */
+  /** The key field first, then the user's fields in their order, then the calc fields. */
   fields: FieldDef[]
 }
 
@@ -54,45 +54,45 @@ export const CALC_FIELDS: readonly FieldDef[] = [
   { ...given, id: 'updated_by', name: 'Updated by', type: 'user', key: false, calc: true },
 ]
 
-/** The field without what is still under way in its cells: two that are the same so hold the same values. */
+/** The field without its pending cell changes. Two fields that are equal in this form hold the same values. */
 export const settled = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
 
-/** The fields that a user made: what `data` of a record holds. */
+/** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((field) => !field.key && !field.calc)
 
-/** The first text field is a record's title; undefined for a table that has none. */
+/** Returns the first text field, which is a record's title; undefined if the table has none. */
 export const titleField = (table: TableDef): FieldDef | undefined => table.fields.find((field) => field.type === 'text')
 
-/** For sentences: `a text field`, `an email field`. */
+/** The type with its article, for messages: `a text field`, `an email field`. */
 export const aField = (type: FieldType) => `${/^[aei]/.test(type) ? 'an' : 'a'} ${type} field`
 
 export const isSelect = (type: FieldType) => TYPES[type].takes === 'options'
 export const isLookup = (type: FieldType) => TYPES[type].takes === 'table'
 export const isText = (type: FieldType) => TYPES[type].maxLength !== null
 export const holdsFiles = ({ type }: FieldDef) => TYPES[type].names === 'files'
-/** Whether a cell holds a list. */
+/** True if a cell of the type holds a list. */
 export const isMultiple = (type: FieldType) => TYPES[type].isMultiple
 
-/** The type of a field's column as a cast names it. */
+/** The column type as it is written in a cast, without the collation. */
 export const castType = (type: FieldType): string => TYPES[type].column.replace(/ collate .*/, '')
 
-/** Reads what a caller writes into a cell. @param me the acting user, for `@me` */
+/** Parses a value that a caller writes into a cell. @param me the acting user, for `@me` */
 export function parseCell(field: FieldDef, value: unknown, me: number): Parsed {
   return value === null ? EMPTY : TYPES[field.type].parse(value, field, me)
 }
 
 /**
- * The expression by which an index has records in the field's order: the one by which queries are sorted, so that the planner knows it
- * again. Null where the type has none that an index can hold.
+ * The index expression for sorting by the field. It is the expression that queries sort by, because the planner only uses an index with
+ * the same expression. Null if the sort key of the type cannot be indexed.
  */
 export function indexKey(field: FieldDef): Sql | null {
   const { sort } = TYPES[field.type]
-  // Cells that a job is still changing are indexed as they will be; until it is done, no query can use the index.
+  // While a job changes cells, the index already has the expression for the final cells. Queries can use it once the job is done.
   return sort?.isIndexable(field) ? sort.key(settled(field), ident(field.id), NO_OTHERS) : null
 }
 
-/** An indexable key asks for nothing beside the record itself. */
+/** An indexable key depends on the record alone, so it needs no context. */
 const NO_OTHERS = { lookups: new Map(), accountId: 0 }
 
-/** The value of a cell of a row `r`, as SQL. An option that was removed is none, and digits that are too many count as rounded. */
+/** The value of a cell of a row `r`, as SQL. Removed options are left out, and numbers are rounded, even before a job changes the cells. */
 export const cellValue = (field: FieldDef) => TYPES[field.type].value(field, columnOf(field))

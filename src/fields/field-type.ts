@@ -1,6 +1,6 @@
 /**
- * Everything that the service has to know of a type of field. Each type is one file in `types/` that has all of it, and one line in
- * `registry.ts`; the rest of the service asks the definition and never the name of the type.
+ * The definition of a field type: everything that the rest of the service needs to know about it. Each type is one file in `types/` and
+ * one line in `registry.ts`. Other code asks the definition and never tests the name of a type.
  */
 import type { Sql } from '../platform/database/database.ts'
 import type { Cell, Parsed } from './cell.ts'
@@ -9,10 +9,10 @@ import type { Meaning, Moment, Token } from './date-tokens.ts'
 import type { Operand, ValueKind } from './operand.ts'
 import type { FieldSettings } from './settings.ts'
 
-/** The tables that lookups point to, with the id of the field that is their title (null: none). Deleted tables are missing. */
+/** The tables that lookups point to, each with the id of its title field (null if it has none). Deleted tables are absent. */
 export type Lookups = ReadonlyMap<number, { titleField: string | null }>
 
-/** The circumstances that a query is printed for. */
+/** The context in which a query is printed as SQL. */
 export interface QueryContext {
   moment: Moment
   /** The acting user. */
@@ -21,47 +21,47 @@ export interface QueryContext {
   lookups: Lookups
 }
 
-/** A condition whose value has been read as the field wants it. */
+/** A condition whose value has been parsed for its field. */
 export interface Condition {
   field: FieldSettings
   compare: Compare
   operand: Operand
 }
 
-/** How records are ordered by a field. */
+/** How records are sorted by a field. */
 export interface SortRule {
-  /** For docs/queries.md: "the number". */
+  /** What the order follows, such as "the number", for docs/queries.md. */
   readonly follows: string
-  /** The type of the key as a cast names it. */
+  /** The SQL type of the key, for casts. */
   readonly keyType: string
-  /** Whether every record has a key, even one whose cell is empty. */
+  /** True if the key is never null, not even for an empty cell. */
   readonly isNeverEmpty: boolean
-  /** The key, which is null for an empty value. Queries are sorted by it and indexes are made of it, so that the planner knows it again. */
+  /** The sort key, usually null for an empty value. Queries and indexes share it, because the planner matches their expressions by text. */
   key(field: FieldSettings, column: Sql, context: Pick<QueryContext, 'lookups' | 'accountId'>): Sql
-  /** Whether an index can have the key: it depends on the record alone, binds no value, and fits into a row of an index. */
+  /** True if an index can hold the key: it depends on the record alone, binds no parameter, and fits into an index row. */
   isIndexable(field: FieldSettings): boolean
 }
 
-/** How records are counted by a field. */
+/** How records are grouped and counted by a field. */
 export type Grouping =
   | {
       readonly by: 'value'
-      /** The value as SQL, told from others by equality. */
+      /** The value to group by, as SQL. */
       value(field: FieldSettings, column: Sql): Sql
-      /** All values as the wire has them, where there is a list of them; null otherwise. */
+      /** All possible values, as API answers show them; null if the type has no fixed list of values. */
       values(field: FieldSettings): readonly (string | boolean)[] | null
     }
-  /** Instants belong to the local day in which they lie. */
+  /** Groups by day. An instant belongs to its local day. */
   | { readonly by: 'days'; readonly isInstant: boolean }
 
-/** Whose users, members and records a text can name, and the zone in which a date and an instant become each other. */
+/** The account and space whose users and members a text can name, and the time zone that relates dates to instants. */
 export interface ConversionPlace {
   account_id: number
   space_id: number
   timeZone: string
 }
 
-/** A field that gets another type: as it is and as it is to be, with the text form of the cell. */
+/** A field before and after a change of its type, with the text form of the cell. */
 export interface TypeChange {
   from: FieldSettings
   to: FieldSettings
@@ -69,98 +69,101 @@ export interface TypeChange {
   place: ConversionPlace
 }
 
-/** Makes a cell of another type without going through text; null for the way through text. */
+/** Converts a cell to another type without its text form; null if the conversion uses the text form. */
 export type DirectConversion = ((cell: Sql, change: TypeChange) => Sql) | null
 export const THROUGH_TEXT: DirectConversion = null
 
-/** The titles of the records that a file names. */
+/** The records that a file names by their titles. */
 export interface TitledRecords {
   titles: ReadonlyMap<number, string | null>
-  /** By title: the record that has it, 'several', or null for none. */
+  /** By title: the id of its only record, 'several' if more records have the title, or null if no record has it. */
   ids: ReadonlyMap<string, number | 'several' | null>
 }
 
-/** A value to be parsed as if a caller had written it, or the reason why there is none. */
+/** The value that a text of a file stands for, to be parsed like the value of a request, or the reason why the text is invalid. */
 export type ReadText = { value: unknown } | { reason: string }
 
-/** How cells are written into files of comma-separated values and read back. Of a list, each value is written and read by itself. */
+/** How cells are written into files of comma-separated values and read back. For a list, this applies to each value. */
 export interface CsvRule {
-  /** Whether the text needs a shield where a spreadsheet would take it for a formula. A negative number is none. */
+  /** True if the text needs an apostrophe where a spreadsheet would take it for a formula. A negative number needs none. */
   readonly isShielded: boolean
-  /** Whether the column is read as text, because a float would round values of more than 15 digits. */
+  /** True if the column is read as text, because a float would round values of more than 15 digits. */
   readonly isReadAsText: boolean
-  /** @param value as the wire has it, anything but null */
+  /** @param value as API answers show it, never null */
   print(value: unknown): string
-  /** @param text not empty @param named titles of the table that a lookup points to, as far as `titleIn` has found them in the file */
+  /** @param text not empty @param named for a lookup, the records of its table with the titles that `titleIn` found in the file */
   read(text: string, field: FieldSettings, named: TitledRecords | undefined): ReadText
-  /** The title, and the id if there is one beside it, by which a text names a record; null for types and texts that name none so. */
+  /** Returns the title by which a text names a record, and the id if one follows it; null if the text names no record by a title. */
   titleIn(text: string): { title: string; id: number | null } | null
 }
 
-/** A part of a view's layout that is built on fields of certain types. */
+/** A role in a view's layout that only fields of certain types can have. */
 export type LayoutRole = 'date' | 'color' | 'image' | 'category'
 
 export interface FieldTypeDefinition {
   // ── the field ─────────────────────────────────────────────────────────────
 
-  /** What a field of the type takes beside its name and flags; null for nothing. */
+  /** The setting that a field of the type has besides its name and flags; null if it has none. */
   readonly takes: 'options' | 'decimals' | 'table' | null
   readonly roles: readonly LayoutRole[]
 
   // ── its cells ─────────────────────────────────────────────────────────────
 
-  /** The type of the column as DDL. Every column is nullable and has no default: adding one rewrites nothing. */
+  /** The column type in DDL. Every column is nullable and has no default, so that adding one does not rewrite the table. */
   readonly column: string
-  /** Whether a cell holds a list. */
+  /** True if a cell holds a list. */
   readonly isMultiple: boolean
-  /** What cells name: by id, or as entries of files. It is read for all rows together, and checked for all cells that are written. */
+  /** What cells refer to. References are resolved for all rows of an answer together, and checked for all cells of a request together. */
   readonly names: 'users' | 'records' | 'files' | null
-  /** The UTF-16 units that a text may have (contract.md §1); null for types that are no free text. */
+  /** The maximum length of a text in UTF-16 units (contract.md §1); null for types other than free text. */
   readonly maxLength: number | null
   /**
-   * Reads what a caller writes, by every rule of contract.md §3 that needs no look at the database.
-   * @param value anything but null, which is no value
+   * Parses a value that a caller writes, by all rules of contract.md §3 that do not need the database.
+   * @param value never null, because null empties the cell without being parsed
    * @param me the acting user, for `@me`
    */
   parse(value: unknown, field: FieldSettings, me: number): Parsed
-  /** A cell as a value of a statement. @param cell anything but null */
+  /** Converts a cell to the parameter of a statement. @param cell never null */
   bind(cell: Cell): Cell
-  /** The value of a cell as SQL, where cells may still hold what no longer is a value. */
+  /** The value of a cell as SQL. It leaves out removed options and extra digits that cells still hold until a job changes them. */
   value(field: FieldSettings, column: Sql): Sql
-  /** Whether JSON made by Postgres would write a value otherwise than as its text. */
+  /** True if a value must be cast to text before Postgres writes it as JSON, because its JSON form differs from the API's. */
   readonly isTextInJson: boolean
-  /** Returns what turns stored cells into the wire's, made once for all rows; null where they are the same. Names are in place by then. */
+  /**
+   * Returns a function that converts a stored cell to its form in API answers, to be created once and used for all rows. Null if both forms
+   * are the same. Users, records and files have been resolved before it is called.
+   */
   presenter(field: FieldSettings): ((cell: unknown) => unknown) | null
 
   // ── queries ───────────────────────────────────────────────────────────────
 
-  /** The compares of the type, each with the kind of value that it takes (contract.md §5). */
+  /** The compares that the type supports, each with the kind of value that it expects (contract.md §5). */
   readonly compares: Readonly<Partial<Record<Compare, ValueKind>>>
-  /** Prints a condition with one of these compares, `is_empty` and `is_not_empty` aside. */
+  /** Prints a condition with one of these compares, except `is_empty` and `is_not_empty`. */
   condition(condition: Condition, context: QueryContext): Sql
-  /** Whether the value is empty, as SQL in brackets. */
+  /** The condition that the value is empty, as SQL in parentheses. */
   isEmpty(field: FieldSettings, column: Sql, context: QueryContext): Sql
-  /** What a date token means on such a field; null for types that take no tokens. */
+  /** Resolves a date token for a field of the type; null for types without date tokens. */
   readonly meaningOf: ((token: Token, moment: Moment) => Meaning) | null
-  /** Null for types that cannot be sorted by. */
+  /** Null if records cannot be sorted by the type. */
   readonly sort: SortRule | null
   /**
-   * How selective `=` is as a key of an index, 0 being the most. Null where `=` is no equality of the column (a datetime means a whole
-   * day, a checkbox counts empty as false, lists), and for texts that may be longer than a row of an index.
+   * How selective `=` is as the key of an index; 0 is the most selective. Null where `=` does not compare the column for equality (datetime
+   * matches a whole day, checkbox counts empty as false, lists match one element), and for texts that may exceed an index row.
    */
   readonly equalityRank: number | null
-  /** Null for types that cannot be grouped by. */
+  /** Null if records cannot be grouped by the type. */
   readonly groups: Grouping | null
-  /** Whether `search` looks into the field: the condition that finds a word, or null when no value has it. Null for types that are not searched. */
+  /** Prints the condition that `search` finds a word, or null if no value can contain it. Null for types that `search` does not read. */
   readonly search: ((field: FieldSettings, column: Sql, word: string) => Sql | null) | null
 
   // ── as text ───────────────────────────────────────────────────────────────
 
-  /** One value as text, as SQL: null if it no longer names anything. Null for types that become no other type. */
+  /** Converts one value to text, as SQL that is null if the value refers to something deleted. Null if the type converts to no other type. */
   readonly asText: ((value: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null
-  /** Reads a text as a cell, as SQL: null for a text that could not be written to such a field. Null for types that nothing becomes. */
+  /** Converts a text to a cell, as SQL that is null if the text is invalid for the field. Null if no type converts to this one. */
   readonly fromText: ((text: Sql, field: FieldSettings, place: ConversionPlace) => Sql) | null
-  /** The types beside texts that such a field becomes, each with the way that it takes (docs/field-types.md). */
+  /** The types besides texts that the type converts to, each with its conversion (docs/field-types.md). */
   readonly becomes: Readonly<Record<string, DirectConversion>>
   readonly csv: CsvRule
 }

@@ -1,4 +1,4 @@
-/** The value of a condition, read as its field wants it. Nothing here needs to know the time or who asks. */
+/** Parses the value of a condition for its field. The result depends on neither the time nor the caller. */
 import { MAX_ID } from '../platform/http/schemas.ts'
 import type { Compare } from './compares.ts'
 import type { Token } from './date-tokens.ts'
@@ -7,7 +7,7 @@ import type { FieldSettings } from './settings.ts'
 export type Operand =
   | { kind: 'nothing' }
   | { kind: 'text'; text: string }
-  /** In decimal notation, since a column holds more digits than a JavaScript number. */
+  /** In decimal notation, because a column holds more digits than a JavaScript number. */
   | { kind: 'number'; decimal: string }
   | { kind: 'boolean'; value: boolean }
   /** A calendar date; on a datetime field, that whole local day. */
@@ -15,19 +15,19 @@ export type Operand =
   | { kind: 'instant'; instant: Date }
   | { kind: 'token'; token: Token }
   | { kind: 'time'; time: string }
-  /** Options of a select that the value names; none when it names no option. */
+  /** The options of a select that match the value; empty if no option does. */
   | { kind: 'options'; ids: number[] }
   | { kind: 'id'; id: number }
   | { kind: 'email'; email: string }
   | { kind: 'me' }
 
-/** What the value of a filter is read as. Kinds that several types have in common are here, the others beside their type. */
+/** A kind of filter value. Kinds that several field types share are in this file; the others are in the file of their type. */
 export interface ValueKind {
-  /** Completes "must be …"; docs/queries.md is printed from it. */
+  /** Completes the message "must be …". docs/queries.md is generated from it, too. */
   readonly wants: string
   /** Returns null for a value of the wrong kind. */
   read(value: unknown, field: FieldSettings, compare: Compare): Operand | null
-  /** Whether the value is the whole title of an option, and so has to follow when the option gets another title. */
+  /** True if the value is the whole title of an option, so that a rename of the option must change the value, too. */
   readonly isOptionTitle?: true
 }
 
@@ -39,7 +39,7 @@ export function readText(value: unknown): Operand | null {
   return typeof value === 'string' ? { kind: 'text', text: value } : null
 }
 
-/** An id that no column can hold is a whole number all the same, and names nothing: it is read as 0. */
+/** Reads an id. A whole number that is too large for an id column is valid but matches nothing, so it is read as 0. */
 export function readId(value: unknown): Operand | null {
   return Number.isInteger(value) ? { kind: 'id', id: (value as number) > 0 && (value as number) <= MAX_ID ? (value as number) : 0 } : null
 }

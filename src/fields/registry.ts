@@ -1,4 +1,4 @@
-/** All types of fields. This table is the only list of them: a new type is a file in `types/` and a line here. */
+/** The registry of all field types. It is the only list of them: a new type needs a file in `types/` and a line here. */
 import type { FieldTypeDefinition } from './field-type.ts'
 import { checkbox } from './types/checkbox.ts'
 import { date } from './types/date.ts'
@@ -11,7 +11,7 @@ import { email, longText, phone, text, url } from './types/text.ts'
 import { time } from './types/time.ts'
 import { multiUser, user } from './types/user.ts'
 
-/** In the order in which documents list them. */
+/** The order is the one in which the documentation lists the types. */
 const REGISTRY = {
   text,
   long_text: longText,

@@ -1,4 +1,4 @@
-/** The settings of a field that decide what its cells are: all that its type may know of it. */
+/** The settings of a field that determine its cells. Functions of a field type get these settings and nothing else of the field. */
 
 /** One choice of a select. Cells hold the id, so that a rename touches no record. */
 export interface Option {
@@ -6,22 +6,22 @@ export interface Option {
   title: string
 }
 
-/** The part of a field that decides what its cells are. */
+/** The part of a field that determines its cells. */
 export interface FieldSettings {
-  /** The slug: on the wire, in filters, and the name of the column. Never changed by a rename. */
+  /** The slug, which names the field in requests, in filters and in the database. A rename does not change it. */
   id: string
-  /** Whether it is the record's id. */
+  /** True for the field that shows the record's id. */
   key: boolean
-  /** The options of a type that takes them, in order. */
+  /** The options of a select, in order; null for other types. */
   options: Option[] | null
-  /** Ids of options that were removed, but that cells may hold until a job has emptied them (tables/cells): they are no value. */
+  /** Ids of removed options. Cells may hold them until a job has removed them (tables/cells), but they do not count as values. */
   removed_options: number[]
-  /** The digits after the point that a number keeps; null for up to 8. */
+  /** The digits after the point that a number keeps; null stands for up to 8. */
   decimals: number | null
-  /** Whether cells may have more digits than that until a job has rounded them (tables/cells): they are read as rounded. */
+  /** True while cells may have more digits than `decimals`, until a job has rounded them (tables/cells). Readers see rounded numbers. */
   is_rounding: boolean
-  /** The table whose records a lookup names. */
+  /** The table that a lookup points to. */
   lookup_table_id: number | null
-  /** What a lookup needs of that table; null when it is gone. Every change of it gives the lookup's own table a new version. */
+  /** The title field of that table; `lookup` is null if the table is deleted. A change of it gives the lookup's own table a new version. */
   lookup?: { title_field: string | null } | null
 }

@@ -1,23 +1,23 @@
-/** The id of a field, made from its name (contract.md §3). It is the name of a column, and never changes. */
+/** Derives the id of a field from its name (contract.md §3). The id names the field's column and never changes. */
 
 const MAX_SLUG_LENGTH = 48
 export const SLUG = /^[a-z][a-z0-9_]{0,47}$/
 
-/** Our own columns, those that Postgres gives every table, and words that mean something to the languages that read a row. */
+/** Our own columns, the system columns of Postgres, and names with a special meaning in JavaScript or SQL. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['id', 'created_at', 'created_by', 'updated_at', 'updated_by', 'version'],
   ...['oid', 'tableoid', 'xmin', 'xmax', 'cmin', 'cmax', 'ctid'],
   ...['constructor', 'prototype', 'null', 'undefined', 'true', 'false', 'nan', 'infinity'],
 ])
 
-/** Whether no field may have this id, because something else has it. */
+/** True if no field may have this id, because it has another meaning. */
 export const isReserved = (id: string) => RESERVED.has(id)
 
 /**
- * The id of a new field: `Email Address` → `email_address`, `Größe` → `grosse`, `住所` → `field_3` (the first number that is free,
- * from `number` on). An id that is reserved or taken gets a suffix: `xmin_2`.
+ * Returns the id of a new field: `Email Address` → `email_address`, `Größe` → `grosse`, `住所` → `field_3` (the first free number from
+ * `number` on). An id that is reserved or taken gets a suffix, as in `xmin_2`.
  * @param taken the ids of the table's fields
- * @param number counts the fields of the table, this one included
+ * @param number the number of fields in the table, including this one
  */
 export function slugOf(name: string, taken: ReadonlySet<string>, number: number): string {
   const isFree = (id: string) => !taken.has(id) && !RESERVED.has(id)
@@ -34,7 +34,7 @@ function firstFree(from: number, name: (n: number) => string, isFree: (id: strin
   return name(n)
 }
 
-/** Lower case, accents off, everything that is no Latin letter or digit an underscore. */
+/** Lower-cases the name, removes accents, and replaces everything except Latin letters and digits by underscores. */
 function latin(name: string): string {
   return name
     .toLowerCase()
@@ -46,5 +46,5 @@ function latin(name: string): string {
     .replaceAll(/^_+|_+$/g, '')
 }
 
-/** Letters that no decomposition takes apart. */
+/** Letters that Unicode does not decompose into a base letter and an accent. */
 const TRANSCRIBED: Readonly<Record<string, string>> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }

@@ -1,23 +1,23 @@
-/** Finds a text within another as the database does, for texts that stand in the definition of a field: titles of options. */
+/** Matches the titles of options, which are in the field's definition, by the same rules as the database matches text cells. */
 import type { Compare } from './compares.ts'
 
 /**
- * The lower case that the database gives to texts, character by character, so that an option is found by the part of its title by
- * which a text is found. JavaScript looks at the letters around a sigma, and makes two characters of an İ.
+ * Lower-cases a text character by character, as the database does, so that options and text cells match alike. JavaScript alone would
+ * choose the form of a sigma by its neighbours and turn İ into two characters.
  */
 export const lowerCased = (text: string): string => text.replaceAll('Σ', 'σ').replaceAll('İ', 'i').toLowerCase()
 
-/** Whether the title contains, starts with or ends with the part, ignoring case. */
+/** True if the title contains, starts with or ends with the part, ignoring case. */
 export function hasPart(title: string, compare: Compare, part: string): boolean {
   const [whole, wanted] = [lowerCased(title), lowerCased(part)]
   if (compare === 'starts_with') return whole.startsWith(wanted)
   return compare === 'ends_with' ? whole.endsWith(wanted) : whole.includes(wanted)
 }
 
-/** One or two characters are too few for a trigram index and occur in almost any text: they match beginnings of words only. */
+/** True for one or two characters, which a trigram index cannot find and almost every text contains: they match only the start of words. */
 export const isShortWord = (word: string): boolean => [...word].length <= 2
 
-/** Whether a search for the word finds the title. @param wanted the word as `lowerCased` gives it */
+/** True if a search for the word finds the title. @param wanted the word, lower-cased by `lowerCased` */
 export function hasWord(title: string, wanted: string): boolean {
   const whole = lowerCased(title)
   if (!isShortWord(wanted)) return whole.includes(wanted)

@@ -1,6 +1,6 @@
 /** Checkboxes: an empty cell counts as false everywhere. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { asItIs, cell, wrong } from '../cell.ts'
+import { cell, unchanged, wrong } from '../cell.ts'
 import { columnOf, isNull } from '../cell-sql.ts'
 import { equality } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -24,7 +24,7 @@ export const checkbox: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse: (value) => (typeof value === 'boolean' ? cell(value) : wrong('must be true or false')),
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => (stored) => stored === true,
@@ -45,7 +45,7 @@ export const checkbox: FieldTypeDefinition = {
   csv: { ...UNSHIELDED, read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }) },
 }
 
-/** The words that products write for a checkbox. */
+/** The words for checked and unchecked in the exports of common products. */
 const CHECKED: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(['true', 'yes', '1', 'on', 'x', 'checked'].map((word) => [word, true])),
   ...Object.fromEntries(['false', 'no', '0', 'off', 'unchecked'].map((word) => [word, false])),

@@ -1,7 +1,7 @@
-/** Calendar dates, which have no time zone. A date token means the day that it has in the zone of the acting user. */
+/** Calendar dates, which have no time zone. A date token resolves to a day in the time zone of the acting user. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { isCalendarDate } from '../../platform/time.ts'
-import { asItIs, readAs } from '../cell.ts'
+import { readAs, unchanged } from '../cell.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -21,7 +21,7 @@ export const date: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse: readAs((text) => (isCalendarDate(text) ? text : null), 'a date that exists, as YYYY-MM-DD'),
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,

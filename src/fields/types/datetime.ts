@@ -1,8 +1,8 @@
-/** Instants, kept in UTC to the second. A date means the whole local day in the zone of the acting user. */
+/** Instants, stored in UTC to the second. In a condition, a date means the whole local day in the acting user's time zone. */
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { dayRange, instantText, LAST_DATE, parseInstant } from '../../platform/time.ts'
-import { asItIs, readAs } from '../cell.ts'
-import { columnOf, isNull, scalar, stampOf } from '../cell-sql.ts'
+import { readAs, unchanged } from '../cell.ts'
+import { columnOf, isNull, scalar, timestampText } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
@@ -25,7 +25,7 @@ export const datetime: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse: readAs(instantText, 'an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset'),
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   // JSON would write a T between date and time.
   isTextInJson: true,
@@ -50,13 +50,13 @@ export const datetime: FieldTypeDefinition = {
   csv: UNSHIELDED,
 }
 
-/** A date is its whole local day: `=` means within it, `>` after its end, `<` before its start. */
+/** A date stands for its whole local day: `=` means within it, `>` after its end, `<` before its start. */
 function condition({ field, compare, operand }: Condition, { moment }: QueryContext): Sql {
   const column = columnOf(field)
   const meaning = momentOf(operand, moment)
   if ('instant' in meaning) return scalar(column, compare, timestamp(meaning.instant))
   const day = dayRange(meaning.day, moment.timeZone)
-  // In zones east of UTC, some hours follow the last date and have no date of their own: they belong to it, as in groups.
+  // In zones east of UTC, the last hours of 9999 in UTC would belong to a date in the year 10000. They count as the last date, as in groups.
   const [from, to] = [timestamp(day.from), meaning.day === LAST_DATE ? raw("'infinity'::timestamp") : timestamp(day.to)]
   switch (compare) {
     case '=':
@@ -81,7 +81,7 @@ function momentOf(operand: Operand, moment: Moment): Meaning {
   throw new Error(`No moment in ${operand.kind}`)
 }
 
-const timestamp = (instant: Date): Sql => sql`${stampOf(instant)}::timestamp`
+const timestamp = (instant: Date): Sql => sql`${timestampText(instant)}::timestamp`
 
 function readInstant(value: unknown): Operand | null {
   const instant = typeof value === 'string' ? parseInstant(value) : null
@@ -90,12 +90,12 @@ function readInstant(value: unknown): Operand | null {
 
 const INSTANT = `^${DATE_PATTERN}[T ]${TIME_PATTERN}(\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):?[0-5][0-9])?$`
 
-/** As `parseInstant` of time.ts reads it: in UTC unless it has an offset, without fractions; or a date, as the beginning of its day. */
+/** Reads an instant as `parseInstant` in time.ts does: in UTC unless it has an offset, without fractions. A date is the start of its day. */
 function instantOf(text: Sql, timeZone: string): Sql {
   const whole = sql`(case when strpos(${text}, '.') > 0 then regexp_replace(${text}, '\\.[0-9]+', '') else ${text} end)`
-  // An offset begins where seconds would, at the earliest.
+  // Seconds are optional, so an offset can begin at the position where the seconds would.
   const inUtc = sql`(${whole} || case when substr(${text}, 17) ~ '[Zz+-]' then '' else 'Z' end)`
-  // A text that Postgres writes as it has read it is in the form of the wire, which costs less to find out than by a pattern.
+  // A text that Postgres prints again unchanged is in the API's own format. This test is cheaper than a regular expression.
   return sql`case
     when octet_length(${text}) = 19 and pg_input_is_valid(${text}, 'timestamp') and ${text}::timestamp(0)::text = ${text} then ${text}::timestamp(0)
     when ${text} ~ ${`^${DATE_PATTERN}$`} and pg_input_is_valid(${text}, 'date') then ${dayStart(sql`${text}::date`, timeZone)}

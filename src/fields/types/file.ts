@@ -1,4 +1,4 @@
-/** Files: lists of entries got from uploads. The entry of a path is looked up when it is written. */
+/** Files: lists of entries that uploads have returned. A write is given paths, whose entries are looked up. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
@@ -42,7 +42,7 @@ function parse(given: unknown): Parsed {
   return paths.length ? { kind: 'files', paths } : EMPTY
 }
 
-/** The name of one of the files. */
+/** Matches the name of any of the files. */
 function condition({ field, compare, operand }: Condition): Sql {
   const isMeant = like(unicode(sql`e->>'name'`), compare, textOf(operand))
   return sql`exists (select from jsonb_array_elements(${columnOf(field)}) e where ${isMeant})`

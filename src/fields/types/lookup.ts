@@ -1,10 +1,10 @@
-/** Records of another table: lookup and multi_lookup. A record that has been deleted since is left out of every cell. */
+/** References to records of another table: lookup and multi_lookup. Cells are read without the ids of deleted records. */
 import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
-import { asArrayText, asItIs, EMPTY, type LookupValue, type Parsed, property, readList, wholeNumber, wrong } from '../cell.ts'
+import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
 import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import { IS_ID, SHIELDED } from '../csv-rules.ts'
+import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
 import {
   type Condition,
   type FieldTypeDefinition,
@@ -36,7 +36,7 @@ export const lookup: FieldTypeDefinition = {
   names: 'records',
   maxLength: null,
   parse: parseOne,
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
@@ -100,7 +100,7 @@ const recordId = (given: unknown): number | null => wholeNumber(given) ?? wholeN
 function onTable(asked: Condition, { lookups }: QueryContext, onId: (id: Sql) => Sql): Sql {
   const { field, compare, operand } = asked
   const table = field.lookup_table_id === null ? undefined : lookups.get(field.lookup_table_id)
-  // A deleted table leaves nothing to look up: every cell reads as empty.
+  // If the table is deleted, every cell counts as empty.
   if (!table || field.lookup_table_id === null) return compare === '!=' ? sql`true` : sql`false`
   const records = recordsOf(field.lookup_table_id)
   if (operand.kind !== 'text') return onId(idOf(operand, records))
@@ -108,11 +108,11 @@ function onTable(asked: Condition, { lookups }: QueryContext, onId: (id: Sql) =>
   return sql`${columnOf(field)} in (select l.id from ${records} l where ${like(sql`l.${ident(table.titleField)}`, compare, operand.text)})`
 }
 
-/** The id if there is such a record; 0, which none has, otherwise. */
+/** The id if the record exists; otherwise 0, which no record has. */
 const idOf = (operand: Operand, records: Sql): Sql =>
   sql`coalesce((select l.id from ${records} l where l.id = ${operand.kind === 'id' ? operand.id : 0}::int), 0)`
 
-/** A lookup is empty, too, when the records that it names have been deleted since: that is how it is read. */
+/** A lookup also counts as empty when all records that it refers to are deleted, because it is read without them. */
 function isGone({ lookup_table_id: tableId }: FieldSettings, { lookups }: QueryContext, isNamed: Sql): Sql {
   if (tableId === null || !lookups.has(tableId)) return sql`true`
   return sql`(not exists (select from ${recordsOf(tableId)} l where ${isNamed}))`
@@ -120,14 +120,14 @@ function isGone({ lookup_table_id: tableId }: FieldSettings, { lookups }: QueryC
 
 function titleKey({ lookup_table_id: tableId }: FieldSettings, column: Sql, { lookups }: Pick<QueryContext, 'lookups'>): Sql {
   const title = tableId === null ? null : lookups.get(tableId)?.titleField
-  // Without a title all records are alike, and go by id. A bare null would be taken for the number of a column.
+  // Without a title field, all records have the same key and are sorted by id. Postgres refuses a bare constant in `order by`.
   if (!title || tableId === null) return sql`null::text`
   return sql`(select lower(l.${ident(title)}) from ${recordsOf(tableId)} l where l.id = ${column})`
 }
 
 // ── as text ─────────────────────────────────────────────────────────────────
 
-/** The title of the record, or its id if it has none; null for a record that has been deleted, as it is read. */
+/** The title of the record, or its id if the table has no title field; null for a deleted record. */
 function titleOf(id: Sql, { lookup, lookup_table_id: tableId }: FieldSettings): Sql {
   if (!lookup || tableId === null) return sql`null::text`
   const title = lookup.title_field ? sql`coalesce(l.${ident(lookup.title_field)}, l.id::text)` : sql`l.id::text`
@@ -140,7 +140,7 @@ function recordWith(id: Sql, { lookup_table_id: tableId }: FieldSettings): Sql {
 
 // ── in files ────────────────────────────────────────────────────────────────
 
-/** `Acme (12)`: for people and for the way back. */
+/** Prints `Acme (12)`: the title is for people, the id lets an import find the record again. */
 function printRecord(value: unknown): string {
   const { id, title } = value as LookupValue
   return title === null ? String(id) : `${title} (${id})`
@@ -148,11 +148,11 @@ function printRecord(value: unknown): string {
 
 const TITLE_AND_ID = /^(.*) \((\d{1,10})\)$/s
 
-/** Reads the record that a file names: by id, by `title (id)` if that record has that title, or by a title that only one record has. */
+/** Finds the record that a text names by its id, by `title (id)` if the record has that title, or by a title that only one record has. */
 function readRecord(given: string, { lookup_table_id: tableId }: FieldSettings, named: TitledRecords | undefined): ReadText {
   const text = given.trim()
-  if (IS_ID.test(text)) return { value: Number(text) }
-  // Not trimmed: a title may begin with a blank.
+  if (ID_PATTERN.test(text)) return { value: Number(text) }
+  // The text is not trimmed, because a title may begin with a blank.
   const [, title, id] = TITLE_AND_ID.exec(given) ?? []
   if (id !== undefined && named?.titles.get(Number(id)) === title) return { value: Number(id) }
   const found = named?.ids.get(text)
@@ -162,7 +162,7 @@ function readRecord(given: string, { lookup_table_id: tableId }: FieldSettings, 
 
 function titleIn(text: string): { title: string; id: number | null } | null {
   const title = text.trim()
-  if (title === '' || IS_ID.test(title) || title.includes('\0')) return null
+  if (title === '' || ID_PATTERN.test(title) || title.includes('\0')) return null
   const id = Number(TITLE_AND_ID.exec(title)?.[2] ?? Number.NaN)
   return { title, id: id <= MAX_ID ? id : null }
 }

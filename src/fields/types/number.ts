@@ -1,6 +1,6 @@
-/** Numbers, in decimal notation wherever they pass through: none of them is ever a binary fraction. */
+/** Numbers, handled in decimal notation throughout, because a binary fraction could change their digits. */
 import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
-import { asItIs, cell, type Parsed, wrong } from '../cell.ts'
+import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { columnOf, isNull, like, scalar, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -30,7 +30,7 @@ export const number: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse,
-  bind: asItIs,
+  bind: unchanged,
   value,
   isTextInJson: false,
   presenter: () => null,
@@ -64,25 +64,25 @@ function parse(given: unknown, { decimals }: FieldSettings): Parsed {
   return cell(rounded.text)
 }
 
-/** Digits that are too many count as rounded, though cells hold them for a while. */
+/** Rounds the cell while a job has yet to remove its extra digits. */
 function value({ is_rounding, decimals }: FieldSettings, column: Sql): Sql {
   return is_rounding && decimals !== null ? roundedTo(column, decimals) : column
 }
 
-/** A number as a field of these decimals holds it. They are part of the text, so that Postgres knows the same expression again. */
+/** Rounds a number to the decimals of a field. They are printed, not bound, because Postgres matches expressions by their text. */
 export const roundedTo = (column: Sql, decimals: number): Sql => sql`trim_scale(round(${column}, ${raw(String(Math.trunc(decimals)))}))`
 
 function condition({ field, compare, operand }: Condition): Sql {
   const number = value(field, columnOf(field))
   if (operand.kind === 'text') return like(unicode(sql`trim_scale(${number}::numeric)::text`), compare, operand.text)
   const decimal = operand.kind === 'number' ? operand.decimal : null
-  // The key is an int: as a number of its own type the value can use the primary key.
+  // The key column is an int. Only an int value can use the primary key's index.
   const isInt = field.key && decimal !== null && /^\d{1,9}$/.test(decimal)
   const holds = scalar(number, compare, isInt ? sql`${decimal}::int` : sql`${decimal}::numeric`)
   return field.is_rounding ? sql`(${holds}${near(columnOf(field), compare, sql`${decimal}::numeric`)})` : holds
 }
 
-/** A rounded number lies within 1 of its cell: an index on the column narrows the records down to those. */
+/** A rounded number differs from its cell by less than 1, so an index on the column can narrow down the records first. */
 function near(column: Sql, compare: Compare, wanted: Sql): Sql {
   const above = sql` and ${column} >= ${wanted} - 1`
   const below = sql` and ${column} <= ${wanted} + 1`
@@ -97,10 +97,10 @@ function decimalOf(given: unknown): string | null {
   return NUMERIC.test(given.trim()) ? given.trim() : null
 }
 
-/** The numbers that a cell takes; the database reads an exponent as JavaScript does. */
+/** The numbers that a cell accepts. Postgres reads an exponent as JavaScript does. */
 const NUMERIC = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i
 
-/** Without an exponent: 1e-7 is 0.0000001. */
+/** Prints a number without an exponent: 1e-7 becomes 0.0000001. */
 function plainDecimal(given: number): string {
   const text = String(given)
   return text.includes('e') ? given.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 100 }) : text
@@ -109,7 +109,7 @@ function plainDecimal(given: number): string {
 const PLAIN_NUMBER = '^-?[0-9]+\\.?[0-9]*$'
 const NUMBER_TEXT = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)(e[+-]?[0-9]{1,3})?$'
 
-/** Rounded half away from zero, within ±10^15 (contract.md §1). A short and plain number is sure to lie within. */
+/** Reads a number, rounded half away from zero, within ±10^15 (contract.md §1). A short number without an exponent is always in range. */
 function numberOf(text: Sql, decimals: number): Sql {
   const rounded = sql`round(${text}::numeric, ${decimals}::int)`
   return sql`case when octet_length(${text}) <= 15 and ${text} ~ ${PLAIN_NUMBER} then trim_scale(${rounded})

@@ -1,7 +1,7 @@
-/** Selects: select and multi_select. Cells hold ids of options, callers write and read titles. */
+/** Selects: select and multi_select. Cells store the ids of options; callers read and write their titles. */
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
-import { asArrayText, asItIs, cell, type Parsed, readList, valuesOf, wrong } from '../cell.ts'
+import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -29,7 +29,7 @@ export const select: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse: parseOne,
-  bind: asItIs,
+  bind: unchanged,
   value,
   isTextInJson: false,
   presenter: (field) => {
@@ -76,7 +76,7 @@ export const multiSelect: FieldTypeDefinition = {
   groups: null,
   search: null,
 
-  // A title with a comma is no list, if it is the title of an option.
+  // A text that is the whole title of an option is that option, even if it contains a comma.
   fromText: (text, field) => sql`coalesce(${asList(optionOf(sql`btrim(${text})`, field))}, ${eachOf(text, (one) => optionOf(one, field))})`,
   becomes: { select: (cell, change) => onlyValue(cell, (one) => sameOption(one, change)) },
   csv: SHIELDED,
@@ -98,7 +98,7 @@ function optionsThat(field: FieldSettings, holds: (title: string) => boolean): O
   return { kind: 'options', ids: (field.options ?? []).filter(({ title }) => holds(title)).map(({ id }) => id) }
 }
 
-/** The ids are part of the text, so that Postgres knows the same expression again when it groups. */
+/** The ids are printed, not bound, because Postgres matches grouped expressions by their text. */
 const removedOf = ({ removed_options }: FieldSettings): Sql => raw(`'{${removed_options.map(Number).join()}}'::int[]`)
 
 // ── cells ───────────────────────────────────────────────────────────────────
@@ -119,7 +119,7 @@ function parseSeveral(given: unknown, field: FieldSettings): Parsed {
 
 const noOption = (title: string) => `unknown option "${title.length > 100 ? `${title.slice(0, 100)}…` : title}"`
 
-/** An option that was removed is no value, though cells hold it for a while. */
+/** Leaves out removed options while a job has yet to remove them from the cells. */
 function value(field: FieldSettings, column: Sql): Sql {
   return field.removed_options.length ? sql`(case when ${column} <> all(${removedOf(field)}) then ${column} end)` : column
 }
@@ -137,10 +137,10 @@ function onSeveral({ field, compare, operand }: Condition): Sql {
   return wanted === undefined ? withoutOption(compare) : hasValue(columnOf(field), compare, sql`${wanted}::int`)
 }
 
-/** No record has a title that no option has, and all have something else. */
+/** The condition for a title that no option has: `!=` matches every record, all other compares match none. */
 const withoutOption = (compare: Condition['compare']): Sql => (compare === '!=' ? sql`true` : sql`false`)
 
-/** While the options are in the order in which they were made, their ids are too, and an index on the column serves. */
+/** The position of the option. While the options are in the order of their ids, the id itself is the key, so that an index can serve it. */
 function position(field: FieldSettings, column: Sql): Sql {
   if (isInOrderOfIds(field)) return value(field, column)
   return sql`array_position(${(field.options ?? []).map(({ id }) => id)}::int[], ${value(field, column)})`
@@ -162,7 +162,7 @@ function optionOf(title: Sql, { options }: FieldSettings): Sql {
   return sql`(${jsonOf((options ?? []).map((option) => [option.title, option.id]))} -> ${title})::int`
 }
 
-/** The option of the new field that has the same title. */
+/** Maps an option to the option of the new field with the same title. */
 function sameOption(id: Sql, { from, to }: TypeChange): Sql {
   const ids = (from.options ?? []).flatMap((option): [number, number][] => {
     const same = to.options?.find(({ title }) => title === option.title)

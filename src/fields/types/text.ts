@@ -1,6 +1,6 @@
-/** Texts: text, long_text, email, url and phone. They differ in how long they may be, and so in what indexes can hold. */
+/** Texts: text, long_text, email, url and phone. They differ in their maximum length, and so in whether an index can hold them. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { asItIs, cell, type Parsed, wrong } from '../cell.ts'
+import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
 import { columnOf, isNull, like, lower, operator, scalar } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -21,13 +21,13 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   takes: null,
   roles: [],
 
-  // Case mapping is right for all scripts, and b-trees serve prefixes (design.md §3).
+  // This collation maps case correctly in all scripts, and lets b-trees find prefixes (design.md §3).
   column: 'text collate "pg_c_utf8"',
   isMultiple: false,
   names: null,
   maxLength,
   parse: (value) => parse(value, maxLength),
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
@@ -42,13 +42,13 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   search,
 
   asText: (value) => sql`${value}::text`,
-  fromText: (words) => fitting(words, maxLength),
-  // Texts become every type that reads text, without a line here.
+  fromText: (value) => fitting(value, maxLength),
+  // A text converts to every type that has `fromText`, so no type needs to be listed here.
   becomes: {},
   csv: SHIELDED,
 })
 
-// 500 characters are 1,500 bytes at most, which fit into a row of an index. Longer texts may not.
+// 500 characters take at most 1,500 bytes, which fit into an index row. Longer texts may not fit.
 const unindexed = { equalityRank: null, sort: { ...byText, isIndexable: () => false } }
 
 export const text = ofLength(500)
@@ -83,9 +83,9 @@ function search(_: FieldSettings, column: Sql, word: string): Sql {
   return sql`lower(${column}) ~ ${lower(`(^|[^[:alnum:]])${word.replaceAll(/[^\p{L}\p{N}]/gu, '\\$&')}`)}`
 }
 
-const fitting = (words: Sql, max: number): Sql =>
-  sql`case when octet_length(${words}) <= ${max} or ${unitsOf(words)} <= ${max} then ${words} end`
+const fitting = (value: Sql, max: number): Sql =>
+  sql`case when octet_length(${value}) <= ${max} or ${utf16Length(value)} <= ${max} then ${value} end`
 
-/** The length as JavaScript counts it, characters beyond the first 65,536 twice. */
-const unitsOf = (words: Sql): Sql => sql`case when octet_length(${words}) = char_length(${words}) then octet_length(${words})
-  else 2 * char_length(${words}) - char_length(regexp_replace(${words}, '[\\U00010000-\\U0010FFFF]', '', 'g')) end`
+/** The length in UTF-16 units, as JavaScript counts it: characters above U+FFFF count twice. */
+const utf16Length = (value: Sql): Sql => sql`case when octet_length(${value}) = char_length(${value}) then octet_length(${value})
+  else 2 * char_length(${value}) - char_length(regexp_replace(${value}, '[\\U00010000-\\U0010FFFF]', '', 'g')) end`

@@ -1,7 +1,7 @@
-/** Times of day, to the second, without a date and without a zone. */
+/** Times of day to the second, without a date or a time zone. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { isTimeOfDay, timeOfDay } from '../../platform/time.ts'
-import { asItIs, readAs } from '../cell.ts'
+import { readAs, unchanged } from '../cell.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -23,7 +23,7 @@ export const time: FieldTypeDefinition = {
   names: null,
   maxLength: null,
   parse: readAs((text) => (isTimeOfDay(text) ? timeOfDay(text) : null), 'a time of day, as HH:MM or HH:MM:SS'),
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,

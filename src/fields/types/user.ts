@@ -1,9 +1,8 @@
-/** Members: user and multi_user. Cells hold ids of users, whose names and addresses are read for all rows together. */
+/** Members: user and multi_user. Cells store the ids of users; their names and addresses are read once for all rows of an answer. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { isMember } from '../../spaces/membership.ts'
 import {
   asArrayText,
-  asItIs,
   EMPTY,
   type Parsed,
   property,
@@ -11,12 +10,13 @@ import {
   textProperty,
   type UserRef,
   type UserValue,
+  unchanged,
   wholeNumber,
   wrong,
 } from '../cell.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
-import { IS_ID, SHIELDED } from '../csv-rules.ts'
+import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
 import {
   type Condition,
   type ConversionPlace,
@@ -61,7 +61,7 @@ export const user: FieldTypeDefinition = {
   names: 'users',
   maxLength: null,
   parse: parseOne,
-  bind: asItIs,
+  bind: unchanged,
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
@@ -82,8 +82,8 @@ export const user: FieldTypeDefinition = {
   csv: {
     ...SHIELDED,
     print: (person) => (person as UserValue).email,
-    // An id or an address.
-    read: (text) => ({ value: IS_ID.test(text.trim()) ? Number(text) : text }),
+    // The text is an id or an email address.
+    read: (text) => ({ value: ID_PATTERN.test(text.trim()) ? Number(text) : text }),
   },
 }
 
@@ -140,7 +140,7 @@ function onSeveral({ field, compare, operand }: Condition, context: QueryContext
   return hasValue(columnOf(field), compare, idOf(operand, context))
 }
 
-/** The id of the user that is meant; 0, which nobody has, for an unknown address. */
+/** The id of the user; 0, which no user has, for an unknown address. */
 function idOf(operand: Operand, { me, accountId }: QueryContext): Sql {
   if (operand.kind === 'me') return sql`${me.id}::int`
   if (operand.kind === 'id') return sql`${operand.id}::int`
@@ -150,7 +150,7 @@ function idOf(operand: Operand, { me, accountId }: QueryContext): Sql {
 
 // ── as text ─────────────────────────────────────────────────────────────────
 
-/** The current member with the address. The object of all members depends on no cell, so it is read once a statement. */
+/** The current member with the address. The object of all members does not depend on the cell, so Postgres builds it once a statement. */
 function memberOf(email: Sql, { account_id, space_id }: ConversionPlace): Sql {
   return sql`((select jsonb_object_agg(u.email, u.id) from public.users u
   where u.account_id = ${account_id} and u.status <> 'deleted' and ${isMember(sql`u`, sql`${space_id}::int`)}) -> ${email})::int`

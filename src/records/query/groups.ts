@@ -1,7 +1,7 @@
 /** Counts the records of each value of a field: the columns of a kanban, the days of a calendar (contract.md §7). */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
-import { columnOf, stampOf } from '../../fields/cell-sql.ts'
+import { columnOf, timestampText } from '../../fields/cell-sql.ts'
 import type { Moment } from '../../fields/date-tokens.ts'
 import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
 import type { Grouping } from '../../fields/field-type.ts'
@@ -117,7 +117,7 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
     queryContext.moment.timeZone,
   )
   const spans = await db.query<{ span: number | null; count: number }>(
-    sql`select width_bucket(${column}, ${edges.map(({ at }) => stampOf(at))}::timestamp[]) as span, count(*) as count
+    sql`select width_bucket(${column}, ${edges.map(({ at }) => timestampText(at))}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
     undefined,
     signal,
