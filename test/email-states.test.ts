@@ -1,4 +1,4 @@
-/** Every transition of an email's state (contract.md §6, States), as code decides it and as the database makes it. */
+/** Compares every transition of an email's state (contract.md §6, States) in the code with the one in the database. */
 import { expect, it } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
 import { emailAfter, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
@@ -33,7 +33,7 @@ const TRANSITIONS: Record<string, object> = {
   'sent → read': { status: 'read', readAt: AT },
   'sent → bounced': { status: 'bounced', bouncedAt: AT },
   'read → bounced': { status: 'bounced', bouncedAt: AT },
-  // The answer of the server to an attempt that another worker has recorded as unknown.
+  // The server's answer to an attempt that another worker has recorded as unknown.
   'dropped → sent': { status: 'sent', sentAt: AT, droppedAt: null },
 }
 
@@ -76,12 +76,12 @@ const silent: Outcome = { accepted: new Set(), refused: new Map(), content }
 
 it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
   ['is sent when the server accepts it', 'queued', accepted, false, 'sent'],
-  ['is sent when the server accepts it after all', 'unknown', accepted, false, 'sent'],
+  ['is sent when the server accepts it later', 'unknown', accepted, false, 'sent'],
   ['stays bounced', 'bounced', accepted, false, 'bounced'],
   ['stays queued after a temporary failure', 'queued', { everyone: failure('temporary') }, false, 'queued'],
-  ['is dropped when that was the last attempt', 'queued', { everyone: failure('temporary') }, true, 'dropped'],
+  ['is dropped when the last attempt fails', 'queued', { everyone: failure('temporary') }, true, 'dropped'],
   ['is dropped after a permanent failure', 'queued', { everyone: failure('permanent') }, false, 'dropped'],
-  ['is unknown after a failure whose outcome is', 'queued', { everyone: failure('unknown') }, true, 'unknown'],
+  ['is unknown after a failure with an unknown outcome', 'queued', { everyone: failure('unknown') }, true, 'unknown'],
   ['stays queued when the server does not mention it', 'queued', silent, false, 'queued'],
   ['stays sent when another recipient fails', 'sent', { everyone: failure('permanent') }, true, 'sent'],
 ])('a recipient %s', (_, before, outcome, isLastAttempt, after) => {
@@ -97,6 +97,6 @@ it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
   ['sent', ['sent', 'dropped'], undefined],
   ['read', ['sent', 'sent'], undefined],
   ['bounced', ['bounced', 'dropped'], undefined],
-])('after an attempt, an email that is %s with recipients %j comes into the state %s', (before, recipients, after) => {
+])('after an attempt, an email that is %s with recipients %j gets the state %s', (before, recipients, after) => {
   expect(emailAfter(before, recipients.map(recipient))).toBe(after)
 })

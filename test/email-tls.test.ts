@@ -22,7 +22,7 @@ beforeAll(async () => {
     certificateFor('mail.example.com'),
     certificateFor('localhost'),
   ])
-  // As an operator does with NODE_EXTRA_CA_CERTS.
+  // An operator does this with NODE_EXTRA_CA_CERTS.
   setDefaultCACertificates([...getCACertificates('default'), ours.cert, others.cert])
   starttls = await startSmtp(ours)
   implicit = await startSmtp({ ...ours, implicit: true })
@@ -66,8 +66,8 @@ describe('a mail over TLS', () => {
 
   test.each([
     ['of another host', () => otherName],
-    ['that nobody vouches for', () => untrusted],
-  ])('is not given to a server with a certificate %s, nor is the password', async (_, server) => {
+    ['of an unknown authority', () => untrusted],
+  ])('is withheld, like the password, from a server with a certificate %s', async (_, server) => {
     server().login = { user: 'desk', password: 'secret' }
     const failure = await send(server(), 'starttls')
     expect(failure).toMatchObject({ message: expect.stringMatching(/certificate|altnames/i) })

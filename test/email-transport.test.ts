@@ -68,7 +68,7 @@ describe('delivery', () => {
     expect(Buffer.from(received?.email.attachments[0]?.content as ArrayBuffer).toString()).toBe('.\r\nline\n.')
   })
 
-  test('says of each recipient whether it was taken', async () => {
+  test('reports for each recipient whether the server accepted it', async () => {
     smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
     const to = ['gone@customer.example', 'ann@customer.example', 'full@customer.example']
     const { accepted, refused } = await deliver(server, envelope(...to), message(), options)
@@ -79,7 +79,7 @@ describe('delivery', () => {
     ])
   })
 
-  test('says so when no recipient was taken, and sends no content', async () => {
+  test('reports that no recipient was accepted, and sends no content', async () => {
     smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
     let isAsked = false
     const { accepted, refused } = await deliver(server, envelope('gone@customer.example', 'full@customer.example'), message(), {
@@ -96,21 +96,21 @@ describe('delivery', () => {
     [{ code: 451 }, { kind: 'temporary', code: '451' }],
     [{ hangUp: 'before' }, { kind: 'temporary' }],
     [{ hangUp: 'after' }, { kind: 'unknown', code: 'OUTCOME_UNKNOWN' }],
-  ])('tells what became of the content: %j', async (onContent, expected) => {
+  ])('reports the outcome of the content: %j', async (onContent, expected) => {
     smtp.onContent = onContent
-    // Longer than what the sockets buffer, so that "before" really is before its end.
+    // The content exceeds the socket buffers, so that "before" really precedes its end.
     const html = onContent.hangUp === 'before' ? 'x'.repeat(20_000_000) : 'x'
     expect(await failure(deliver(server, envelope(), message({ html }), options))).toMatchObject(expected)
   })
 
-  test('sends nothing when it is stopped before the content', async () => {
+  test('sends nothing when it is aborted before the content', async () => {
     const stopped = new Error('somebody else sends it')
     const attempt = deliver(server, envelope(), message(), { allowPrivate: true, beforeContent: () => Promise.reject(stopped) })
     expect(await failure(attempt)).toBe(stopped)
     expect(smtp.received).toEqual([])
   })
 
-  test('fails for now when an attachment cannot be read', async () => {
+  test('fails temporarily when an attachment cannot be read', async () => {
     const file = { name: 'a', type: 'text/plain', open: () => Promise.reject(new Error('gone')) }
     expect(await failure(deliver(server, envelope(), message({ attachments: [file] }), options))).toMatchObject({ kind: 'temporary' })
     expect(smtp.received).toEqual([])
@@ -118,7 +118,7 @@ describe('delivery', () => {
 })
 
 describe('a server', () => {
-  test('is signed in to', async () => {
+  test('is authenticated to', async () => {
     smtp.login = { user: 'desk', password: 'sécret' }
     await probe({ ...server, username: 'desk', password: 'sécret' }, options)
     expect(await failure(probe({ ...server, username: 'desk', password: 'wrong' }, options))).toMatchObject({
@@ -131,11 +131,11 @@ describe('a server', () => {
     ['nobody listens', { port: 1 }, 'temporary'],
     ['it has no name', { host: 'nowhere.invalid' }, 'temporary'],
     ['it has no TLS', { tls: 'starttls' as const }, 'temporary'],
-  ])('that fails because %s is a failure with a reason', async (_, more, kind) => {
+  ])('that fails because %s is reported with a reason', async (_, more, kind) => {
     expect(await failure(probe({ ...server, ...more }, options))).toMatchObject({ kind, message: expect.stringMatching(/./) })
   })
 
-  test('at a private address is refused before anything is connected to', async () => {
+  test('at a private address is refused before a connection is opened', async () => {
     const before = smtp.connections
     for (const host of [
       '127.0.0.1',
@@ -175,7 +175,7 @@ describe('a server', () => {
   })
 })
 
-test('the catcher shows what it got, newest first, and forgets the oldest', async () => {
+test('the catcher shows its mails, newest first, and forgets the oldest', async () => {
   const catcher = await startCatcher({ keep: 2 })
   const there = { ...server, port: catcher.port }
   for (const subject of ['one', 'two', 'three']) await deliver(there, envelope(), message({ subject }), options)

@@ -32,11 +32,11 @@ interface Comment {
   user_name: string
   content: string
   attachments: { name: string; path: string; size: number; type: string }[]
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came.
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers of every shape.
   metadata: any
 }
 
-/** An account with a table of all that a mail can name, a record, and an SMTP server for it. */
+/** An account with a table of everything that a mail can refer to, a record, and an SMTP server. */
 async function desk(integration: object = {}) {
   const account = await app.account()
   const { id: table, records } = await makeTable(app, account, {
@@ -71,7 +71,7 @@ async function desk(integration: object = {}) {
   })
   const send = (more: object = {}, caller: Caller = account.keys.personal): Promise<Answer> =>
     app.as(caller).post('/api/email/send', mail(more))
-  /** Of the record, oldest first. */
+  /** Comments of the record, oldest first. */
   const comments = async (caller: Caller = account.keys.personal): Promise<Comment[]> =>
     (await app.as(caller).get(`/api/table/${table}/record/${record}/comments/get?limit=100`)).body.toReversed()
   const comment = async (id: number) => (await comments()).find((row) => row.id === id) as Comment
@@ -121,7 +121,7 @@ const processed = () =>
   })
 
 describe('sending a mail', () => {
-  test('is accepted with 202, shows as a comment at once, and leaves through the SMTP server', async () => {
+  test('is accepted with 202, appears as a comment at once, and leaves through the SMTP server', async () => {
     const { send, comment, table, record, space, member, smtpId } = await desk()
     const answer = await send({ cc: ['Carl <carl@customer.example>'], bcc: ['boss@example.com'] })
     expect(answer.status).toBe(202)
@@ -171,7 +171,7 @@ describe('sending a mail', () => {
     expect(email.html).toContain('<p>Dear Ann</p><img src="')
   })
 
-  test('is the same on RPC', async () => {
+  test('works the same on RPC', async () => {
     const { mail, member, comment } = await desk()
     const answer = await app.as(member).rpc.email.send.mutate(mail())
     expect(answer).toMatchObject({ status: 'queued', comment: { id: answer.id, type: 'email_out' } })
@@ -179,7 +179,7 @@ describe('sending a mail', () => {
     expect(await comment(answer.id)).toMatchObject({ user_id: member.id, user_name: member.name })
   })
 
-  test('resolves tokens when it sends: escaped in the body, on one line in the subject, once', async () => {
+  test('resolves tokens once, at the time of sending: escaped in the body, on one line in the subject', async () => {
     const { sent, set } = await desk()
     await set({ name: '<Acme> & "Co"', notes: 'one\r\nBcc: x@evil.example\r\n{{field:name}}', number: 12.5 })
     const { content, metadata } = await sent({
@@ -194,14 +194,14 @@ describe('sending a mail', () => {
     expect(metadata.unresolved).toEqual(['nothing', 'gone'])
   })
 
-  test('sanitises the body, also what a token puts into a link', async () => {
+  test('sanitises the body, also the links that contain tokens', async () => {
     const { sent, set } = await desk()
     await set({ notes: 'javascript:alert(1)' })
     const { content } = await sent({ body: '<script>x</script><p onclick="x()">a</p><a href="{{field:notes}}">b</a>' })
     expect(content).toBe('<p>a</p><a>b</a>')
   })
 
-  test('adds the signature that is named, and no other', async () => {
+  test('adds only the requested signature', async () => {
     const { sent, keys } = await desk()
     const as = app.as(keys.personal)
     const signature = await as.post('/api/email/signatures/create', { name: 'Short', html: '<p>Max {{field:name}}</p>', is_default: true })
@@ -211,7 +211,7 @@ describe('sending a mail', () => {
     expect(metadata.signatureId).toBe(signature.body.id)
   })
 
-  test('shows blind copies to those who can write only', async () => {
+  test('shows blind copies only to users who can write', async () => {
     const { sent, comments, viewer, keys } = await desk()
     await sent({ bcc: ['boss@example.com'] })
     expect((await comments())[0]?.metadata).toMatchObject({ bcc: ['boss@example.com'], recipients: [{}, { kind: 'bcc' }] })
@@ -243,14 +243,14 @@ describe('sending a mail', () => {
     expect(Buffer.from(attachment?.content as ArrayBuffer).toString()).toBe('The plan')
   })
 
-  test('goes to each address once', async () => {
+  test('goes once to each address', async () => {
     const { sent } = await desk()
     const { metadata } = await sent({ to: ['a@b.example', 'a@b.example'], cc: ['a@b.example', 'c@b.example'] })
     expect([metadata.to, metadata.cc, metadata.recipients.length]).toEqual([['a@b.example'], ['c@b.example'], 2])
     expect(lastReceived().envelopeTo).toEqual(['a@b.example', 'c@b.example'])
   })
 
-  test('keeps the order in which its recipients were given', async () => {
+  test('keeps the order of its recipients', async () => {
     const { sent } = await desk()
     const { metadata } = await sent({ to: ['a@b.example', 'z@b.example', 'm@b.example'], cc: ['a@b.example'] })
     expect(metadata.to).toEqual(['a@b.example', 'z@b.example', 'm@b.example'])
@@ -264,13 +264,13 @@ describe('sending a mail', () => {
     expect(await comments()).toHaveLength(1)
   })
 
-  test('without the reply address as envelope sender leaves from its own', async () => {
+  test('leaves from its own address without the reply address as envelope sender', async () => {
     const { sent } = await desk({ reply_as_envelope: false })
     await sent()
     expect(lastReceived().envelopeFrom).toBe('desk@example.com')
   })
 
-  test('signs in with the password that is kept encrypted', async () => {
+  test('signs in with the password that is stored encrypted', async () => {
     smtp.login = { user: 'desk', password: 'sécret' }
     const { sent, smtpId } = await desk({ username: 'desk', password: 'sécret' })
     expect((await sent()).metadata.status).toBe('sent')
@@ -281,8 +281,8 @@ describe('sending a mail', () => {
   })
 })
 
-describe('a mail that is not taken', () => {
-  test('for good is dropped, with what the server said', async () => {
+describe('a mail that fails', () => {
+  test('permanently is dropped, with the reply of the server', async () => {
     const { sent } = await desk()
     smtp.recipients.set('ann@customer.example', 550)
     const { metadata } = await sent()
@@ -290,7 +290,7 @@ describe('a mail that is not taken', () => {
     expect(metadata.droppedAt).toMatch(/^\d{4}/)
   })
 
-  test('by one of two recipients is sent to the other', async () => {
+  test('for one of two recipients is sent to the other', async () => {
     const { sent } = await desk()
     smtp.recipients.set('gone@customer.example', 550)
     const { metadata } = await sent({ to: ['gone@customer.example', 'ann@customer.example'] })
@@ -298,7 +298,7 @@ describe('a mail that is not taken', () => {
     expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['dropped', 'sent'])
   })
 
-  test('for now is tried again, only for those who do not have it', async () => {
+  test('temporarily is retried only for the recipients that do not have it', async () => {
     const { send, comment } = await desk()
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['full@customer.example', 'ann@customer.example'], body: 'first {{field:name}}' })
@@ -310,7 +310,7 @@ describe('a mail that is not taken', () => {
     expect(smtp.received[1]?.email.html).toBe(smtp.received[0]?.email.html)
   })
 
-  test('after six attempts is dropped', async () => {
+  test('six times is dropped', async () => {
     const { send, comment } = await desk()
     smtp.onSender = { code: 451 }
     const { body } = await send()
@@ -320,7 +320,7 @@ describe('a mail that is not taken', () => {
     expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
   })
 
-  test('with an unknown end is reported, and not sent again', async () => {
+  test('with an unknown outcome is reported, and not sent again', async () => {
     const { sent } = await desk()
     smtp.onContent = { hangUp: 'after' }
     const { id, metadata } = await sent()
@@ -330,7 +330,7 @@ describe('a mail that is not taken', () => {
     expect(smtp.received).toHaveLength(0)
   })
 
-  test('because its worker died while handing it over is reported, and not sent again', async () => {
+  test('is reported, and not sent again, if its worker died during the handover', async () => {
     const { send, comment } = await desk()
     smtp.onContent = { delayMs: 1_500 }
     const { body } = await send()
@@ -340,15 +340,15 @@ describe('a mail that is not taken', () => {
       )
       expect(row?.attempted_at).not.toBeNull()
     })
-    // The job is handed out again while the first worker still waits for the answer.
+    // The job is given to a second worker while the first still waits for the answer.
     await sendQueued(systemContext(app.deps), { comment_id: body.id })
     expect((await comment(body.id)).metadata.error.code).toBe('OUTCOME_UNKNOWN')
-    // That one was not dead after all, and knows the answer.
+    // The first worker was alive after all, and knows the answer.
     await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', droppedAt: null }))
     expect(smtp.received).toHaveLength(1)
   })
 
-  test('twice at once by two workers leaves once', async () => {
+  test('is sent once when two workers attempt it', async () => {
     const { send, comment } = await desk()
     smtp.onSender = { code: 451 }
     const { body } = await send()
@@ -360,7 +360,7 @@ describe('a mail that is not taken', () => {
     expect(smtp.received).toHaveLength(1)
   })
 
-  test('because its integration is gone, or closed to the table, is dropped', async () => {
+  test('is dropped when its integration is deleted, or closed to the table', async () => {
     const { send, comment, admin, smtpId } = await desk()
     smtp.onSender = { code: 451 }
     const { body } = await send()
@@ -375,14 +375,14 @@ describe('a mail that cannot be accepted', () => {
   test.each<[string, object, number, string]>([
     ['no recipient', { to: [] }, 400, 'to'],
     ['no to', { to: undefined }, 400, 'to'],
-    ['a recipient that is none', { to: ['ann'] }, 400, 'to'],
-    ['two in one', { to: ['a@b.example, c@d.example'] }, 400, 'to'],
+    ['an invalid recipient', { to: ['ann'] }, 400, 'to'],
+    ['two recipients in one', { to: ['a@b.example, c@d.example'] }, 400, 'to'],
     ['a recipient with a line break', { to: ['a@b.example\r\nBcc: c@d.example'] }, 400, 'to'],
     ['a subject with a line break', { subject: 'a\r\nBcc: c@d.example' }, 400, 'subject'],
     ['a subject with NUL', { subject: 'a\0b' }, 400, 'subject'],
     ['a sender with a line break', { fromIdentity: { name: 'a\nb', email: 'desk@example.com' } }, 400, 'fromIdentity.name'],
     ['no sender', { fromIdentity: undefined }, 400, 'fromIdentity'],
-    ['a sender that is none', { fromIdentity: { email: 'desk' } }, 400, 'fromIdentity.email'],
+    ['an invalid sender', { fromIdentity: { email: 'desk' } }, 400, 'fromIdentity.email'],
     ['another domain', { fromIdentity: { email: 'desk@evil.example' } }, 400, 'From domain not allowed: evil.example'],
     ['a subdomain', { fromIdentity: { email: 'desk@sub.example.com' } }, 400, 'From domain not allowed: sub.example.com'],
     ['51 recipients', { to: Array.from({ length: 51 }, (_, i) => `a${i}@b.example`) }, 400, 'to'],
@@ -394,8 +394,8 @@ describe('a mail that cannot be accepted', () => {
     ['an unknown record', { recordId: 2_000_000_000 }, 404, 'Record not found'],
     ['an unknown table', { tableId: 2_000_000_000 }, 404, 'Table not found'],
     ['an id that is text', { recordId: 'x' }, 400, 'recordId'],
-    ['a file of elsewhere', { attachments: [{ name: 'a', path: '1-1-a' }] }, 400, 'attachments'],
-    ['a file of the system', { attachments: [{ name: 'a', path: '/etc/passwd' }] }, 400, 'attachments'],
+    ['a file that was not uploaded for it', { attachments: [{ name: 'a', path: '1-1-a' }] }, 400, 'attachments'],
+    ['a path of the file system', { attachments: [{ name: 'a', path: '/etc/passwd' }] }, 400, 'attachments'],
   ])('with %s', async (_, more, status, message) => {
     const { send, comments } = await desk()
     const answer = await send(more)
@@ -441,8 +441,8 @@ describe('a mail that cannot be accepted', () => {
   })
 })
 
-describe('what a composer asks', () => {
-  test('recordContext tells the addresses of the record and its fields, on REST and RPC', async () => {
+describe('the composer', () => {
+  test('reads the addresses of the record and its fields by recordContext, on REST and RPC', async () => {
     const { keys, table, record, set } = await desk()
     await set({ mail: 'ann@customer.example' })
     const expected = {
@@ -463,7 +463,7 @@ describe('what a composer asks', () => {
     })
   })
 
-  test('smtpOptions lists what has a From domain, without its secrets', async () => {
+  test('lists the integrations with a From domain by smtpOptions, without their secrets', async () => {
     const { keys, table, admin, space, smtpId } = await desk({ from_identities: [{ name: 'Desk', email: 'desk@example.com' }] })
     const other = { label: 'No domain', host: '127.0.0.1', port: 25, tls: 'none' }
     expect((await app.as(admin).post(`/api/space/${space}/smtp/create`, other)).status).toBe(200)
@@ -480,7 +480,7 @@ describe('what a composer asks', () => {
     expect(answer.headers.get('x-total-count')).toBe('1')
   })
 
-  test('preview shows the mail and its problems, and sends nothing', async () => {
+  test('sees the mail and its problems in preview, which sends nothing', async () => {
     const { keys, mail, comments, set } = await desk()
     await set({ name: 'Acme' })
     const answer = await app.as(keys.personal).post('/api/email/preview', mail({ subject: '', body: '<p>{{field:name}}{{field:x}}</p>' }))
@@ -500,7 +500,7 @@ describe('what a composer asks', () => {
 })
 
 describe('signatures', () => {
-  test('are made, listed, changed and deleted by their user, on REST and RPC', async () => {
+  test('are created, listed, changed and deleted by their user, on REST and RPC', async () => {
     const { keys, member } = await app.account()
     const as = app.as(keys.personal)
     const created = await as.post('/api/email/signatures/create', { name: ' B ', html: '<p onclick="x">Max</p>', is_default: true })
@@ -517,7 +517,7 @@ describe('signatures', () => {
     expect((await as.post(`/api/email/signature/${second.id}/delete`)).status).toBe(404)
   })
 
-  test('of another user, of the same account or not, do not exist', async () => {
+  test('of another user, in the same account or not, do not exist', async () => {
     const { keys, admin, outsider, owner } = await app.account()
     const { body } = await app.as(keys.personal).post('/api/email/signatures/create', { name: 'A', html: 'x' })
     for (const caller of [admin, owner, outsider, keys.account])
@@ -528,7 +528,7 @@ describe('signatures', () => {
         })
   })
 
-  test('are changed only in a version that If-Match names', async () => {
+  test('change only in the version that If-Match names', async () => {
     const as = app.as((await app.account()).keys.personal)
     const { body, headers } = await as.post('/api/email/signatures/create', { name: 'A', html: 'x' })
     expect(headers.get('etag')).toBe('"1"')
@@ -543,20 +543,20 @@ describe('signatures', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
   })
 
-  test('need write access somewhere, and a key that may write', async () => {
+  test('require write access to a space, and a key that may write', async () => {
     const { keys, viewer } = await app.account()
     expect((await app.as(viewer).post('/api/email/signatures/list', {})).status).toBe(403)
     expect((await app.as(keys.accountReadOnly).post('/api/email/signatures/list', {})).body.message).toBe('API key is read-only')
   })
 
-  test('may have 200 KB of UTF-8 and no more', async () => {
+  test('may have at most 200 KB of UTF-8', async () => {
     const as = app.as((await app.account()).keys.personal)
     const create = (html: string) => as.post('/api/email/signatures/create', { name: 'A', html })
     expect((await create('é'.repeat(102_400))).status).toBe(200)
     expect(await create(`${'é'.repeat(102_400)}x`)).toMatchObject({ status: 400, body: { message: 'html: must have at most 200 KB' } })
   })
 
-  test('made as default at once leave one default', async () => {
+  test('created concurrently as default leave one default', async () => {
     const { member } = await app.account()
     const as = app.as(member)
     const answers = await Promise.all(
@@ -571,7 +571,7 @@ describe('signatures', () => {
 describe('SMTP integrations', () => {
   const settings = { label: 'Desk', host: '127.0.0.1', port: 25, tls: 'none', from_domains: ['example.com'], username: 'u', password: 'p' }
 
-  test('are set up by an admin in a browser session, and never show a password', async () => {
+  test('are created by an admin in a browser session, and never show a password', async () => {
     const { admin, space } = await app.account()
     const as = app.as(admin)
     const created = await as.post(`/api/space/${space}/smtp/create`, settings)
@@ -584,7 +584,7 @@ describe('SMTP integrations', () => {
     expect(updated.body).toMatchObject({ has_password: false, username: null, disable_pixel: true, label: 'Desk' })
   })
 
-  test('keep version and time of the change when a change leaves them as they were', async () => {
+  test('keep their version and their time of change if a change alters nothing', async () => {
     const { admin, space } = await app.account()
     const as = app.as(admin)
     const senders = { from_identities: [{ name: 'Desk', email: 'desk@example.com' }] }
@@ -597,7 +597,7 @@ describe('SMTP integrations', () => {
     }
     const versionOf = async () => (await app.db.prisma.smtpIntegration.findUniqueOrThrow({ where: { id: created.id } })).version
     expect(await versionOf()).toBe(1)
-    // A password that is given may be another one.
+    // A password that is sent may differ from the stored one.
     expect((await update({ password: 'p' })).body.updated_at).not.toBe('2026-01-01 00:00:00')
     await update({ password: null })
     expect(await versionOf()).toBe(3)
@@ -605,7 +605,7 @@ describe('SMTP integrations', () => {
     expect(await versionOf()).toBe(3)
   })
 
-  test('are closed to keys, members, strangers', async () => {
+  test('are closed to keys, members and strangers', async () => {
     const { admin, member, outsider, keys, space } = await app.account()
     const { body } = await app.as(admin).post(`/api/space/${space}/smtp/create`, settings)
     for (const key of [keys.account, keys.personal])
@@ -618,7 +618,7 @@ describe('SMTP integrations', () => {
     })
   })
 
-  test('are tested for real', async () => {
+  test('are tested against the server', async () => {
     smtp.login = { user: 'u', password: 'p' }
     const { admin, space } = await app.account()
     const as = app.as(admin)
@@ -629,11 +629,11 @@ describe('SMTP integrations', () => {
   })
 
   test.each<[string, object, string]>([
-    ['a port that is none', { port: 70_000 }, 'port'],
+    ['an invalid port', { port: 70_000 }, 'port'],
     ['an unknown TLS mode', { tls: 'ssl' }, 'tls'],
-    ['a domain that is none', { from_domains: ['not a domain'] }, 'from_domains[0]'],
+    ['an invalid domain', { from_domains: ['not a domain'] }, 'from_domains[0]'],
     ['a host with a path', { host: 'a.example/b' }, 'host'],
-    ['a table of elsewhere', { table_ids: [2_000_000_000] }, 'table_ids[0]'],
+    ['a table of another account', { table_ids: [2_000_000_000] }, 'table_ids[0]'],
     ['an unknown key', { secure: true }, 'secure'],
   ])('with %s are refused', async (_, more, path) => {
     const { admin, space } = await app.account()
@@ -642,7 +642,7 @@ describe('SMTP integrations', () => {
     expect(answer.body.message).toContain(path)
   })
 
-  test('offer no sender outside their domains, whichever of the two is changed', async () => {
+  test('offer no sender outside their domains, whichever of the two changes', async () => {
     const { admin, space } = await app.account()
     const as = app.as(admin)
     const desk = { name: 'Desk', email: 'desk@Example.com' }
@@ -679,7 +679,7 @@ describe('the pixel', () => {
     }
   })
 
-  test('marks a sent mail as read, once; later hits are only kept', async () => {
+  test('marks a sent mail as read once, and stores later hits', async () => {
     const { sent, comment, keys } = await desk()
     const { id } = await sent()
     const path = pixelOf(lastReceived().email.html)
@@ -707,7 +707,7 @@ describe('the pixel', () => {
     expect((await app.as(keys.personalOutsider).get(`/api/email/${id}/opens`)).status).toBe(404)
   })
 
-  test('changes nothing on a mail that is not sent', async () => {
+  test('leaves a mail that is not sent unchanged', async () => {
     const { sent, comment } = await desk()
     const { id } = await sent()
     const path = pixelOf(lastReceived().email.html)
@@ -716,7 +716,7 @@ describe('the pixel', () => {
     expect((await comment(id)).metadata).toMatchObject({ status: 'queued', readAt: null })
   })
 
-  test('is left out where the integration says so, and does not count where it says so later', async () => {
+  test('is omitted if the integration says so, and does not count if it says so later', async () => {
     const { sent, comment, admin, smtpId } = await desk()
     const { id } = await sent()
     const path = pixelOf(lastReceived().email.html)
@@ -729,7 +729,7 @@ describe('the pixel', () => {
 })
 
 describe('the webhook', () => {
-  test('puts a reply on the record, as a comment of its sender', async () => {
+  test('adds a reply to the record, as a comment of its sender', async () => {
     const { sent, comments } = await desk()
     const { id } = await sent({ to: ['ann@customer.example'] })
     const response = await webhook(fixture('gmail-reply', replyAddressOf(lastReceived().raw)))
@@ -765,7 +765,7 @@ describe('the webhook', () => {
     ['message/rfc822'],
     [';;;'],
     [null],
-  ])('takes the content type %s', async (contentType) => {
+  ])('accepts the content type %s', async (contentType) => {
     const { sent, comments } = await desk()
     await sent()
     expect((await webhook(fixture('apple-reply', replyAddressOf(lastReceived().raw)), contentType)).status).toBe(200)
@@ -773,7 +773,7 @@ describe('the webhook', () => {
     expect(await comments()).toHaveLength(2)
   })
 
-  test('keeps attachments, to be read like any other', async () => {
+  test('keeps attachments, which are read like any other file', async () => {
     const { sent, comments, space, table } = await desk()
     await sent()
     await webhook(fixture('nested-multipart', replyAddressOf(lastReceived().raw)))
@@ -792,11 +792,11 @@ describe('the webhook', () => {
     }
   })
 
-  test('takes the same message once, however often and however fast it comes', async () => {
+  test('accepts the same message once, also when it arrives repeatedly and concurrently', async () => {
     const { sent, comments } = await desk()
     await sent()
     const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
-    // The same message by two ways: other bytes, the same Message-ID.
+    // The same message arrives by two routes: with other bytes, but the same Message-ID.
     const again = `Received: from elsewhere\r\n${raw}`
     const answers = await Promise.all([webhook(raw), webhook(raw), webhook(again), webhook(again), webhook(raw)])
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
@@ -806,7 +806,7 @@ describe('the webhook', () => {
     expect(await comments()).toHaveLength(2)
   })
 
-  test('puts a message with two tokens into both threads', async () => {
+  test('adds a message with two tokens to both threads', async () => {
     const [one, two] = [await desk(), await desk()]
     await one.sent()
     const first = replyAddressOf(lastReceived().raw)
@@ -817,7 +817,7 @@ describe('the webhook', () => {
     expect([(await one.comments()).length, (await two.comments()).length]).toEqual([2, 2])
   })
 
-  test('drops what names no known token, and stores nothing of it', async () => {
+  test('drops a message without a known token, and stores nothing of it', async () => {
     const count = async () => (await app.db.query<{ n: number }>(sql`select count(*) as n from inbound_emails`))[0]?.n
     const before = await count()
     for (const raw of [
@@ -831,7 +831,7 @@ describe('the webhook', () => {
     expect(await count()).toBe(before)
   })
 
-  test('lets nobody wait for hostile messages from strangers', async () => {
+  test('delays no other request while it parses hostile messages', async () => {
     const hostile = `From: a@b.example\r\nCc: ${'a:'.repeat(65_000)}\r\n\r\nbody`
     const posts = Promise.all(Array.from({ length: 30 }, () => webhook(hostile)))
     let slowestMs = 0
@@ -845,7 +845,7 @@ describe('the webhook', () => {
       slowestMs = Math.max(slowestMs, performance.now() - startedAt)
     }
     expect(new Set((await posts).map(({ status }) => status))).toEqual(new Set([200]))
-    // The parser took 22 s for these.
+    // The parser once took 22 s for these.
     expect(slowestMs).toBeLessThan(5_000)
   })
 
@@ -854,7 +854,7 @@ describe('the webhook', () => {
     expect((await webhook(new Uint8Array(25 * 1_048_576 + 1))).status).toBe(413)
   })
 
-  test('tells those who follow the record of a reply, but not of an automatic one', async () => {
+  test('notifies the followers of the record of a reply, but not of an automatic one', async () => {
     const { sent, table, record, member, comments } = await desk()
     const as = app.as(member)
     expect((await as.post(`/api/subscriptions/${table}/${record}/subscribe`)).status).toBe(200)
@@ -875,7 +875,7 @@ describe('the webhook', () => {
     ])
   })
 
-  test('marks automatic replies, and stops when they come in a loop', async () => {
+  test('marks automatic replies, and drops them when they loop', async () => {
     const { sent, comments } = await desk()
     await sent()
     const raw = fixture('out-of-office', replyAddressOf(lastReceived().raw))
@@ -884,13 +884,13 @@ describe('the webhook', () => {
     const replies = (await comments()).slice(1)
     expect(replies).toHaveLength(20)
     expect(replies.every(({ metadata }) => metadata.autoReply)).toBe(true)
-    // People still get through.
+    // Messages from people are still accepted.
     await webhook(fixture('gmail-reply', replyAddressOf(raw)))
     await processed()
     expect(await comments()).toHaveLength(22)
   })
 
-  test('takes a delivery report for what it is: the mail bounced', async () => {
+  test('recognises a delivery report, and marks the mail as bounced', async () => {
     const { sent, comments, comment } = await desk()
     const { id } = await sent({ to: ['nobody@customer.example'] })
     await webhook(fixture('dsn-postfix', replyAddressOf(lastReceived().raw)))
@@ -905,7 +905,7 @@ describe('the webhook', () => {
     expect(metadata.bouncedAt).toMatch(/^\d{4}/)
   })
 
-  test('takes a report on one of two recipients as that', async () => {
+  test('recognises a report on one of two recipients', async () => {
     const { sent, comment } = await desk()
     const { id } = await sent({ to: ['full@customer.example', 'slow@customer.example'] })
     await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
@@ -915,7 +915,7 @@ describe('the webhook', () => {
     expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'sent'])
   })
 
-  test('says 503, with when to try again, while the message cannot be stored', async () => {
+  test('answers 503 with Retry-After while the message cannot be stored', async () => {
     const { sent, comments } = await desk()
     await sent()
     const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))
@@ -928,7 +928,7 @@ describe('the webhook', () => {
     expect(await comments()).toHaveLength(2)
   })
 
-  test('leads nowhere once the record is deleted', async () => {
+  test('drops a reply to a deleted record', async () => {
     const { sent, keys, table, record } = await desk()
     await sent()
     const raw = fixture('gmail-reply', replyAddressOf(lastReceived().raw))

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const user of users.splice(0)) user.kill('SIGKILL')
-  // Whoever is left over from a failed test: adopting and leaving stops it.
+  // A failed test may leave a server running: adopting and leaving it stops it.
   if (existsSync(join(dataDir, 'postgres', 'postmaster.pid'))) await (await open().catch(() => undefined))?.leave()
   rmSync(dataDir, { recursive: true, force: true })
 })
@@ -25,7 +25,7 @@ const open = (dir = dataDir) => openEmbeddedPostgres({ dataDir: dir, settings: {
 
 const users: ChildProcess[] = []
 
-/** Another process that uses the database. */
+/** Starts another process that uses the database. */
 async function startUser(): Promise<{ leave(): Promise<void>; kill(): Promise<void> }> {
   const program = fileURLToPath(new URL('support/use-postgres.ts', import.meta.url))
   const child = spawn(process.execPath, [program, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -61,11 +61,11 @@ const isServerRunning = () => existsSync(pidFile())
 async function killServer(): Promise<void> {
   const pid = serverPid()
   process.kill(pid, 'SIGKILL')
-  // Its workers notice a moment later; until then they hold the shared memory.
+  // The workers of the server notice it a moment later; until then they hold the shared memory.
   await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false))
 }
 
-test('a first start makes a UTF-8 database with built-in locale, a socket and no TCP port', async () => {
+test('a first start creates a UTF-8 database with a built-in locale, a socket and no TCP port', async () => {
   const postgres = await open()
   const [row] = await ask(
     postgres.connection,
@@ -105,7 +105,7 @@ test('processes share one server, and the last to leave stops it', async () => {
   expect(isServerRunning()).toBe(false)
 })
 
-test('processes that start at once on an empty folder get the same server', async () => {
+test('processes that start concurrently on an empty folder get the same server', async () => {
   const [postgres, ...others] = await Promise.all([open(), startUser(), startUser()])
   expect(
     await ask(postgres.connection, `SELECT count(*)::int AS users FROM pg_stat_activity WHERE application_name LIKE 'gridpost presence %'`),
@@ -116,7 +116,7 @@ test('processes that start at once on an empty folder get the same server', asyn
   expect(isServerRunning()).toBe(false)
 })
 
-test('a process killed with -9 does not count any more, from the moment it is dead', async () => {
+test('a process killed with -9 no longer counts as soon as it is dead', async () => {
   for (let round = 0; round < 5; round++) {
     const [user, postgres] = await Promise.all([startUser(), open()])
     await user.kill()
@@ -135,7 +135,7 @@ test('the server outlives its only user killed with -9, and the next start adopt
   expect(isServerRunning()).toBe(false)
 })
 
-test('one that comes while the last leaves gets a server all the same', async () => {
+test('a process that starts while the last one leaves still gets a server', async () => {
   for (let round = 0; round < 5; round++) {
     const leaving = await open()
     const [, coming] = await Promise.all([leaving.leave(), open()])
@@ -154,7 +154,7 @@ test('a pid file left behind by a killed server is replaced', async () => {
   await postgres.leave()
 })
 
-test('a pid file whose number belongs to another process now is replaced', async () => {
+test('a pid file whose number now belongs to another process is replaced', async () => {
   await (await open()).leave()
   writeFileSync(pidFile(), `${process.pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n${dataDir}\n\n  123  456\nready   \n`)
   const postgres = await open()
@@ -162,7 +162,7 @@ test('a pid file whose number belongs to another process now is replaced', async
   await postgres.leave()
 })
 
-test('a server that dies under its user is started again', async () => {
+test('a server that dies under its user is restarted', async () => {
   const postgres = await open()
   await killServer()
   await vi.waitFor(async () => expect(await ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }]), 10_000)
@@ -170,7 +170,7 @@ test('a server that dies under its user is started again', async () => {
   expect(isServerRunning()).toBe(false)
 })
 
-test('the server runs in a session of its own, out of reach of a Ctrl-C', async () => {
+test('the server runs in its own session, out of reach of Ctrl-C', async () => {
   const postgres = await open()
   const [, , , , group, session] = readFileSync(`/proc/${serverPid()}/stat`, 'utf8')
     .replace(/\(.*\)/, '()')
@@ -189,14 +189,14 @@ test('a path too long for a socket works', async () => {
   expect(existsSync(postgres.connection.host)).toBe(false)
 })
 
-test('a path with blanks, quotes, commas and letters of all kinds works', async () => {
+test('a path with spaces, quotes, commas and letters of many scripts works', async () => {
   const odd = join(dataDir, `it's a "dir", näh 100% ok?`)
   const postgres = await open(odd)
   expect(await ask(postgres.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }])
   await postgres.leave()
 })
 
-/** The error, which must be one line. */
+/** Returns the error, which must be one line. */
 async function refusal(dir = dataDir): Promise<string> {
   const error = await open(dir).then(
     async (postgres) => {
@@ -217,7 +217,7 @@ test('data of another major version give one clear line', async () => {
   expect(await refusal()).toMatch(/was made by PostgreSQL 16, this release brings PostgreSQL 18/)
 })
 
-test('a folder that is no database gives one clear line', async () => {
+test('a folder without a database gives one clear line', async () => {
   mkdirSync(join(dataDir, 'postgres'))
   writeFileSync(join(dataDir, 'postgres', 'notes.txt'), 'not a database')
   expect(await refusal()).toMatch(/is broken: PG_VERSION is missing/)

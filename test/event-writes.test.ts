@@ -1,4 +1,4 @@
-/** Which changes are told of. Who hears of them, and how, is in events.test.ts. */
+/** Tests which changes write events. events.test.ts covers who receives them, and how. */
 import { describe, expect, it } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
 import { transitionTo } from '../src/email/states.ts'
@@ -21,7 +21,7 @@ interface Written {
   audience: number[] | null
 }
 
-/** What was written since the last time that this was asked for the account. */
+/** Returns the events of the account since the previous call. */
 async function written({ id }: Pick<TestAccount, 'id'>): Promise<Written[]> {
   const rows = await app.db.query<Written & { id: number }>(sql`
     select id, type, space_id, table_id, record_id, task_id, comment_id, audience from events
@@ -31,8 +31,8 @@ async function written({ id }: Pick<TestAccount, 'id'>): Promise<Written[]> {
 }
 const seen = new Map<number, number>()
 
-describe('of a task on a record', () => {
-  it('every change is told, with what people are notified of', async () => {
+describe('events of a task on a record', () => {
+  it('report every change, and its notifications', async () => {
     const { account, table, record, path, space, member, viewer, keys } = await onRecord()
     const as = app.as(keys.account)
     const place = { space_id: space, table_id: table, record_id: record, comment_id: null, audience: null }
@@ -75,14 +75,14 @@ describe('of a task on a record', () => {
     expect(await written(account)).toEqual([])
   })
 
-  it('what is refused is not told', async () => {
+  it('report no refused change', async () => {
     const { account, path, keys, outsider } = await onRecord()
     await app.as(keys.account).post(`${path}/create`, { title: '' })
     await app.as(keys.account).post(`${path}/create`, { title: 'Call', assignee_user_id: outsider.id })
     expect(await written(account)).toEqual([])
   })
 
-  it('its deletion with the record is told, one by one', async () => {
+  it('report each task that is deleted with the record', async () => {
     const { account, table, record, other, create, keys } = await onRecord()
     const ids = []
     for (const title of ['One', 'Two']) ids.push((await create(keys.account, { title })).body.id)
@@ -95,8 +95,8 @@ describe('of a task on a record', () => {
   })
 })
 
-describe('of a standalone task', () => {
-  it('the deletion names who could read it', async () => {
+describe('events of a standalone task', () => {
+  it('name the users who could read it when it is deleted', async () => {
     const { account, member, viewer, admin } = await onRecord()
     const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
     await app.as(member).post(`/api/task/${task.id}/comments/create`, { content: `@{${admin.id}:Ada}` })
@@ -108,8 +108,8 @@ describe('of a standalone task', () => {
   })
 })
 
-describe('of a record', () => {
-  it('its comments are told', async () => {
+describe('events of a record', () => {
+  it('report its comments', async () => {
     const { account, table, record, space, member, admin } = await onRecord()
     const path = `/api/table/${table}/record/${record}`
     await app.as(admin).post(`/api/subscriptions/${table}/${record}/subscribe`)
@@ -128,7 +128,7 @@ describe('of a record', () => {
     ])
   })
 
-  it('a mail is told as a comment, and then each change of its status', async () => {
+  it('report a mail as a comment, and then each change of its status', async () => {
     const { account, table, record, space, member } = await onRecord()
     const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
     const { actor, now } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
@@ -146,7 +146,7 @@ describe('of a record', () => {
 })
 
 describe('events', () => {
-  it('are undone with the change that they tell of', async () => {
+  it('are rolled back with the change that they report', async () => {
     const { account, table, record, member } = await onRecord()
     const place = { account_id: account.id, space_id: account.space, table_id: table, record_id: record }
     const context = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })

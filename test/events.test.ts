@@ -1,4 +1,4 @@
-/** Who hears of what, when, and after what has gone wrong. Which changes are told of is in event-writes.test.ts. */
+/** Tests who receives which events, when, and after which failures. event-writes.test.ts covers which changes write events. */
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import { emptyDatabase } from './support/database.ts'
 import { openStream, type TestStream } from './support/streams.ts'
 import { taskSupport } from './support/tasks.ts'
 
-// Two processes on one database.
+// Two processes run on one database.
 const app = await testApp()
 const other = await testApp()
 const { onRecord } = taskSupport(app)
@@ -39,7 +39,7 @@ async function openClient(connection: pg.ClientConfig): Promise<pg.Client> {
 const tasksOf = ({ heard }: TestStream) => heard.filter(({ type }) => type === 'task.created').map(({ task_id }) => task_id)
 
 describe('GET /api/events', () => {
-  it('needs credentials, and is made for proxies', async () => {
+  it('requires credentials, and sends headers for proxies', async () => {
     const { member } = await onRecord()
     expect((await app.as(null).get('/api/events')).status).toBe(401)
     expect((await app.as('gp_acct_nothing').get('/api/events')).status).toBe(401)
@@ -53,7 +53,7 @@ describe('GET /api/events', () => {
     expect(lastId()).toMatch(/^\d+$/)
   })
 
-  it('tells within a second what is changed in another process', async () => {
+  it('delivers within a second a change that another process made', async () => {
     const { create, member, space, table, record, keys } = await onRecord()
     const streams = [await listen(member), await listen(keys.accountReadOnly), await listen(keys.personalViewer)]
     const began = Date.now()
@@ -66,7 +66,7 @@ describe('GET /api/events', () => {
     expect(streams[0]?.heard).toEqual([created, { ...created, id: expect.any(Number), type: 'notification' }])
   })
 
-  it('tells everybody only what they may read', async () => {
+  it('delivers to each caller only the events that they may read', async () => {
     const { create, account, member, viewer, admin, owner, outsider, keys, otherSpace } = await onRecord()
     const both = await account.keyOf(
       { accountId: account.id, userId: owner.id },
@@ -78,7 +78,7 @@ describe('GET /api/events', () => {
     const streams = new Map<string, TestStream>()
     for (const [name, caller] of Object.entries({ ...inside, ...outside })) streams.set(name, await listen(caller))
 
-    // A standalone task: seen by two people, and by no key of the account.
+    // A standalone task is visible to two users, and to no key of the account.
     const { body: own } = await app.as(member).post('/api/tasks/create', { title: 'Between us', assignee_user_id: viewer.id })
     await Promise.all([people[0].until(1), people[1].until(2)])
     await app.as(member).post(`/api/task/${own.id}/delete`)
@@ -97,7 +97,7 @@ describe('GET /api/events', () => {
     for (const [name, stream] of streams) expect(told(stream), name).toEqual(name in inside ? [['task.created', task.id]] : [])
   })
 
-  it('tells nothing more to whoever is removed from the space, and again when they are back', async () => {
+  it('stops delivery to a user who is removed from the space, and resumes it when they return', async () => {
     const { create, space, member, viewer, admin } = await onRecord()
     const [stream, witness] = [await listen(viewer), await listen(member)]
     await create(member, { title: 'One' })
@@ -111,7 +111,7 @@ describe('GET /api/events', () => {
     expect(tasksOf(stream)).toEqual([tasksOf(witness)[0], third.id])
   })
 
-  it('tells nothing of a table that is deleted by then', async () => {
+  it('delivers no event of a table that has been deleted', async () => {
     const { create, table, member, owner, keys } = await onRecord()
     const first = await listen(member)
     await create(member, { title: 'One' })
@@ -127,7 +127,7 @@ describe('GET /api/events', () => {
 
   it.each([
     [
-      'a key that is revoked',
+      'a revoked key',
       async ({ account, owner }: Here) => {
         const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
         const { body: keys } = await app.as(owner).get('/api/keys/list')
@@ -136,7 +136,7 @@ describe('GET /api/events', () => {
       },
     ],
     [
-      'a key that is rotated',
+      'a rotated key',
       async ({ account, owner }: Here) => {
         const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
         const { body: keys } = await app.as(owner).get('/api/keys/list')
@@ -145,7 +145,7 @@ describe('GET /api/events', () => {
       },
     ],
     [
-      'a session that is signed out',
+      'a session that has signed out',
       async ({ viewer }: Here) => {
         return { caller: viewer, revoke: () => app.as(viewer).post('/api/auth/logout') }
       },
@@ -173,8 +173,8 @@ describe('GET /api/events', () => {
 
 type Here = Awaited<ReturnType<typeof onRecord>>
 
-describe('a stream that goes on', () => {
-  it('gets what it missed, without gap or double, from any process', async () => {
+describe('a resumed stream', () => {
+  it('receives the missed events, without gaps or duplicates, from any process', async () => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
     const ids: number[] = []
@@ -186,7 +186,7 @@ describe('a stream that goes on', () => {
     const resumed = await listen(member, { at: app.url, after: stream.lastId() })
     await add('Five')
     await resumed.until(3)
-    // Cut before anything has come: it goes on from where it was opened.
+    // The connection is cut before any event, so the stream resumes from where it was opened.
     const quiet = await listen(member)
     quiet.cut()
     await add('Six')
@@ -195,7 +195,7 @@ describe('a stream that goes on', () => {
     expect([...tasksOf(stream), ...tasksOf(resumed).slice(0, 3), ...tasksOf(woken)]).toEqual(ids)
   })
 
-  it('gets all of it when it missed more than a page, and what comes meanwhile', async () => {
+  it('receives more than a page of missed events, and the new ones after them', async () => {
     const { account, create, member, table, record, space } = await onRecord()
     const before = await listen(member)
     before.cut()
@@ -215,7 +215,7 @@ describe('a stream that goes on', () => {
     ).toEqual(created.sort())
   })
 
-  it('is told so when its last event is not kept, or never was', async () => {
+  it('is told when its last event is no longer kept, or never existed', async () => {
     const { create, member, outsider } = await onRecord()
     const stream = await listen(member)
     await create(member, { title: 'One' })
@@ -227,7 +227,7 @@ describe('a stream that goes on', () => {
       const resumed = await listen(member, { after })
       await resumed.until(1)
       expect(resumed.heard).toEqual([{ id: Number(resumed.lastId()), type: 'reset', at: expect.any(String) }])
-      // From there it goes on as any other.
+      // From there it continues like any other stream.
       resumed.cut()
       const again = await listen(outsider, { after: resumed.lastId() })
       expect(again.heard).toEqual([])
@@ -237,7 +237,7 @@ describe('a stream that goes on', () => {
 })
 
 describe('the order', () => {
-  it('holds when transactions commit in another order than they wrote', async () => {
+  it('holds when transactions commit in another order than they write', async () => {
     const { account, create, member, space, table, record } = await onRecord()
     const stream = await listen(member)
     const slow = await app.db.connect()
@@ -248,7 +248,7 @@ describe('the order', () => {
         [account.id, space, table, record],
       )
       const { body: task } = await create(member, { title: 'Written later, committed first' })
-      // Held back: what the older transaction wrote would come behind it.
+      // This event is held back, because the older transaction's event would follow it.
       const held = await listen(member, { at: app.url })
       await slow.query('commit')
       for (const { until, heard } of [stream, held]) {
@@ -293,7 +293,7 @@ describe('the order', () => {
     }
   })
 
-  it('holds when a transaction writes its event long after it has begun', async () => {
+  it('holds when a transaction writes its event long after its start', async () => {
     const { account, create, member, space, table, record } = await onRecord()
     const stream = await listen(member)
     const late = await app.db.connect()
@@ -307,7 +307,7 @@ describe('the order', () => {
         [account.id, space, table, record],
       )
       const { body: after } = await create(member, { title: 'After its event' })
-      // Its id is older than what this one was sent: that it holds back does not count as lost.
+      // Its id is older than the last delivered one; an event that is held back does not count as lost.
       const resumed = await listen(member, { at: app.url, after: stream.lastId() })
       expect([stream.heard.length, resumed.heard.length]).toEqual([1, 0])
       await late.query('commit')
@@ -323,7 +323,7 @@ describe('the order', () => {
     }
   })
 
-  it('is the same for whoever reads while many transactions write early, late and not at all', async () => {
+  it('is the same for each reader while many transactions write early, late and not at all', async () => {
     const { account } = await onRecord()
     let isWriting = true
     /** Writes up to three events in a transaction; every other one takes its id early, and some are rolled back. */
@@ -380,7 +380,7 @@ describe('the order', () => {
 })
 
 describe('the subscription', () => {
-  it('tells the typed client the same, and goes on by itself after a dropped connection', async () => {
+  it('delivers the same to the typed client, which reconnects by itself', async () => {
     const { create, member, keys, space, table, record } = await onRecord()
     let cutter = new AbortController()
     const client = createClient({
@@ -402,7 +402,7 @@ describe('the subscription', () => {
     }
     await until(1)
     expect(heard[0]).toEqual({ id: expect.any(Number), type: 'ready', at: expect.any(String) })
-    // Cut before any event has come, and after some.
+    // The connection is cut once before any event, and once after several.
     cut()
     const { body: first } = await create(member, { title: 'One' })
     await until(2)
@@ -424,7 +424,7 @@ describe('the subscription', () => {
     await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0))
   })
 
-  it('ends with an error when the key does, and without one nobody listens', async () => {
+  it('ends with an error when its key is revoked, and requires a key', async () => {
     const { account, owner, member, create } = await onRecord()
     const key = await account.keyOf({ accountId: account.id, userId: owner.id }, { kind: 'account', name: 'Short-lived' })
     const heard: StreamItem[] = []
@@ -437,12 +437,12 @@ describe('the subscription', () => {
     await vi.waitFor(() => expect(heard).toHaveLength(1))
     const { body: keys } = await app.as(owner).get('/api/keys/list')
     await app.as(owner).post(`/api/key/${keys.find(({ name }: { name: string }) => name === 'Short-lived').id}/delete`)
-    // One a second ago at most was still let through.
+    // An event within a second of the deletion may still be delivered.
     const writing = setInterval(() => void create(member, { title: 'After' }), 200)
     expect(await ended.finally(() => clearInterval(writing))).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
   })
 
-  it('refuses an input that it does not know', async () => {
+  it('refuses unknown input', async () => {
     const { member } = await onRecord()
     const error = await new Promise<unknown>((onError) => {
       app.as(member).rpc.events.subscribe({ since: 1 } as never, { onError })
@@ -451,8 +451,8 @@ describe('the subscription', () => {
   })
 })
 
-describe('when something breaks', () => {
-  it('a listening connection that is cut is made again, and nothing is lost', async () => {
+describe('after a failure', () => {
+  it('a lost LISTEN connection is reopened, and no event is lost', async () => {
     const { create, member } = await onRecord()
     const stream = await listen(member)
     const ids: number[] = []
@@ -467,7 +467,7 @@ describe('when something breaks', () => {
     expect(tasksOf(stream)).toEqual(ids)
   })
 
-  it('a reader that takes nothing in is cut off, and goes on later', async () => {
+  it('a reader that does not read is disconnected, and can resume later', async () => {
     const { account, member, space, table, record } = await onRecord()
     const begin = await listen(member)
     begin.cut()
@@ -486,7 +486,7 @@ describe('when something breaks', () => {
     expect(resumed.heard.every(({ task_id }, index) => task_id === index + 1)).toBe(true)
   }, 60_000)
 
-  it('a caller may hold so many streams, and others as many', async () => {
+  it('each caller may hold a limited number of streams', async () => {
     const narrow = await testApp({ EVENT_STREAMS_PER_CALLER: '2' })
     const { member, viewer, keys } = await onRecord()
     const first = await listen(member, { at: narrow.url })
@@ -499,14 +499,14 @@ describe('when something breaks', () => {
     expect(await narrow.as(null).get('/metrics')).toMatchObject({ body: expect.stringContaining('gridpost_event_streams 4') })
   })
 
-  it('a quiet stream keeps its place, and ends with its session', async () => {
+  it('a quiet stream keeps its position, and ends with its session', async () => {
     const { member } = await onRecord()
     const elsewhere = await onRecord()
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10, beatMs: 50 })
     const server = await buildApp({ ...app.deps, feed })
     const stream = await listen(member, { at: await server.listen({ port: 0, host: '127.0.0.1' }) })
     const begun = stream.lastId()
-    // Nothing that it may know of; what it began with need not be kept.
+    // The stream may see none of these events, and its first position need not be kept.
     await elsewhere.create(elsewhere.member, { title: 'Somebody else’s' })
     await vi.waitFor(() => expect(stream.lastId()).not.toBe(begun), { timeout: 10_000 })
     await app.db.execute(sql`delete from events where id = ${Number(begun)}`)
@@ -517,7 +517,7 @@ describe('when something breaks', () => {
     await server.close()
   })
 
-  it('a process that stops ends its streams', async () => {
+  it('a stopping process ends its streams', async () => {
     const { create, member } = await onRecord()
     const feed = openFeed(app.db, { log: app.deps.log, clock: app.deps.clock, maxStreams: 10 })
     const server = await buildApp({ ...app.deps, feed })
@@ -531,5 +531,5 @@ describe('when something breaks', () => {
   })
 })
 
-/** More than the buffers of the sockets hold. */
+/** Exceeds the buffers of the sockets. */
 const MANY = 60_000

@@ -1,4 +1,4 @@
-/** The programs of examples/, run as their first lines say, against the service and the demo account of `npm start`. */
+/** Runs the programs of examples/ as their first lines say, against the service and the demo account of `npm start`. */
 import { execFile, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -26,7 +26,7 @@ async function run(name: string, ...args: string[]): Promise<string[]> {
   return stdout.trimEnd().split('\n')
 }
 
-test('follow-ups puts one task on each contact of the view, however often it runs', async () => {
+test('follow-ups creates one task on each contact of the view, however often it runs', async () => {
   const first = await run('follow-ups')
   expect(first.length).toBeGreaterThan(1)
   expect(first[0]).toMatch(/^\d{4}-\d\d-\d\d {2}Call .+ {2}\(task \d+, open\)$/)

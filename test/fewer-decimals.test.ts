@@ -1,4 +1,7 @@
-/** A number field that is to keep fewer digits, on a table so large that a job rounds its cells: from the answer on all see them rounded. */
+/**
+ * Removes digits from a number field whose table is so large that a job rounds its cells; every reader sees rounded cells from the answer
+ * on.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { importRecords } from '../src/csv/import.ts'
@@ -17,7 +20,7 @@ const raw = (text: string) => sql([text] as unknown as TemplateStringsArray)
 
 const ROWS = 12_000
 
-/** Amounts from -5.00 to 4.99, each as often as the others and also with one digit or none; every seventh record has none. */
+/** Amounts from -5.00 to 4.99, equally frequent, also with one digit or none; every seventh record has no amount. */
 async function dealsTable(decimals: number | null = 2): Promise<number> {
   const fields = [
     { name: 'Company', type: 'text' },
@@ -38,7 +41,7 @@ const isRounding = async (table: number) =>
     ?.is_rounding
 const TOO_LONG = 'amount <> round(amount, 1)'
 
-/** What callers can find out of the field. */
+/** Returns everything that callers can read of the field. */
 async function everythingOf(table: number): Promise<unknown> {
   const path = `/api/table/${table}/records`
   const counted = async (body: object) => (await as.post(`${path}/count`, body)).body.count
@@ -72,18 +75,18 @@ async function everythingOf(table: number): Promise<unknown> {
   for (const id of [1, 2, 5, 7, 11]) seen.push((await as.get(`/api/table/${table}/record/${id}/get`)).body.data)
   const query = { filters: [{ column: 'amount', compare: '>', value: 2.1 }], explain: true, record_id: 2 }
   seen.push((await as.post(`${path}/query`, query)).body.record)
-  // What a mail says of a record.
+  // The preview of a mail contains the cell, too.
   const definition = await tableDefinition(app.db, { id: table, version: -1 })
   for (const id of [1, 2, 5]) seen.push((await readRecord(app.db, definition, id))?.amount)
   const { body: file } = await as.get(`/api/table/${table}/export.csv`)
   const lines = String(file).trim().split('\r\n')
   expect(lines).toHaveLength(ROWS + 1)
-  // Without the columns that say when and by whom a record was changed.
+  // The columns that say when and by whom a record was changed are left out.
   seen.push(lines.map((line) => line.split(',').slice(0, -4).join()))
   return seen
 }
 
-test('are what is read, filtered, sorted and exported at once, and it stays like that when the cells have been rounded', async () => {
+test('fewer decimals are read, filtered, sorted and exported at once, and the results stay the same once the cells have been rounded', async () => {
   const table = await dealsTable()
   const { status, body } = await update(table, { decimals: 1, force: true })
   expect(status, JSON.stringify(body)).toBe(200)
@@ -108,7 +111,7 @@ test('are what is read, filtered, sorted and exported at once, and it stays like
   expect(await count(table, `version > 1 and updated_by is distinct from ${account.admin.id}`)).toBe(0)
 }, 120_000)
 
-test('hold for what is written meanwhile, and for the cell that stays as it is read', async () => {
+test('fewer decimals apply to cells that are written during the job, and leave the version of a cell that is written back as read', async () => {
   const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   const made = await as.post(`/api/table/${table}/records/create`, { data: { amount: 0.25 } })
@@ -120,7 +123,7 @@ test('hold for what is written meanwhile, and for the cell that stays as it is r
   expect((await as.get(`/api/table/${table}/record/1/get`)).body.data).toEqual({ company: 'Other', amount: -4.6 })
 })
 
-test('cannot become others, nor the field another type, until the cells have been rounded', async () => {
+test('fewer decimals cannot change again, nor can the type of the field, until the cells have been rounded', async () => {
   const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   for (const body of [{ decimals: 0, force: true }, { decimals: 0 }, { decimals: 3 }, { decimals: null }]) {
@@ -136,7 +139,7 @@ test('cannot become others, nor the field another type, until the cells have bee
   await round(table)
   expect((await update(table, { decimals: 0, force: true })).body.decimals).toBe(0)
   await round(table)
-  // Rounded twice, as two changes do: 0.45 by way of 0.5.
+  // Two changes round twice: 0.45 becomes 0.5 first.
   expect([await count(table, 'amount = 1'), await count(table, 'amount <> round(amount)')]).toEqual([
     await count(table, `id % 7 > 0 and round(round(trim_scale((id * 37 % 1000 - 500) / 100.0), 1)) = 1`),
     0,
@@ -144,7 +147,7 @@ test('cannot become others, nor the field another type, until the cells have bee
   expect((await update(table, { decimals: null })).status).toBe(200)
 })
 
-test('without force are refused while a cell has more, and stand at once when none has', async () => {
+test('fewer decimals without force are refused while a cell has more digits, and apply at once when none has', async () => {
   const table = await dealsTable()
   const refused = await update(table, { decimals: 1 })
   expect([refused.status, refused.body]).toMatchObject([
@@ -162,7 +165,7 @@ test('without force are refused while a cell has more, and stand at once when no
   expect(await as.rpc.fields.update.mutate({ table_id: table, field_id: 'amount', decimals: null })).not.toHaveProperty('decimals')
 })
 
-test('are a job that goes on where it was interrupted, and that the clock finds when it was lost', async () => {
+test('fewer decimals are applied by a job that resumes after an interruption, and that the clock finds if it was lost', async () => {
   const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   const context = systemContext(app.deps)
@@ -182,7 +185,7 @@ test('are a job that goes on where it was interrupted, and that the clock finds 
 
 const jobOf = (table: number) => ({ table_id: table, field_id: 'amount', user_id: account.admin.id })
 
-/** The database, where something happens before the n-th step of the job. */
+/** A database that runs a function before the n-th step of the job. */
 function after(n: number, table: number, happens: () => Promise<unknown>) {
   let steps = 0
   const { db } = app.deps
@@ -193,7 +196,7 @@ function after(n: number, table: number, happens: () => Promise<unknown>) {
   return new Proxy(db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
 }
 
-test('leave the cells of another field alone that gets the same name meanwhile', async () => {
+test('fewer decimals do not change the cells of another field that takes the same name during the job', async () => {
   const table = await dealsTable()
   expect((await update(table, { decimals: 0, force: true })).status).toBe(200)
   const anew = async () => {
@@ -203,16 +206,16 @@ test('leave the cells of another field alone that gets the same name meanwhile',
   }
   await cleanUp({ ...systemContext(app.deps), db: after(3, table, anew) }, jobOf(table))
   expect(await count(table, 'amount = 0.25')).toBe(ROWS)
-  // Neither does the new field count as rounded when it is the old one's job that ends.
+  // The new field does not count as rounded either when the old field's job ends.
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   expect(await isRounding(table)).toBe(true)
 })
 
-test('hold nobody up: others write while they come, and while the job runs', async () => {
+test('fewer decimals block no writer, neither when they are requested nor while the job runs', async () => {
   const table = await dealsTable()
   const held = await app.db.connect()
   await held.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
-  // Who is in the middle of a write is waited for, and told apart from those who write by the new decimals.
+  // The change waits for writers that have already begun, and tells them from those that already use the new decimals.
   for (const force of [true, false]) expect((await update(table, { decimals: 1, force })).status).toBe(503)
   expect([await isRounding(table), await count(table, 'version > 1')]).toEqual([false, 0])
   await held.query('commit')
@@ -227,7 +230,7 @@ test('hold nobody up: others write while they come, and while the job runs', asy
   expect(await count(table, TOO_LONG)).toBe(0)
 })
 
-test('wait for a vacuum as long as Postgres needs to stop it', async () => {
+test('fewer decimals wait for a vacuum until Postgres has cancelled it', async () => {
   const table = await dealsTable()
   const vacuum = await app.db.connect()
   await vacuum.query(`begin; lock table t${table}.records in share update exclusive mode`)
@@ -240,7 +243,7 @@ test('wait for a vacuum as long as Postgres needs to stop it', async () => {
   expect((await changed).status).toBe(200)
 })
 
-test('hold for an import, also for one that is under way when the job ends', async () => {
+test('fewer decimals apply to an import, also to one that is running when the job ends', async () => {
   const table = await dealsTable()
   expect((await update(table, { decimals: 1, force: true })).status).toBe(200)
   async function* file() {

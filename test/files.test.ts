@@ -20,7 +20,7 @@ const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const { isStored, sweepAfter } = fileSupport(app)
 
 describe('a file in a field', () => {
-  it('is added to the list, read back, and taken out again', async () => {
+  it('is added to the list, read back, and removed again', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.keys.personal)
@@ -61,7 +61,7 @@ describe('a file in a field', () => {
     })
   })
 
-  it('is refused when it is no base64, too large, or the field is none for files', async () => {
+  it('is refused when it is not base64, is too large, or the field is not for files', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -90,7 +90,7 @@ describe('a file in a field', () => {
     expect(await app.db.query(sql`select 1 from stored_files where table_id = ${record.table.id}`)).toHaveLength(4)
   })
 
-  it('may have 50 MB and no byte more', async () => {
+  it('may have at most 50 MB', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -115,7 +115,7 @@ describe('a file in a field', () => {
     expect(huge.status).toBe(413)
   })
 
-  it('is replaced with the list: entries of other tables and forged ones are refused', async () => {
+  it('is replaced with the list; entries of other tables and forged ones are refused', async () => {
     const account = await app.account()
     const [record, other] = [await recordWithFiles(account), await recordWithFiles(await app.account())]
     const as = app.as(account.member)
@@ -137,7 +137,7 @@ describe('a file in a field', () => {
     expect((await as.post(`/api/table/${other.table.id}/record/${other.id}/update`, { data: { file: [a] } })).status).toBe(404)
   })
 
-  it('is kept for each of many that come at once', async () => {
+  it('is kept for each of many concurrent uploads', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -153,7 +153,7 @@ describe('a file in a field', () => {
 })
 
 describe('reading a file', () => {
-  it('streams it with headers under which nothing in it can run', async () => {
+  it('streams it with headers that prevent its content from running', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -171,7 +171,7 @@ describe('reading a file', () => {
     expect((await as.get(`/api/file/${await upload('a.svg', 'image/svg+xml')}`)).headers.get('content-disposition')).toMatch(/^attachment/)
   })
 
-  it('serves one range, and a file that has not changed as 304', async () => {
+  it('serves one range, and answers 304 for an unchanged file', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -192,7 +192,7 @@ describe('reading a file', () => {
     expect([head.status, head.headers.get('content-length'), head.body]).toEqual([200, '10', ''])
   })
 
-  it('is for those who may read the record', async () => {
+  it('is allowed for readers of the record', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const [{ path }] = (
@@ -219,7 +219,7 @@ describe('reading a file', () => {
 })
 
 describe('the clean-up', () => {
-  it('removes what nothing holds, a day later, and nothing else', async () => {
+  it('removes unreferenced files after a day, and nothing else', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -229,7 +229,7 @@ describe('the clean-up', () => {
     const [kept] = (await as.post(`${record.path}/files/create`, { field_id: 'file', name: 'kept', data: base64('kept') })).body
     const [, gone] = (await as.post(`${record.path}/files/create`, { field_id: 'file', name: 'gone', data: base64('gone') })).body
     await as.post(`${record.path}/files/delete`, { field_id: 'file', path: gone.path })
-    // A copy in another record holds a file on after the first lets go of it.
+    // A copy in another record keeps a file after the first record releases it.
     const copy = await as.post(`${record.table.path}/records/create`, { data: { file: [kept] } })
     await as.post(`${record.path}/update`, { data: { file: [] } })
     const there = async () =>
@@ -249,7 +249,7 @@ describe('the clean-up', () => {
     expect(await there()).toEqual([false, false, false, false])
   })
 
-  it('waits for tables that may be brought back', async () => {
+  it('waits for deleted tables that may be restored', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.admin)

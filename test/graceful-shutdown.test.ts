@@ -1,4 +1,4 @@
-/** The service ends whatever connections are open to it, and leaves none of its own. */
+/** The service ends with any connection open to it, and leaves none of its own connections. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import { testApp } from './support/app.ts'
 const app = await testApp()
 const options = { log: app.deps.log, clock: app.deps.clock, maxStreams: 10 }
 
-/** A service that the test closes, and a connection to it. */
+/** Starts a service that the test closes, and opens a connection to it. */
 async function connected() {
   const service = await buildApp({ ...app.deps, feed: openFeed(app.db, options) })
   await service.listen({ port: 0, host: '127.0.0.1' })
@@ -20,21 +20,21 @@ async function connected() {
   return { service, socket }
 }
 
-/** All that comes, until the service ends the connection. */
+/** Returns everything that arrives until the service ends the connection. */
 async function readToEnd(socket: Socket): Promise<string> {
   let text = ''
   for await (const chunk of socket) text += chunk
   return text
 }
 
-it('a connection on which nothing has been asked does not hold up the end', async () => {
+it('an idle connection does not delay the shutdown', async () => {
   const { service, socket } = await connected()
   const read = readToEnd(socket).catch((error) => error.code)
   await service.close()
   expect(['', 'ECONNRESET']).toContain(await read)
 })
 
-it('a stream that is being opened when the service ends is refused, and its connection is not kept', async () => {
+it('a stream that is opened during the shutdown is refused, and its connection is closed', async () => {
   const { member } = await app.account()
   const { service, socket } = await connected()
   socket.write(`GET /api/events HTTP/1.1\r\nHost: localhost\r\nCookie: gridpost_session=${member.session}\r\n\r\n`)

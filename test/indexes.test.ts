@@ -20,7 +20,7 @@ interface Listed {
   size: number
 }
 
-/** A table with `rows` records, made in the database at once. */
+/** Creates a table with `rows` records, inserted by one statement. */
 async function largeTable(rows: number, more: { name: string; type: string; options?: string[] }[] = []): Promise<number> {
   const { id } = await makeTable(app, account, {
     fields: [
@@ -48,14 +48,14 @@ async function fill(table: number, rows: number): Promise<void> {
 
 const newView = async (table: number, view: object) => (await makeView(app, account, table, view)).id
 
-/** `'due D'` as the wire has it. */
+/** Returns `'due D'` in the form of the API. */
 const keys = (...texts: string[]) =>
   texts.map((text) => {
     const [field, dir = 'A'] = text.split(' ')
     return { field, dir }
   })
 
-/** The same query the other way round. */
+/** Returns the same query in the opposite direction. */
 function reversed(body: object): object {
   const { order } = body as { order: ReturnType<typeof keys> }
   return { ...body, order: order.map(({ field, dir }) => ({ field, dir: dir === 'A' ? 'D' : 'A' })) }
@@ -69,7 +69,7 @@ async function listed(table: number): Promise<Listed[]> {
   return body
 }
 
-/** The valid and the invalid indexes that there really are, but for the primary key. */
+/** Lists the valid and the invalid indexes in the database, except for the primary key. */
 async function real(table: number): Promise<{ name: string; valid: boolean }[]> {
   return app.db.query(sql`
     select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
@@ -83,7 +83,7 @@ const jobsOf = async (table: number) =>
     )
   )[0]?.n
 
-/** How Postgres goes about what records/query sends: the statements themselves, explained. */
+/** Explains the statements that records/query sends. */
 async function explained(table: number, body: object): Promise<string> {
   const { query } = app.db
   let plan = ''
@@ -103,7 +103,7 @@ async function explained(table: number, body: object): Promise<string> {
   return plan
 }
 
-/** The indexes that `explain: true` names. */
+/** Returns the indexes that `explain: true` names. */
 async function namedBy(table: number, body: object): Promise<string[]> {
   const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, ...body, explain: true })
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
@@ -147,7 +147,7 @@ describe('the indexes of a table', () => {
     expect((await real(table)).every(({ valid }) => valid)).toBe(true)
   })
 
-  test('go again when the table has shrunk to less than half of that, not before', async () => {
+  test('are dropped only when the table has shrunk below half of that', async () => {
     const table = await largeTable(21_000)
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await follow(context(), { table_id: table })
@@ -205,11 +205,11 @@ describe('the indexes of a table', () => {
       }
       expect([await idsOf(table, view), await idsOf(table, reversed(view))], fields).toEqual(before[at])
     }
-    // Another mixture of directions is another order: of this index it has but the first key.
+    // Another mixture of directions is another order, which shares only the first key with this index.
     expect(await explained(table, { order: keys('stage', 'amount') })).toContain('Incremental Sort')
   })
 
-  test('have a further key only where many records share a value of those before, and keep it from then on', async () => {
+  test('have a further key only where many records share the values of the earlier ones, and keep it from then on', async () => {
     const table = await largeTable(25_000)
     await newView(table, { order: keys('amount', 'due') })
     await newView(table, { order: keys('amount', 'email') })
@@ -226,7 +226,7 @@ describe('the indexes of a table', () => {
     expect(await ofViews()).toEqual(['amount,due,id ready', 'amount,email,id ready'])
   })
 
-  test('serve what records/query really sends', async () => {
+  test('serve the statements that records/query really sends', async () => {
     const table = await largeTable(30_000)
     await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
     await newView(table, { order_by: 'amount' })
@@ -255,7 +255,7 @@ describe('the indexes of a table', () => {
     for (const text of ['company text', 'email text', 'notes text']) expect(search).toContain(names[text])
   })
 
-  test('of texts tell rare words from frequent ones by more samples than usual, and let less wait than usual', async () => {
+  test('of texts sample more values than usual to tell rare words from frequent ones, and keep a smaller pending list', async () => {
     const table = await largeTable(21_000)
     await follow(context(), { table_id: table })
     const samples = await app.db.query<{ name: string; samples: number | null; options: string[] }>(sql`
@@ -275,7 +275,7 @@ describe('the indexes of a table', () => {
     await newView(table, { order: keys('stage', 'company D', 'email') })
     await newView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
     await follow(context(), { table_id: table })
-    // Three bytes each, in an order that no compression can make shorter.
+    // Each letter has three bytes, in an order that does not compress.
     const long = (length: number) =>
       Array.from({ length }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919 + i * i * 104_729) % 20_000))).join('')
     const data = { company: long(500), email: long(500), stage: 'Open', notes: long(100_000) }
@@ -284,7 +284,7 @@ describe('the indexes of a table', () => {
     expect(body.data).toMatchObject(data)
   })
 
-  test('of a view go with it, and with a field go those that hold it', async () => {
+  test('of a view are dropped with it, and those that contain a field with the field', async () => {
     const table = await largeTable(21_000)
     const view = await newView(table, { order_by: 'amount' })
     const calendar = await newView(table, { type: 'calendar', config: { startField: 'due' } })
@@ -307,7 +307,7 @@ describe('the indexes of a table', () => {
     ])
   })
 
-  test('stay within a budget, in an order that does not change; the rest is named', async () => {
+  test('stay within a budget, in a stable order; those beyond it are named', async () => {
     const more = Array.from({ length: 9 }, (_, n) => ({ name: `Text ${n}`, type: 'text' }))
     const table = await largeTable(21_000, more)
     for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await newView(table, { order_by })
@@ -326,9 +326,9 @@ describe('the indexes of a table', () => {
 })
 
 describe('a build', () => {
-  test('that was killed leaves nothing behind, is told of, and succeeds the next time', async () => {
+  test('that was killed leaves nothing behind, is reported, and succeeds the next time', async () => {
     const table = await largeTable(30_000)
-    // An old transaction holds every build up where it waits for those that may not know the index yet.
+    // An old transaction blocks every build that waits for transactions which may not know the index yet.
     const old = await app.db.connect()
     await old.query(`begin; insert into t${table}.records (created_at, updated_at) values (now(), now())`)
     const job = follow(context(), { table_id: table })
@@ -348,7 +348,7 @@ describe('a build', () => {
     expect(await app.db.query(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
   })
 
-  test('repairs what another left behind unfinished', async () => {
+  test('repairs an index that an earlier build left unfinished', async () => {
     const table = await largeTable(21_000)
     await newView(table, { order_by: 'amount' })
     await follow(context(), { table_id: table })
@@ -360,7 +360,7 @@ describe('a build', () => {
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('ready')
   })
 
-  test('is alone on its table: another job looks again later', async () => {
+  test('is alone on its table: another job tries again later', async () => {
     const table = await largeTable(21_000)
     await asBuilder(app.db, table, async () => {
       await follow(context(), { table_id: table })
@@ -372,7 +372,7 @@ describe('a build', () => {
     expect((await listed(table)).map(({ state }) => state)).toEqual(Array(5).fill('ready'))
   })
 
-  test('gives way to a change of the table, and begins again', async () => {
+  test('gives way to a change of the table, and starts again', async () => {
     const table = await largeTable(21_000)
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
@@ -390,7 +390,7 @@ describe('a build', () => {
     expect((await real(table)).map(({ name }) => name).join()).toContain('idx_text_added')
   })
 
-  test('ends quietly when its table goes meanwhile', async () => {
+  test('ends without an error when its table is deleted', async () => {
     const table = await largeTable(21_000)
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
@@ -411,14 +411,14 @@ describe('a build', () => {
   })
 })
 
-/** Connections that build an index of the table right now. */
+/** Returns the connections that are building an index of the table. */
 const builders = (table: number) =>
   app.db.query<{ pid: number }>(
     sql`select pid from pg_stat_progress_create_index where relid = to_regclass(${`t${table}.records`}) and phase like '%waiting%'`,
   )
 
 describe('the job', () => {
-  test('follows every change of a large table, and none of a small one', async () => {
+  test('follows every change of a large table, but not of a small one', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     for (const table of [large, small]) {
       const view = await newView(table, { order_by: 'due' })
@@ -431,7 +431,7 @@ describe('the job', () => {
     expect(await jobsOf(small)).toBe(0)
   })
 
-  test('is started by the clock where tables have grown', async () => {
+  test('is started by the clock for tables that have grown', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     const before = (await jobsOf(large)) ?? 0
     await followAll(context())
@@ -441,7 +441,7 @@ describe('the job', () => {
 })
 
 describe('a query outside of views', () => {
-  test('that was slow for want of an index finds one the next time', async () => {
+  test('that was slow without an index finds one the next time', async () => {
     const table = await largeTable(80_000)
     const body = { filters: [filter('stage', '=', 'Won')], order_by: 'amount', order_dir: 'D' }
     const uses = () =>
@@ -457,18 +457,18 @@ describe('a query outside of views', () => {
     ])
     await follow(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
-    // Both were noted in the same second, perhaps.
+    // Both may have been noted in the same second.
     expect(new Set(wanted.map(({ fields, state }) => `${fields} ${state}`))).toEqual(new Set(['email,id ready', 'stage,amount,id ready']))
     expect(await explained(table, body)).toContain(wanted.find(({ fields }) => fields[0] === 'stage')?.name)
 
-    // When nobody has asked for a month, the index goes.
+    // An index that no query has needed for a month is dropped.
     await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
     await followAll(context())
     await follow(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
   })
 
-  test('with several keys finds one that has all of them', async () => {
+  test('with several keys finds an index that has all of them', async () => {
     const table = await largeTable(80_000)
     const body = { order: keys('stage D', 'amount', 'company') }
     await slowly(table, body)
@@ -481,12 +481,12 @@ describe('a query outside of views', () => {
     ])
     await follow(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
-    // Nine records share an amount, at most: those need no key more.
+    // At most nine records share an amount, so a further key is useless.
     expect(wanted.map(({ fields, state }) => `${fields} ${state}`)).toEqual(['stage,amount,id ready'])
     for (const each of [body, reversed(body)]) expect(await namedBy(table, each)).toEqual([wanted[0]?.name])
   })
 
-  test('is not noted where a hundred are already', async () => {
+  test('is not noted if a table already has a hundred', async () => {
     const table = await largeTable(80_000)
     await run(`insert into index_uses (table_id, shape, hits, first_at, last_at)
       select ${table}, '{"equal":[],"sort":"field_' || i || '"}', 1, now(), now() from generate_series(1, 99) i`)
@@ -501,7 +501,7 @@ describe('a query outside of views', () => {
     ])
   })
 
-  test('that only waited, or that no index could help, is not noted', async () => {
+  test('that only waited, or that no index can help, is not noted', async () => {
     const table = await largeTable(21_000)
     for (const body of [{}, { order_by: 'notes' }, { filters: [filter('stage', '!=', 'Won')] }, { order_by: 'id' }])
       await slowly(table, body)
@@ -511,7 +511,7 @@ describe('a query outside of views', () => {
   })
 })
 
-/** Sends a query that has to wait for a while. */
+/** Sends a query that has to wait for a lock. */
 async function slowly(table: number, body: object): Promise<void> {
   const other = await app.db.connect()
   await other.query(`begin; lock table t${table}.records`)
@@ -525,7 +525,7 @@ async function slowly(table: number, body: object): Promise<void> {
   expect((await answered).status).toBe(200)
 }
 
-test('only an admin of the space is shown the indexes', async () => {
+test('only an admin of the space sees the indexes', async () => {
   const table = await largeTable(0)
   const path = `/api/table/${table}/indexes`
   expect((await app.as(account.member).get(path)).status).toBe(403)

@@ -7,7 +7,7 @@ import { testApp } from './support/app.ts'
 const app = await testApp()
 
 describe('API keys', () => {
-  it('are made by the session of their holder, work at once, and show their secret once', async () => {
+  it('are created by the session of their holder, work at once, and show their secret once', async () => {
     const { owner, member } = await app.account()
     const made = await app
       .as(owner)
@@ -31,7 +31,7 @@ describe('API keys', () => {
     expect((await app.as(personal.secret).rpc.keys.self.query()).acts_as.id).toBe(member.id)
   })
 
-  it('of the account belong to its owner only, personal ones to their holder only', async () => {
+  it('are visible to their holder only, and those of the account to its owner', async () => {
     const { owner, member } = await app.account()
     expect((await app.as(member).post('/api/keys/create', { kind: 'account', name: 'No' })).body.message).toBe('Not authorized')
     const mine = await app.as(member).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
@@ -41,7 +41,7 @@ describe('API keys', () => {
     expect((await app.as(member).get('/api/keys/list')).body[0]).toMatchObject({ id: mine.id, name: 'Mine' })
   })
 
-  it('die with rotation and with deletion, at once', async () => {
+  it('stop working at once when they are rotated or deleted', async () => {
     const { owner } = await app.account()
     const first = await app.as(owner).rpc.keys.create.mutate({ kind: 'account', name: 'Turning' })
     const second = await app.as(owner).rpc.keys.rotate.mutate({ key_id: first.id })
@@ -53,7 +53,7 @@ describe('API keys', () => {
     expect((await app.as(owner).post(`/api/key/${first.id}/delete`)).body.message).toBe('Key not found')
   })
 
-  it('keep to their spaces, addresses and end', async () => {
+  it('work only within their spaces, addresses and time', async () => {
     const { owner, space, otherSpace } = await app.account()
     const stranger = await app.account()
     const { id, secret } = await app
@@ -74,7 +74,7 @@ describe('API keys', () => {
     expect((await app.as(secret).get('/api/key/self')).body.message).toBe('The API key has expired')
   })
 
-  it('note when they were last used, at most once a minute', async () => {
+  it('record their last use at most once a minute', async () => {
     const { owner, keys } = await app.account()
     const lastUsed = async () => (await app.as(owner).get('/api/keys/list')).body.at(-1).last_used_at
     const start = Math.trunc(Date.now() / 1000) * 1000
@@ -90,13 +90,13 @@ describe('API keys', () => {
     app.setClock(null)
   })
 
-  it('count before a cookie when both are sent', async () => {
+  it('win over a cookie when both are sent', async () => {
     const { owner, keys } = await app.account()
     const both = { authorization: `Bearer ${keys.accountReadOnly}`, cookie: `gridpost_session=${owner.session}` }
     expect((await app.as(null).get('/api/auth/me', both)).body.message).toBe('API endpoint not available to API keys')
   })
 
-  it('answers a change of a key that is deleted at the same moment as one of none', async () => {
+  it('answer a change of a key that is being deleted like a change of an unknown key', async () => {
     const { owner } = await app.account()
     const statuses: number[] = []
     for (let round = 0; round < 5; round++) {

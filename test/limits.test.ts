@@ -7,7 +7,7 @@ const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
 const minute = (at: string) => app.setClock(new Date(`${tomorrow}T${at}Z`))
 
 describe('rate limits', () => {
-  it('tell what is left, and refuse with Retry-After when the minute is used up', async () => {
+  it('report the remaining requests, and refuse with Retry-After when the minute is used up', async () => {
     const { keys } = await app.account()
     minute('10:00:10')
     const first = await app.as(keys.account).get('/api/spaces/list')
@@ -22,7 +22,7 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
-  it('count a request once, whatever is wrong with it', async () => {
+  it('count each request once, also a wrong one', async () => {
     const { owner, space, keys } = await app.account()
     minute('10:30:00')
     const table = (await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Counted', fields: [] })).body.id
@@ -42,7 +42,7 @@ describe('rate limits', () => {
     }
   })
 
-  it('give a quarter to a user, over all their keys and sessions', async () => {
+  it('give a user a quarter, over all their keys and sessions', async () => {
     const { member, keys } = await app.account()
     minute('11:00:00')
     for (let count = 0; count < 5; count++) {
@@ -53,7 +53,7 @@ describe('rate limits', () => {
     expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
   })
 
-  it('hold over the hour, too', async () => {
+  it('also apply to the hour', async () => {
     const { keys } = await app.account()
     let served = 0
     for (let at = 0; at < 4; at++) {
@@ -64,7 +64,7 @@ describe('rate limits', () => {
     app.setClock(null)
   })
 
-  it('refuse what is too much for the minute, even if it is the last of the hour', async () => {
+  it("refuse a request beyond the minute's limit, even if it is the last of the hour", async () => {
     const { id } = await app.account()
     const limits = createLimits(app.db, { perMinute: 2, perHour: 3 })
     const actor = { kind: 'account', accountId: id } as Parameters<typeof limits.take>[0]
@@ -74,7 +74,7 @@ describe('rate limits', () => {
     expect(taken[2]).toMatchObject({ limit: 2, resetSeconds: 60 })
   })
 
-  it('count for all processes together', async () => {
+  it('count the requests of all processes together', async () => {
     const { id } = await app.account()
     const now = new Date('2030-01-01T13:00:00Z')
     const processes = [0, 1, 2].map(() => createLimits(app.db, { perMinute: 40, perHour: 0 }))

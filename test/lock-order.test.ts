@@ -1,4 +1,4 @@
-/** Requests that need the same rows lock them in one order, whatever order they name them in: none waits for one that waits for it. */
+/** Requests that need the same rows lock them in one order, so that they never deadlock. */
 import type pg from 'pg'
 import { afterEach, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const client of opened.splice(0)) await client.end()
 })
 
-/** Somebody else, in a transaction that has run the statement. */
+/** Runs a statement in another transaction, which stays open. */
 async function somebody(statement: string, values: unknown[]): Promise<pg.Client> {
   const client = await app.db.connect()
   opened.push(client)
@@ -24,7 +24,7 @@ async function somebody(statement: string, values: unknown[]): Promise<pg.Client
   return client
 }
 
-/** Resolves when so many wait for a lock. */
+/** Resolves when the given number of statements wait for a lock. */
 const waiting = (count: number) =>
   expect
     .poll(async () => {
@@ -36,7 +36,7 @@ const waiting = (count: number) =>
 const LOCK_FILE = 'select from stored_files where path = $1 for update'
 const upload = { name: 'a.txt', type: 'text/plain', data: Buffer.from('a').toString('base64') }
 
-it('many tasks take up the same staged files in opposite orders', async () => {
+it('many tasks can attach the same staged files in opposite orders', async () => {
   const { member, path } = await onRecord()
   const stage = async () => (await app.as(member).post(`${path}/upload`, upload)).body
   const [first, last] = [await stage(), await stage()]
@@ -52,11 +52,11 @@ it('many tasks take up the same staged files in opposite orders', async () => {
     [200, undefined],
     [200, undefined],
   ])
-  // Whoever was first has them all.
+  // The first task has all of the files.
   expect(answers.map(({ body }) => body.filter(({ ok }: MadeTask) => ok).length).sort()).toEqual([0, 3])
 })
 
-it('two records exchange their files', async () => {
+it('two records can exchange their files', async () => {
   const account = await app.account()
   const { id: table, records } = await makeTable(app, account, {
     records: [{ name: 'One' }, { name: 'Two' }],
@@ -87,7 +87,7 @@ it('two records exchange their files', async () => {
   ])
 })
 
-it('many upserts name tasks in another order than that in which they are deleted', async () => {
+it('many upserts can name tasks in another order than their deletion', async () => {
   const { account, member, create, path } = await onRecord()
   const made = async (external_id: string) => (await create(member, { title: 'Call', external_id })).body.id as number
   const [first, second] = [await made('first'), await made('second')]
@@ -118,7 +118,7 @@ it.each([
       return { table: `t${table}.records`, id: record, path: `/api/table/${table}/record/${record}/comment/${comment.id}/update` }
     },
   ],
-])('a comment on %s is rewritten while that is deleted', async (_, written) => {
+])('a comment on %s can be edited while it is deleted', async (_, written) => {
   const here = await onRecord()
   const { table, id, path } = await written(here)
   const deleter = await somebody(`select from ${table} where id = $1 for update`, [id])

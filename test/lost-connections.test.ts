@@ -1,4 +1,4 @@
-/** Database connections that are lost while they are in use, as at every restart or failover of PostgreSQL. */
+/** Loses database connections while they are in use, as every restart or failover of PostgreSQL does. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Answer, testApp } from './support/app.ts'
@@ -16,7 +16,7 @@ afterAll(() => operator.end())
 const endConnections = () =>
   operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
 
-it('answers 503 to what was under way, ends no process, and works again at once', async () => {
+it('answers 503 to pending requests, ends no process, and works again at once', async () => {
   const { keys, space } = await app.account()
   const as = app.as(keys.account)
   const table = await as.rpc.tables.create.mutate({ space_id: space, name: 'Busy', fields: [{ name: 'Name', type: 'text' }] })

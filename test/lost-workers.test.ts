@@ -9,7 +9,7 @@ it('gives every queue a heartbeat', () => {
   for (const { queue } of works) expect([queue.name, queueOptions(queue).heartbeatSeconds]).toEqual([queue.name, expect.any(Number)])
 })
 
-/** A worker that was killed has claimed its job and does no more: neither a result nor a heartbeat comes from it. */
+/** A killed worker has claimed its job, and sends neither a result nor a heartbeat. */
 it('runs the job of a killed worker again within a minute', async () => {
   const killed = new PgBoss({ ...(await testDatabase()).connection, migrate: false, supervise: false, schedule: false } as object)
   killed.on('error', () => {})

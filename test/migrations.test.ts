@@ -44,20 +44,20 @@ test('a second deploy has nothing to do', async () => {
   expect(await using(database, (client) => status(client))).toEqual({ applied: names, pending: [] })
 })
 
-test('of two deploys at once one works, and both succeed', async () => {
+test('only one of two concurrent deploys works, and both succeed', async () => {
   const database = await emptyDatabase()
   const applied = await Promise.all([deploy(database.connection), deploy(database.connection), deploy(database.connection)])
   expect(applied.flat()).toEqual(readMigrations().map(({ name }) => name))
 })
 
-test('status tells what is missing before anything has been deployed', async () => {
+test('status lists the missing migrations before the first deploy', async () => {
   const database = await emptyDatabase()
   const { applied, pending } = await using(database, (client) => status(client))
   expect(applied).toEqual([])
   expect(pending.map(({ name }) => name)).toEqual(readMigrations().map(({ name }) => name))
 })
 
-test('a migration that was changed after it had been applied is refused, and named', async () => {
+test('a migration that was changed after it was applied is refused by name', async () => {
   const database = await emptyDatabase()
   write('1_first', 'CREATE TABLE first (id int)')
   await deploy(database.connection, { migrationsDir })
@@ -65,7 +65,7 @@ test('a migration that was changed after it had been applied is refused, and nam
   await expect(deploy(database.connection, { migrationsDir })).rejects.toThrow(/^Migration 1_first was changed after it had been applied/)
 })
 
-test('a migration that fails is rolled back whole, those before it stay, and the next deploy goes on', async () => {
+test('a failed migration is rolled back entirely, earlier ones stay, and the next deploy continues', async () => {
   const database = await emptyDatabase()
   write('1_first', 'CREATE TABLE first (id int)')
   write('2_second', 'CREATE TABLE second (id int); SELECT 1/0')
@@ -87,7 +87,7 @@ test('migrations of a later release are no error', async () => {
   expect(await deploy(database.connection, { migrationsDir })).toEqual([])
 })
 
-test('a table that is in use is waited for without holding up others', async () => {
+test('a deploy waits for a busy table without blocking others', async () => {
   const database = await emptyDatabase()
   write('1_first', 'CREATE TABLE busy (id int)')
   await deploy(database.connection, { migrationsDir })
@@ -96,7 +96,7 @@ test('a table that is in use is waited for without holding up others', async () 
     await reader.query('BEGIN')
     await reader.query('SELECT * FROM busy')
     const deploying = deploy(database.connection, { migrationsDir })
-    // Until a second attempt waits: the first has let others pass.
+    // Waits until a second attempt is blocked: the first one has let other statements pass.
     const attempts = new Set<string>()
     await using(database, (watcher) =>
       vi.waitFor(
@@ -115,7 +115,7 @@ test('a table that is in use is waited for without holding up others', async () 
   })
 })
 
-test('queues are made with their options, which later deploys bring up to date', async () => {
+test('queues are created with their options, which later deploys update', async () => {
   const database = await emptyDatabase()
   const queue = (retryLimit: number) => defineQueue({ name: 'letters', schema: z.object({}), options: { retryLimit } })
   await deploy(database.connection, { queues: [queue(3)] })
@@ -139,7 +139,7 @@ describe('the drift check', () => {
     expect(extras).toContain('unlogged table rate_windows')
   })
 
-  test('finds a column that no migration makes, and an index that the schema does not know', async () => {
+  test('finds a column that no migration creates, and an index that the schema lacks', async () => {
     const { connection } = await testDatabase()
     cpSync(MIGRATIONS_DIR, migrationsDir, { recursive: true })
     write('9_stray', 'CREATE INDEX stray ON tasks (title)')
@@ -154,7 +154,7 @@ describe('the drift check', () => {
     ])
   })
 
-  test('finds a hand-made rule that has gone missing', async () => {
+  test('finds a missing hand-written constraint', async () => {
     const { connection } = await testDatabase()
     cpSync(MIGRATIONS_DIR, migrationsDir, { recursive: true })
     write('9_lost', 'DROP INDEX views_one_default_per_table')

@@ -3,8 +3,10 @@ import { testApp } from './support/app.ts'
 
 const app = await testApp()
 
-/** The schema t999999999 does not exist, so Postgres cannot parse the statement: on the shared connection, the next use of its name must not suffer. */
-it('answers 404 to each of many requests at once for a record of a table that does not exist', async () => {
+/**
+ * Postgres cannot parse a statement on the missing schema t999999999; the next use of its name on the shared connection must still work.
+ */
+it('answers 404 to many concurrent requests for a record of a table that does not exist', async () => {
   const { keys } = await app.account()
   const as = app.as(keys.account)
   const missing = '/api/table/999999999/record/1/get'
@@ -15,7 +17,7 @@ it('answers 404 to each of many requests at once for a record of a table that do
   }
 })
 
-it('answers 400 to each of many requests at once for the context of no record', async () => {
+it('answers 400 to many concurrent requests for the context of no record', async () => {
   const { keys } = await app.account()
   const as = app.as(keys.account)
   for (let round = 0; round < 10; round++) {

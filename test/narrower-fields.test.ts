@@ -1,4 +1,7 @@
-/** A field of a large table that is to lose digits or options without force: it is refused while a cell has them, and nobody waits for the look. */
+/**
+ * Removes digits or options from a field of a large table without force: the change is refused while a cell uses them, and blocks nobody
+ * while it checks.
+ */
 import { expect, test } from 'vitest'
 import { importRecords } from '../src/csv/import.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -14,7 +17,7 @@ const as = app.as(account.admin)
 
 const ROWS = 12_000
 
-/** No cell has more than one digit, and none the last option. */
+/** No cell has more than one digit, and no cell has the last option. */
 async function dealsTable(): Promise<number> {
   const fields = [
     { name: 'Company', type: 'text' },
@@ -27,7 +30,7 @@ async function dealsTable(): Promise<number> {
   return id
 }
 
-/** What each field is to lose, a value that has it and one that has not. */
+/** The change of each field, a value that prevents it and one that does not. */
 const FIELDS: [string, FieldUpdate, unknown, unknown][] = [
   ['amount', { decimals: 1 }, -1.25, 1.2],
   ['stage', { options: ['New', 'Open'] }, 'Won', 'Open'],
@@ -36,7 +39,7 @@ const FIELDS: [string, FieldUpdate, unknown, unknown][] = [
 
 const ref = (id: number) => ({ id, name: '', space_id: account.space, account_id: account.id, version: -1, role: 'admin' as const })
 
-/** Changes the field, and does something before or after all cells are looked at: so few are looked at in one statement. */
+/** Changes the field, and runs a function before or after the check of its cells, which takes one statement for so small a table. */
 async function changing(table: number, field: string, changes: FieldUpdate, meanwhile: () => Promise<unknown>, when = 'after') {
   const context = systemContext(app.deps)
   let isFirst = true
@@ -59,7 +62,7 @@ const narrowingOf = async (table: number) =>
 
 const WRITERS: [string, (table: number, field: string, value: unknown) => Promise<unknown>][] = [
   [
-    'a record is made',
+    'a record is created',
     async (table, field, value) => {
       const { status, body } = await as.post(`/api/table/${table}/records/create`, { data: { [field]: value } })
       expect([status, body.data[field]]).toEqual([200, value])
@@ -67,7 +70,7 @@ const WRITERS: [string, (table: number, field: string, value: unknown) => Promis
     },
   ],
   [
-    'records are made',
+    'records are created',
     async (table, field, value) => {
       const records = [{ data: { company: 'Other' } }, { data: { [field]: value } }]
       const { status, body } = await as.post(`/api/table/${table}/records/create_batch`, { records })
@@ -106,7 +109,7 @@ for (const [field, changes, lost, kept] of FIELDS) {
     expect(await narrowingOf(table)).toBe(0)
   })
 
-  test(`${field}: refused while a cell has it, which is in no answer`, async () => {
+  test(`${field}: a change is refused while a cell, which no answer names, prevents it`, async () => {
     const table = await dealsTable()
     await as.post(`/api/table/${table}/record/11999/update`, { data: { [field]: lost } })
     const refused = await as.post(`/api/table/${table}/field/${field}/update`, changes)
@@ -121,7 +124,7 @@ for (const [field, changes, lost, kept] of FIELDS) {
     expect(Object.keys(seen)).not.toContain('narrowing')
   })
 
-  test(`${field}: what a request that broke off has left hinders nobody`, async () => {
+  test(`${field}: a change that broke off blocks nobody`, async () => {
     const table = await dealsTable()
     const broken = changing(table, field, changes, () => Promise.reject(new Error('the plug was pulled')))
     await expect(broken).rejects.toThrow('the plug was pulled')
@@ -134,11 +137,11 @@ for (const [field, changes, lost, kept] of FIELDS) {
     expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).body).toMatchObject(changes)
   })
 
-  test(`${field}: of two at once, what the earlier one found counts no more when the later one has changed the field`, async () => {
+  test(`${field}: of two concurrent changes, the earlier one's check no longer counts once the later one has changed the field`, async () => {
     const table = await dealsTable()
     const earlier = changing(table, field, changes, async () => {
       expect((await as.post(`/api/table/${table}/field/${field}/update`, changes)).status).toBe(200)
-      // As before: what one has found is not what the other has to go by.
+      // Reverts the change, so that the earlier request must not rely on its check.
       const back = field === 'amount' ? { decimals: null } : { options: [...(changes.options as string[]), 'Other'] }
       expect((await as.post(`/api/table/${table}/field/${field}/update`, back)).status).toBe(200)
       await as.post(`/api/table/${table}/record/5/update`, {
@@ -170,7 +173,7 @@ test('an import that has begun takes back what a field is about to lose', async 
   expect(body).toHaveLength(1)
 })
 
-test('a write that is under way when the look begins is found by it', async () => {
+test('a write that is running when the check begins is found by it', async () => {
   const table = await dealsTable()
   const writer = await app.db.connect()
   await writer.query(`begin; update t${table}.records set amount = 7.25 where id = 5`)
@@ -182,7 +185,7 @@ test('a write that is under way when the look begins is found by it', async () =
   expect((await changed).status).toBe(409)
 })
 
-test('a field that is deleted before it is looked at is told of', async () => {
+test('a field that is deleted before its check is reported as missing', async () => {
   const table = await dealsTable()
   const deleted = async () => expect((await as.post(`/api/table/${table}/field/amount/delete`)).status).toBe(200)
   await expect(changing(table, 'amount', { decimals: 1 }, deleted, 'before')).rejects.toMatchObject({
@@ -191,7 +194,7 @@ test('a field that is deleted before it is looked at is told of', async () => {
   })
 })
 
-test('a type that the field gets meanwhile is not changed with it', async () => {
+test('a type that the field gets during the check is kept', async () => {
   const table = await dealsTable()
   const changed = changing(table, 'amount', { decimals: 1 }, async () => {
     expect((await as.post(`/api/table/${table}/field/amount/changeType`, { type: 'text' })).status).toBe(200)

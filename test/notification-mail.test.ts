@@ -18,7 +18,7 @@ const app = await testApp(
 const { onRecord, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
-/** Lets mail be decided about at that instant, and waits until all letters to the person have been handed over. */
+/** Sends the mails that are due at that instant, and waits until all letters to the user have been handed over. */
 async function mailed(person: Person, at: Date = NOW) {
   app.setClock(at)
   await decideMail(systemContext(app.deps))
@@ -54,7 +54,7 @@ const headerOf = (letter: { headers: { key: string; value: string }[] } | undefi
   letter?.headers.find((header) => header.key === key)?.value
 
 describe('the mail preference', () => {
-  it('is a digest unless a person chooses otherwise', async () => {
+  it('is a digest unless the user chooses another one', async () => {
     const { member } = await onRecord()
     expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
     expect((await prefer(member, 'at_once')).body.mail_preference).toBe('at_once')
@@ -65,8 +65,8 @@ describe('the mail preference', () => {
   })
 })
 
-describe('at once', () => {
-  it('a notification is mailed as it is', async () => {
+describe('mail at once', () => {
+  it('contains one notification', async () => {
     const { viewer, assign, tableName } = await assigning('Asia/Kolkata')
     await prefer(viewer, 'at_once')
     const { body: task } = await assign({ due_date: '2026-03-31', due_time: '20:00' })
@@ -88,7 +88,7 @@ describe('at once', () => {
     expect(await mailed(viewer, later(90))).toHaveLength(1)
   })
 
-  it('of a record names it', async () => {
+  it('names the record of a notification', async () => {
     const { member, viewer, table, record } = await assigning()
     await prefer(viewer, 'at_once')
     await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `Look, @{${viewer.id}:Vera}!` })
@@ -97,7 +97,7 @@ describe('at once', () => {
     expect(letter?.text).toContain(`(09:30)\n  > Look, @Vera!\nhttps://grid.example/table/${table}/record/${record}\n`)
   })
 
-  it('over plain HTTP names its link, but offers no one click, which is for https', async () => {
+  it('contains a plain HTTP link without the one-click header, which requires https', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     const ids = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${viewer.id}`)
@@ -109,7 +109,7 @@ describe('at once', () => {
     expect(letter?.messageId).toMatch(/@grid\.local>$/)
   })
 
-  it('what came in the same minute comes in one letter', async () => {
+  it('bundles the notifications of the same minute', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     for (const title of ['One', 'Two', 'Three']) await assign({ title })
@@ -118,7 +118,7 @@ describe('at once', () => {
     expect(letter?.subject).toBe('3 notifications: “Three”, “Two” and 1 more')
   })
 
-  it('is decided once, by however many at the same moment', async () => {
+  it('is decided once, by any number of concurrent sweeps', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     for (const title of ['One', 'Two', 'Three']) await assign({ title })
@@ -128,7 +128,7 @@ describe('at once', () => {
 })
 
 describe('a digest', () => {
-  it('bundles what is unread at the top of the hour, once', async () => {
+  it('bundles unread notifications at the top of the hour, once', async () => {
     const { viewer, member, assign, tableName } = await assigning()
     const { body: task } = await assign()
     await assign({ title: 'Read already' })
@@ -148,7 +148,7 @@ describe('a digest', () => {
     expect(await mailed(viewer, new Date('2026-03-30T11:00:00Z'))).toHaveLength(1)
   })
 
-  it('is none when everything has been read', async () => {
+  it('is not sent when everything has been read', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     await app.as(viewer).post('/api/notifications/markAllRead')
@@ -156,7 +156,7 @@ describe('a digest', () => {
     expect(await stillWaiting(viewer)).toBe(0)
   })
 
-  it('comes after a downtime, with all that has waited', async () => {
+  it('is sent after a downtime with everything that has waited', async () => {
     const { viewer, assign } = await assigning()
     await assign({ title: 'One' })
     app.setClock(later(200))
@@ -164,7 +164,7 @@ describe('a digest', () => {
     expect((await mailed(viewer, later(600))).map(({ subject }) => subject)).toEqual(['2 notifications: “Two”, “One”'])
   })
 
-  it('tells the newest twenty and counts the rest', async () => {
+  it('lists the newest twenty notifications, and counts the others', async () => {
     const { viewer, assign } = await assigning()
     for (let index = 1; index <= 23; index++) await assign({ title: `Task ${index}` })
     const [letter] = await mailed(viewer, later(60))
@@ -173,9 +173,9 @@ describe('a digest', () => {
     expect(letter?.text).not.toContain('Task 3”')
   })
 
-  it('is one for each person, however many wait', async () => {
+  it('is sent once to each user, however many notifications wait', async () => {
     const { id, viewer, admin } = await assigning()
-    // More than one transaction takes, of two people.
+    // There are more notifications, of two users, than one transaction takes.
     await app.db.execute(sql`
       insert into notifications (user_id, account_id, event_type, message, url, summary, created_at)
       select u, ${id}, 'TASK_ASSIGNED', 'Something was assigned to you.', '/task/1', '', '2026-03-30 09:00:00'
@@ -194,11 +194,11 @@ describe('a digest', () => {
     ['Etc/GMT+12', '2026-03-30T09:30:00Z', '2026-03-30T10:00:00Z'],
     ['Asia/Kolkata', '2026-03-30T09:29:00Z', '2026-03-30T09:30:00Z'],
     ['Asia/Kathmandu', '2026-03-30T09:30:00Z', '2026-03-30T10:15:00Z'],
-    // The clock jumps over 02:00, goes back to 02:00, and half an hour ahead.
+    // The clock skips 02:00, goes back to 02:00, and moves half an hour ahead.
     ['Europe/Berlin', '2026-03-29T00:30:00Z', '2026-03-29T01:00:00Z'],
     ['Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25T01:00:00Z'],
     ['Australia/Lord_Howe', '2026-10-03T14:45:00Z', '2026-10-03T15:30:00Z'],
-  ])('in %s of what came at %s is sent at %s', async (timezone, at, due) => {
+  ])('in %s with a notification at %s is sent at %s', async (timezone, at, due) => {
     app.setClock(new Date(at))
     const { viewer, assign } = await assigning(timezone)
     await assign()
@@ -208,7 +208,7 @@ describe('a digest', () => {
 })
 
 describe('no mail', () => {
-  it('goes to who wants none, nor later what came meanwhile', async () => {
+  it('goes to a user who turned it off, nor later about what happened before it was turned on', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'none')
     await assign()
@@ -219,7 +219,7 @@ describe('no mail', () => {
     expect((await mailed(viewer, later(61))).map(({ subject }) => subject)).toEqual(['Max Member assigned you the task “From now on”'])
   })
 
-  it('goes to who was only invited, or is no user any more', async () => {
+  it('goes to an invited or a deleted user', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'at_once')
     await assign()
@@ -227,7 +227,7 @@ describe('no mail', () => {
     expect(await mailed(viewer, later(60))).toEqual([])
   })
 
-  it('is enqueued while there is no server to send it through', async () => {
+  it('is enqueued without a server to send it through', async () => {
     const { viewer, assign } = await assigning()
     await assign()
     app.setClock(later(60))
@@ -244,7 +244,7 @@ describe('no mail', () => {
     ['lost the table', ({ owner, table }) => app.as(owner).post(`/api/table/${table}/delete`)],
   ]
   it.each(cases)('goes to who %s between the decision and the sending', async (_, happen) => {
-    // With a digest to come nothing is decided by itself meanwhile, as happens each minute.
+    // A pending digest is not sent by the sweep of each minute during the test.
     const made = await assigning()
     const { body } = await made.assign()
     const [row] = await app.db.query<{ id: number }>(sql`select id from notifications where user_id = ${made.viewer.id}`)
@@ -253,7 +253,7 @@ describe('no mail', () => {
     expect(await letters(made.viewer)).toEqual([])
   })
 
-  it('tells of a record that has been deleted', async () => {
+  it('goes to anyone about a deleted record', async () => {
     const { member, viewer, table, record } = await onRecord()
     await prefer(viewer, 'at_once')
     await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `@{${viewer.id}:Vera}` })
@@ -261,7 +261,7 @@ describe('no mail', () => {
     expect([await mailed(viewer), await stillWaiting(viewer)]).toEqual([[], 0])
   })
 
-  it('of a standalone task goes to who is not of its people any more', async () => {
+  it('about a standalone task goes to a user who has lost access to it', async () => {
     const { member, viewer } = await onRecord()
     await prefer(viewer, 'at_once')
     const { body } = await app.as(member).post('/api/tasks/create', { title: 'Plan', assignee_user_id: viewer.id })
@@ -274,7 +274,7 @@ describe('no mail', () => {
 describe('a reminder', () => {
   const due = { title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 }
 
-  it('is mailed at once to who gets digests, and leaves the rest to the digest', async () => {
+  it('is mailed at once to users with a digest, and leaves the rest to the digest', async () => {
     const { viewer, assign } = await assigning('Europe/Berlin')
     await assign(due)
     app.setClock(later(15))
@@ -286,7 +286,7 @@ describe('a reminder', () => {
     expect(await stillWaiting(viewer)).toBe(1)
   })
 
-  it('that came with others is told with them', async () => {
+  it('is bundled with other notifications of the same time', async () => {
     const { viewer, assign } = await assigning()
     for (const title of ['One', 'Two']) await assign({ ...due, title })
     app.setClock(later(15))
@@ -294,7 +294,7 @@ describe('a reminder', () => {
     expect((await letters(viewer)).map(({ subject }) => subject)).toEqual(['2 reminders: “Two”, “One”'])
   })
 
-  it('is not mailed to who wants no mail', async () => {
+  it('is not mailed to a user who turned mail off', async () => {
     const { viewer, assign } = await assigning()
     await prefer(viewer, 'none')
     await assign(due)
@@ -305,7 +305,7 @@ describe('a reminder', () => {
 })
 
 describe('the queues', () => {
-  it('remind and mail by themselves, and look again for a task that somebody held', async () => {
+  it('send reminders and mail by themselves, and retry a task that was locked', async () => {
     const { viewer, assign } = await assigning()
     const { body: task } = await assign({ title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 })
     const remind = works.find(({ queue }) => queue.name === 'tasks.remind')
@@ -321,8 +321,8 @@ describe('the queues', () => {
   })
 })
 
-describe('a letter that the server does not take', () => {
-  it('is tried again as the same message, and the others are not sent twice', async () => {
+describe('a letter that the server refuses', () => {
+  it('is retried as the same message, and the others are not sent twice', async () => {
     const { viewer, admin, assign } = await assigning()
     for (const person of [viewer, admin]) await prefer(person, 'at_once')
     await assign()
@@ -341,7 +341,7 @@ describe('a letter that the server does not take', () => {
   })
 })
 
-describe('the link that stops mails', () => {
+describe('the unsubscribe link', () => {
   const form = (body: string, type = 'application/x-www-form-urlencoded') => ({ method: 'POST', headers: { 'content-type': type }, body })
 
   async function linked() {
@@ -355,7 +355,7 @@ describe('the link that stops mails', () => {
     return { ...made, path: link.pathname, preference }
   }
 
-  it('asks, and does nothing by being looked at', async () => {
+  it('asks for confirmation, and changes nothing when it is opened', async () => {
     const { path, preference } = await linked()
     const { status, headers, body } = await app.as(null).get(path)
     expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
@@ -365,7 +365,7 @@ describe('the link that stops mails', () => {
     expect(await preference()).toBe('at_once')
   })
 
-  it('works by the one click of a mail program, and again', async () => {
+  it('works repeatedly with the one click of a mail program', async () => {
     const { path, preference, viewer } = await linked()
     for (const time of ['once', 'twice']) {
       const { status, body } = await app.as(null).send(path, form('List-Unsubscribe=One-Click'))
@@ -381,7 +381,7 @@ describe('the link that stops mails', () => {
     expect(await preference()).toBe('none')
   })
 
-  it('works for nobody else', async () => {
+  it('works for no other user', async () => {
     const { path, preference, member } = await linked()
     const [, signature = ''] = path.split('.')
     const changed = `${signature[0] === 'A' ? 'B' : 'A'}${signature.slice(1)}`
@@ -404,7 +404,7 @@ describe('the link that stops mails', () => {
     expect((await app.as(member).get('/api/auth/me')).body.mail_preference).toBe('digest')
   })
 
-  it('of somebody who is no user any more does nothing', async () => {
+  it('of a deleted user changes nothing', async () => {
     const { path, viewer } = await linked()
     await app.db.execute(sql`update users set status = 'deleted' where id = ${viewer.id}`)
     expect((await app.as(null).send(path, form(''))).status).toBe(404)

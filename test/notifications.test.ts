@@ -60,7 +60,7 @@ describe('notifications', () => {
     expect((await post(viewer, 'list')).body[1].read_at).toBe('2026-03-30 09:31:00')
   })
 
-  it('are nobody else’s', async () => {
+  it('belong to one user only', async () => {
     const { keys, member, outsider, owner, one } = await assigned()
     for (const caller of [member, outsider, owner, keys.personal]) {
       const { status, body } = await post(caller, `${one}/markRead`)
@@ -73,7 +73,7 @@ describe('notifications', () => {
     }
   })
 
-  it('of a space that the user has left are out of reach until they are in it again', async () => {
+  it('of a left space are out of reach until the user returns', async () => {
     const { viewer, owner, keys, space, table, rows, one, two } = await assigned()
     await app.as(viewer).post('/api/tasks/create', { title: 'Own', assignee_user_id: owner.id })
     const ownersRows = (await post(owner, 'list')).body
@@ -93,7 +93,7 @@ describe('notifications', () => {
     expect((await post(viewer, `${two}/markRead`)).status).toBe(200)
     await app.as(owner).post(`/api/table/${table}/delete`)
     expect(await shown()).toEqual([[], 0])
-    // What is nowhere stays, for whom it concerns.
+    // Notifications without a place stay with their user.
     expect((await post(owner, 'list')).body).toEqual(ownersRows)
   })
 
@@ -106,12 +106,12 @@ describe('notifications', () => {
     expect((await post(owner, 'unreadCount')).body.unread).toBe(0)
   })
 
-  it('of a standalone task are for those whom it concerns, and stay when it is deleted', async () => {
+  it('of a standalone task belong to its users, and stay when it is deleted', async () => {
     const { viewer, member, admin } = await onRecord()
     const { body: task } = await app.as(member).post('/api/tasks/create', { title: 'Call', assignee_user_id: viewer.id })
     const count = async () => [(await post(viewer, 'list')).body.length, (await post(viewer, 'unreadCount')).body.unread]
     expect((await app.as(member).post(`/api/task/${task.id}/update`, { assignee_user_id: admin.id })).status).toBe(200)
-    // They follow it still.
+    // The users still follow the task.
     expect(await count()).toEqual([1, 1])
     expect((await app.as(viewer).post(`/api/task/${task.id}/unsubscribe`)).status).toBe(200)
     expect(await count()).toEqual([0, 0])
@@ -121,7 +121,7 @@ describe('notifications', () => {
     expect(await count()).toEqual([2, 2])
   })
 
-  it('are only read by a read-only key', async () => {
+  it('can be read, but not marked, with a read-only key', async () => {
     const { id, viewer, keyOf, one } = await assigned()
     const key = await keyOf({ accountId: id, userId: viewer.id }, { kind: 'personal', read_only: true })
     expect((await post(key, 'list')).body).toHaveLength(3)

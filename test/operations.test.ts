@@ -43,7 +43,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     appRouter._def.procedures as unknown as Record<string, { _def: { inputs: z.ZodObject[]; output?: z.ZodType } }>
   )[operation.name]?._def ?? { inputs: [] }
 
-  it('is documented: summary, description, tag, callers, an example and every error', () => {
+  it('is documented with a summary, description, tag, callers, an example and every error', () => {
     expect(openapi.summary).toMatch(/^[A-Z]/)
     expect(documented?.description.length).toBeGreaterThan(10)
     expect(documented?.tags).toHaveLength(1)
@@ -64,7 +64,7 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
     if (answer.status === 200) expect(answer.headers.has('etag')).toBe(sendsETag)
   })
 
-  it('has examples that its own schemas accept', () => {
+  it('has examples that match its own schemas', () => {
     const ids = idsFor(operation, known)
     const path = Object.fromEntries(operation.pathIds.map((id) => [id, ids[id]]))
     const given = inputs[0]?.safeParse({ ...path, ...(example?.input as object) })
@@ -77,17 +77,17 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
   const all = idsFor(operation, known)
   const ids = Object.fromEntries([...operation.pathIds, ...operation.bodyIds].map((id) => [id, all[id] ?? 0]))
   const unknownIds = Object.fromEntries(Object.keys(ids).map((id) => [id, 2_000_000_000]))
-  // A call that would succeed must not be sent twice, on REST and on RPC, if it changes something.
+  // A successful call that changes something must not be sent twice, on REST and on RPC.
   const takesMore = Object.keys(inputs[0]?.shape ?? {}).some((key) => !operation.pathIds.includes(key))
   const isRefused = takesMore && !inputs[0]?.safeParse(ids).success
   const mayBeSentTwice = !operation.meta.isRepeatable && (operation.type === 'query' || isRefused)
   const sameAnswers: [title: string, applies: boolean, ids: Ids, input: Record<string, unknown>][] = [
     ['an unknown key', operation.method !== 'GET', ids, { no_such_key: 1 }],
     ['unknown ids', operation.pathIds.length > 0, unknownIds, {}],
-    ['nothing but the ids', mayBeSentTwice, ids, {}],
+    ['only the ids', mayBeSentTwice, ids, {}],
   ]
 
-  it('gives the same answers on REST and RPC', async () => {
+  it('answers the same on REST and RPC', async () => {
     const as = app.as(callerFor(operation, account))
     for (const [title, applies, given, input] of sameAnswers) {
       if (!applies) continue

@@ -1,4 +1,4 @@
-/** Our pages in a real browser: what its security policy, its assets and the document make of each other shows nowhere else. */
+/** Opens the pages in a real browser, because only a browser applies their security policy to their assets and the document. */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,9 +10,9 @@ import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 
 const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
-// A machine of somebody's own may lack the browser; CI (.ci/run installs it) may not.
+// A developer's machine may lack the browser; CI must have it (.ci/run installs it).
 const isMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
-/** The sandbox cannot start as root; the rest keeps the browser from calling home. */
+/** The sandbox cannot start as root; the other flags keep the browser from calling home. */
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 const NO_CALLS_HOME = ['--disable-component-update', '--disable-sync']
 
@@ -38,7 +38,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     await rm(profile, { recursive: true, force: true })
   })
 
-  /** Opens the page, and keeps what the browser complains of and asks for. */
+  /** Opens the page, and records the errors and the requests of the browser. */
   async function open() {
     const page = await browser.newPage()
     const complaints: string[] = []
@@ -59,7 +59,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     return { page, complaints, asked }
   }
 
-  it('shows every operation of the document, asks nobody else, and has nothing to complain of', async () => {
+  it('shows every operation of the document, sends no request elsewhere, and causes no error', async () => {
     const { page, complaints, asked } = await open()
     const { paths } = apiDocument() as { paths: Record<string, Record<string, { tags?: string[] }>> }
     const operations = Object.values(paths).flatMap((path) => Object.values(path))
@@ -93,7 +93,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     await page.close()
   })
 
-  it('lets an invited person in, through the link of the mail', async () => {
+  it('lets an invited user in, through the link of the mail', async () => {
     const { space, admin } = await app.account()
     const email = `invited.${Date.now()}@example.com`
     const { user_id } = await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email, role: 'viewer' })

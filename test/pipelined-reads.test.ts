@@ -19,7 +19,7 @@ afterAll(async () => {
   await db.close()
 })
 
-/** The pid of the backend that answers, if it serves the pipelined reads. */
+/** Returns the pid of the answering backend, if it serves the pipelined reads. */
 async function pipelineBackend(): Promise<number | null> {
   const [row] = await db.readShort<{ pid: number }>(
     sql`select pid from pg_stat_activity where pid = pg_backend_pid() and application_name = ${PIPELINE_NAME}`,
@@ -27,13 +27,13 @@ async function pipelineBackend(): Promise<number | null> {
   )
   return row?.pid ?? null
 }
-/** A statement is prepared from its third use on, and the connection opens when it is first asked for one. */
+/** A statement is prepared from its third use on, and the first prepared one opens the connection. */
 const pipelineOpen = () => expect.poll(pipelineBackend).not.toBe(null)
 
 const nameOf = (id: number): Sql => sql`select name, pg_backend_pid() as pid from things where id = ${id}`
 const names = (ids: number[]) => Promise.all(ids.map((id) => db.readShort<{ name: string; pid: number }>(nameOf(id), 'things')))
 
-it('answers what is asked at the same moment on one connection, each with its own rows', async () => {
+it('answers concurrent reads on one connection, each with its own rows', async () => {
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   const ids = Array.from({ length: 100 }, (_, index) => index + 1)
@@ -46,7 +46,7 @@ it('answers what is asked at the same moment on one connection, each with its ow
   await expect.poll(ask).toBe(1)
 })
 
-it('keeps the error of one from the others', async () => {
+it('keeps the error of one read from the others', async () => {
   const divided = (by: number) => db.readShort<{ value: number }>(sql`select 100 / ${by}::int as value`, 'divided')
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await divided(1)
@@ -54,7 +54,7 @@ it('keeps the error of one from the others', async () => {
   expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([100, '22012', 25])
 })
 
-it('gives a read that waits for a lock to the pool, where it can wait', async () => {
+it('moves a read that waits for a lock to the pool', async () => {
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   await other.query('begin; lock table things in access exclusive mode')
@@ -71,12 +71,12 @@ it('gives a read that waits for a lock to the pool, where it can wait', async ()
   expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
 })
 
-it('takes no answer for missing that this process was too busy to read', async () => {
+it('does not count an answer as missing while this process is too busy to read it', async () => {
   await pipelineOpen()
   const before = await pipelineBackend()
   for (let round = 0; round < 3; round++) await names([1])
   const first = names([1])
-  // Until it has been sent.
+  // Waits until the statement has been sent.
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   for (const busyUntil = performance.now() + 100; performance.now() < busyUntil; );
   const second = names([2])
@@ -84,7 +84,7 @@ it('takes no answer for missing that this process was too busy to read', async (
   expect((await second)[0]?.[0]).toMatchObject({ name: 'thing 2', pid: before })
 })
 
-it('asks again elsewhere what was under way when its connection was lost, and opens another', async () => {
+it('repeats pending reads elsewhere when the connection is lost, and opens another', async () => {
   await pipelineOpen()
   const before = await pipelineBackend()
   const slow = (id: number) =>
@@ -100,7 +100,7 @@ it('asks again elsewhere what was under way when its connection was lost, and op
   expect(await pipelineBackend()).not.toBe(before)
 })
 
-it('reads inside a transaction what the transaction has written', async () => {
+it('reads inside a transaction the rows that the transaction has written', async () => {
   for (let round = 0; round < 3; round++) await names([1])
   await db.transaction(async () => {
     await db.execute(sql`insert into things values (101, 'only here')`)

@@ -1,4 +1,6 @@
-/** Bad input to records and views: too much, too long, hostile characters, words of SQL, others' views, and two who change one thing at once. */
+/**
+ * Sends bad input to records and views: large and long values, hostile characters, words of SQL, foreign views, and conflicting changes.
+ */
 import { describe, expect, test } from 'vitest'
 import { lowerCased } from '../src/fields/text-match.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -22,7 +24,7 @@ const path = `/api/table/${table.id}`
 await made(`${path}/records/create_batch`, { records: ['a', 'b', 'c'].map((name) => ({ data: { name } })) })
 const query = (body: object, caller: Caller = account.viewer) => app.as(caller).post(`${path}/records/query`, body)
 
-describe('too much', () => {
+describe('too much input', () => {
   const filter = { column: 'name', compare: '=', value: 'a' }
   const many = Array.from({ length: 10_000 }, () => filter)
   const deep = (levels: number): object => (levels === 0 ? filter : { all: [deep(levels - 1)] })
@@ -48,7 +50,7 @@ describe('too much', () => {
     }
   })
 
-  test('a search for 100 words in 300 fields is answered, and one for more is 400', async () => {
+  test('a search for 100 words in 300 fields is answered, and a longer one is 400', async () => {
     const fields = Array.from({ length: 300 }, (_, index) => ({ name: `F${index}`, type: 'text' }))
     const wide = `/api/table/${(await tableOf('Wide', fields)).id}/records`
     const words = Array.from({ length: 101 }, (_, index) => String.fromCodePoint(0x4e00 + index))
@@ -57,7 +59,7 @@ describe('too much', () => {
     const search = words.slice(0, 100).join(' ')
     const walk = { search, order_by: 'f0', order_dir: 'D', limit: 2, fields: ['id'] }
     const first = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: '' })
-    // A page that reaches into two ranges names every word twice.
+    // A page of two index ranges contains every word twice.
     const last = await app.as(account.viewer).post(`${wide}/query`, { ...walk, cursor: first.headers.get('x-next-cursor') })
     expect([first.body, last.body]).toEqual([[{ id: 3 }, { id: 2 }], [{ id: 1 }]])
     for (const operation of ['query', 'count', 'groups']) {
@@ -72,7 +74,7 @@ describe('too much', () => {
     expect([answer.status, answer.body.message]).toEqual([400, 'filters: must have at most 200 filters'])
   })
 
-  test('values of a megabyte are values, and a body beyond is 413', async () => {
+  test('values of a megabyte are accepted, and a larger body is 413', async () => {
     const long = 'x%_\\'.repeat(200_000)
     for (const compare of ['=', '!=', '<', 'contains', 'ends_with']) {
       const { status, body } = await query({ filters: [{ column: 'name', compare, value: long }] })
@@ -89,7 +91,7 @@ describe('too much', () => {
     expect((await query({ where: { name: `${long}${'x'.repeat(60_000)}` } })).status).toBe(413)
   })
 
-  test('500 fields of the same name are one, and an unknown one among them is named', async () => {
+  test('500 fields of the same name count as one, and an unknown one among them is named', async () => {
     expect((await query({ fields: Array.from({ length: 500 }, () => 'name'), limit: 1 })).body[0]).toEqual({
       id: expect.any(Number),
       name: 'a',
@@ -103,7 +105,7 @@ describe('too much', () => {
 })
 
 describe('hostile characters', async () => {
-  // Every printable ASCII character, and what Unicode has to confuse with.
+  // Every printable ASCII character, and confusable Unicode characters.
   const characters = [
     ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)),
     '\t',
@@ -138,7 +140,7 @@ describe('hostile characters', async () => {
   const found = async (body: object) =>
     (await made(`${oddPath}/records/query`, { limit: 1000, ...body }, account.viewer)).map(({ name }: { name: string }) => name) as string[]
 
-  test('stand for themselves in values', async () => {
+  test('are literal in values', async () => {
     for (const word of words) {
       expect(await found({ where: { name: word } }), word).toEqual([word])
       expect(await found({ where: { pick: word } }), word).toEqual([word])
@@ -149,7 +151,7 @@ describe('hostile characters', async () => {
     }
   })
 
-  test('stand for themselves in searches', async () => {
+  test('are literal in searches', async () => {
     for (const word of words.filter((each) => !/\s/.test(each)))
       expect(await found({ search: word }), word).toEqual(words.filter((other) => lowerCased(other) === lowerCased(word)))
     expect(await found({ search: '<' })).toHaveLength(words.length)
@@ -180,7 +182,7 @@ describe('hostile characters', async () => {
     }
   })
 
-  test('never name a column, a direction, a compare or a connector', async () => {
+  test('never become a column, a direction, a compare or a connector', async () => {
     for (const word of [
       ...words,
       ...characters,
@@ -216,7 +218,7 @@ describe('hostile characters', async () => {
     expect((await query({})).body).toHaveLength(3)
   })
 
-  test('may stand in names of fields and views, and their ids are slugs', async () => {
+  test('are allowed in names of fields and views, and their ids are slugs', async () => {
     const names = characters.map((character, index) => `${character} ${index}`)
     const { id, fields } = await tableOf('Named', [{ name: 'Name', type: 'text' }, ...names.map((name) => ({ name, type: 'number' }))])
     const own = fields.filter(({ name }) => names.some((sent) => sent.trim() === name))
@@ -238,7 +240,7 @@ describe('hostile characters', async () => {
   })
 })
 
-test('fields named like any word of SQL are only fields', async () => {
+test('fields named like words of SQL are ordinary fields', async () => {
   const words = (await app.db.query<{ word: string }>(sql`select word from pg_get_keywords() order by 1`)).map(({ word }) => word)
   for (let from = 0; from < words.length; from += 250) {
     const names = words.slice(from, from + 250)
@@ -262,7 +264,7 @@ test('fields named like any word of SQL are only fields', async () => {
   }
 })
 
-describe("views that are somebody else's", async () => {
+describe('views of somebody else', async () => {
   const other = await tableOf('Other', [{ name: 'Name', type: 'text' }])
   const view = { name: 'Theirs', type: 'grid', filters: [{ column: 'name', compare: '=', value: 'a' }] }
   const ofOtherTable = await made(`/api/table/${other.id}/views/create`, view)
@@ -294,11 +296,11 @@ describe("views that are somebody else's", async () => {
   })
 })
 
-describe('two admins at once', () => {
+describe('two concurrent admins', () => {
   const changes = <T>(count: number, change: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => change(index)))
 
-  test('change one view: each change is whole, and with If-Match only the first is made', async () => {
+  test('change one view: each change is whole, and with If-Match only the first succeeds', async () => {
     const view = await made(`${path}/views/create`, { name: 'Contested', type: 'grid' })
     const drafts = Array.from({ length: 14 }, (_, index) => ({
       name: `Contested ${index}`,
@@ -313,12 +315,12 @@ describe('two admins at once', () => {
     expect(last).toMatchObject({ order_by: winner?.order_by, filters: [{ ...winner?.filters[0], connector: 'AND' }] })
 
     const ifMatch = { 'if-match': headers.get('etag') ?? '' }
-    // Others than before: a draft that changes nothing would make no version stale.
+    // The draft differs from the saved view: a change that alters nothing would not make a version stale.
     const statuses = (await changes(6, (index) => change(8 + index, ifMatch))).map(({ status }) => status).sort()
     expect(statuses).toEqual([200, 409, 409, 409, 409, 409])
   })
 
-  test('change one field: each change is whole, and records stay as they were', async () => {
+  test('change one field: each change is whole, and the records do not change', async () => {
     const before = (await query({})).body
     const answers = await changes(8, (index) =>
       app
@@ -335,7 +337,7 @@ describe('two admins at once', () => {
     expect((await query({ where: { stage: `Option ${field.name.slice(-1)}` } })).body).toEqual([])
   })
 
-  test('one deletes a field, the other saves a view that needs it: both cannot be', async () => {
+  test('delete a field and save a view that needs it: only one succeeds', async () => {
     for (let round = 0; round < 5; round++) {
       const { id } = await made(`${path}/fields/create`, { name: `Brief ${round}`, type: 'number' })
       const [deleted, saved] = await Promise.all([

@@ -1,4 +1,4 @@
-/** `explain: true`: how a query was understood, and what keeps a record out. */
+/** Tests `explain: true`: how a query was understood, and what excludes a record. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
@@ -19,7 +19,7 @@ const { body: record } = await app.as(account.owner).post(`${table.path}/records
     lookup: table.target,
   },
 })
-// 23:30 UTC on the 28th: the 29th, a day of 23 hours, has come in Berlin.
+// At 23:30 UTC on the 28th, the 29th has begun in Berlin, a day of 23 hours.
 beforeAll(() => app.setClock(new Date('2026-03-28T23:30:00Z')))
 afterAll(() => app.setClock(null))
 
@@ -72,13 +72,13 @@ describe('a query is explained', () => {
   })
 
   test.each<[string, object, string]>([
-    ['nothing narrows it', {}, 'every record'],
+    ['no condition', {}, 'every record'],
     ['empty groups', { filter: { all: [{ all: [] }] } }, 'every record'],
-    ['a group of nothing', { filter: { any: [] } }, 'no record'],
-    ['a search alone', { search: ' x  x y' }, 'search "x" AND search "y"'],
+    ['an empty group', { filter: { any: [] } }, 'no record'],
+    ['only a search', { search: ' x  x y' }, 'search "x" AND search "y"'],
     ['one condition', { filter: { any: [{ all: [condition('number', '=', 1)] }] } }, 'number = 1'],
-    ['a text like a token is a text', { where: { text: 'today' } }, 'text = "today"'],
-    ['what SQL would trip over', { where: { text: `'; drop "x" -- \\` } }, String.raw`text = "'; drop \"x\" -- \\"`],
+    ['a text that looks like a token', { where: { text: 'today' } }, 'text = "today"'],
+    ['characters that SQL treats specially', { where: { text: `'; drop "x" -- \\` } }, String.raw`text = "'; drop \"x\" -- \\"`],
   ])('%s', async (_, body, expected) => {
     expect((await explained(body)).predicate).toBe(expected)
   })
@@ -110,7 +110,7 @@ describe('a query is explained', () => {
     expect(added.order).toEqual([{ field: 'id', dir: 'D' }])
   })
 
-  test('for whoever asks: another zone, another user', async () => {
+  test('for the caller, in their zone', async () => {
     await app.db.prisma.user.update({ where: { id: account.viewer.id }, data: { timezone: 'Asia/Kathmandu' } })
     const body = { filters: [condition('datetime', '=', 'yesterday'), condition('user', 'contains', '@ME')] }
     expect(await explained(body, account.keys.personalViewer)).toMatchObject({
@@ -121,7 +121,7 @@ describe('a query is explained', () => {
     })
   })
 
-  test('names the indexes that the database takes for that very statement', async () => {
+  test('names the indexes that the database uses for this statement', async () => {
     const large = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, {
       name: 'Large',
       fields: [
@@ -154,17 +154,17 @@ describe('a record is explained', () => {
   const member = { id: account.member.id, email: account.member.email, name: account.member.name }
 
   test.each<[string, object, object]>([
-    ['nothing keeps it out', { where: { text: 'Acme', date: 'today' } }, { id: record.id, matches: true, failed: null }],
-    ['nothing is asked', {}, { id: record.id, matches: true, failed: null }],
+    ['no condition excludes it', { where: { text: 'Acme', date: 'today' } }, { id: record.id, matches: true, failed: null }],
+    ['there is no condition', {}, { id: record.id, matches: true, failed: null }],
     ['a text', { where: { text: 'Acme', number: 5.5, select: 'Done' } }, kept('select', '=', 'Done', 'Open')],
-    ['the first of several', { where: { number: ['<', 5], text: 'x' } }, kept('number', '<', 5, 5.5)],
+    ['the first of several conditions', { where: { number: ['<', 5], text: 'x' } }, kept('number', '<', 5, 5.5)],
     ['a user', { where: { user: '@me' } }, kept('user', '=', '@me', member)],
     ['a token', { where: { date: ['>', 'Today'] } }, kept('date', '>', 'Today', '2026-03-29')],
     ['a list', { where: { multi_select: 'Open' } }, kept('multi_select', '=', 'Open', ['Done'])],
     ['a lookup', { where: { lookup: ['sw', 'x'] } }, kept('lookup', 'starts_with', 'x', { id: table.target, title: 'Target' })],
     ['the key', { where: { id: ['<', 1] } }, kept('id', '<', 1, record.id)],
-    ['what is empty', { filters: [condition('email', 'is_not_empty')] }, kept('email', 'is_not_empty', undefined, null)],
-    ['what is not there to compare', { where: { time: ['<', '10:00'] } }, kept('time', '<', '10:00', null)],
+    ['an empty value', { filters: [condition('email', 'is_not_empty')] }, kept('email', 'is_not_empty', undefined, null)],
+    ['a missing value', { where: { time: ['<', '10:00'] } }, kept('time', '<', '10:00', null)],
     ['a checkbox', { where: { checkbox: false } }, kept('checkbox', '=', false, true)],
     [
       'alternatives, by the first',
@@ -172,19 +172,19 @@ describe('a record is explained', () => {
       kept('text', '=', 'x', 'Acme'),
     ],
     [
-      'only what counts',
+      'only a condition that applies',
       { filter: { all: [{ any: [condition('text', '=', 'x'), condition('number', '>', 1)] }, condition('select', 'is_empty')] } },
       kept('select', 'is_empty', undefined, 'Open'),
     ],
     ['a word of the search', { where: { text: 'Acme' }, search: 'acme bolt' }, kept(null, 'search', 'bolt', null)],
-    ['a group of nothing', { filter: { any: [] } }, { id: record.id, matches: false, failed: null }],
+    ['an empty group', { filter: { any: [] } }, { id: record.id, matches: false, failed: null }],
   ])('%s', async (_, body, expected) => {
     expect((await explained({ ...body, record_id: record.id })).record).toEqual(expected)
     const { body: rows } = await ask(body)
     expect(rows.some(({ id }: { id: number }) => id === record.id)).toBe((expected as { matches: boolean }).matches)
   })
 
-  test('it must be of this table, and an explanation must be asked for', async () => {
+  test('it must be in this table, and an explanation must be requested', async () => {
     for (const missing of [record.id + 1000, table.target + 1_000_000]) {
       const { status, body } = await ask({ explain: true, record_id: missing })
       expect([status, body.message]).toEqual([404, 'Record not found'])
@@ -196,7 +196,7 @@ describe('a record is explained', () => {
     expect((await ask({ explain: false, record_id: null })).body).toHaveLength(1)
   })
 
-  test('who may not read the table, and a view of another table, are told what they always are', async () => {
+  test('a caller who may not read the table, or a view of another table, is refused as usual', async () => {
     const refused = await ask({ explain: true, record_id: record.id }, account.keys.accountOutsider)
     expect([refused.status, refused.body.message]).toEqual([500, 'Not Authorized'])
     expect((await ask({ explain: true, view_id: 2_000_000_000 })).body.message).toBe('View not found')

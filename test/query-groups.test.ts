@@ -1,4 +1,4 @@
-/** records/groups: how many records have each value of a field. */
+/** Tests records/groups: how many records have each value of a field. */
 import { describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 
@@ -29,7 +29,7 @@ await app.as(account.owner).post(`${path}/records/create_batch`, { records: reco
 
 const ask = (body: object, caller: Caller = account.viewer) => app.as(caller).post(`${path}/records/groups`, body)
 
-/** The groups as `value count`, an empty value as `-`. */
+/** Returns the groups as `value count`, with `-` for an empty value. */
 async function groups(body: object, caller?: Caller): Promise<string> {
   const answer = await ask(body, caller)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
@@ -44,7 +44,7 @@ async function inZone<T>(timezone: string, run: () => Promise<T>): Promise<T> {
 }
 
 describe('records in groups', () => {
-  test('by a select: empty first, then every option in its order, with or without records', async () => {
+  test('by a select start with the empty one, then follow the order of the options, with or without records', async () => {
     expect(await groups({ by: 'stage' })).toBe('- 2, Lead 2, Won 1, Lost 0')
     expect(await groups({ by: 'stage', where: { stage: 'Won' } })).toBe('Lead 0, Won 1, Lost 0')
     await app.as(account.owner).post(`${path}/field/stage/update`, { options: ['Lost', 'Won', 'Lead'] })
@@ -52,19 +52,19 @@ describe('records in groups', () => {
     expect((await ask({ by: 'stage' })).body[0]).toEqual({ value: null, count: 2 })
   })
 
-  test('by a checkbox: an empty one counts as false', async () => {
+  test('by a checkbox count an empty cell as false', async () => {
     expect(await groups({ by: 'paid' })).toBe('false 3, true 2')
     expect(await groups({ by: 'paid', search: 'nothing' })).toBe('false 0, true 0')
   })
 
-  test('by a user: those that records have, by name', async () => {
+  test('by a user are those that records contain, by name', async () => {
     expect(await groups({ by: 'owner' })).toBe('- 2, Max Member 1, Olga Owner 2')
     expect(await groups({ by: 'created_by' })).toBe('Olga Owner 5')
     const { id, email, name } = account.member
     expect((await ask({ by: 'owner', where: { name: 'a' } })).body).toEqual([{ value: { id, email, name }, count: 1 }])
   })
 
-  test('by a date: a day, a week or a month under its first day', async () => {
+  test('by a date are named by the first day of a day, a week or a month', async () => {
     expect(await groups({ by: 'due' })).toBe('- 1, 2026-03-29 2, 2026-03-30 1, 2026-04-01 1')
     expect(await groups({ by: 'due', unit: 'week' })).toBe('- 1, 2026-03-23 2, 2026-03-30 2')
     expect(await groups({ by: 'due', unit: 'month' })).toBe('- 1, 2026-03-01 3, 2026-04-01 1')
@@ -74,18 +74,18 @@ describe('records in groups', () => {
 
   test.each([
     ['UTC', 'day', '- 1, 2024-02-29 1, 2026-03-28 1, 2026-03-29 2'],
-    // The day of 23 hours.
+    // This day has 23 hours.
     ['Europe/Berlin', 'day', '- 1, 2024-02-29 1, 2026-03-29 2, 2026-03-30 1'],
     ['Europe/Berlin', 'week', '- 1, 2024-02-26 1, 2026-03-23 2, 2026-03-30 1'],
     ['Europe/Berlin', 'month', '- 1, 2024-02-01 1, 2026-03-01 3'],
     ['Asia/Kathmandu', 'day', '- 1, 2024-02-29 1, 2026-03-29 1, 2026-03-30 2'],
     ['Pacific/Kiritimati', 'day', '- 1, 2024-03-01 1, 2026-03-29 1, 2026-03-30 2'],
     ['America/New_York', 'day', '- 1, 2024-02-29 1, 2026-03-28 1, 2026-03-29 2'],
-  ])('by a datetime: local days of %s, by %s', async (zone, unit, expected) => {
+  ])('by a datetime are local days of %s, by %s', async (zone, unit, expected) => {
     expect(await inZone(zone, () => groups({ by: 'starts', unit }))).toBe(expected)
   })
 
-  test('a group of a day is what a filter for that day finds, on the edges of the calendar too', async () => {
+  test('of a day match a filter for that day, also at the edges of the calendar', async () => {
     const { body: ages } = await app
       .as(account.owner)
       .post(`/api/space/${account.space}/tables/create`, { name: 'Ages', fields: [{ name: 'At', type: 'datetime' }] })
@@ -116,7 +116,7 @@ describe('records in groups', () => {
     }
   })
 
-  test('of the records that filters, search and a view leave', async () => {
+  test('contain only the records that filters, search and a view select', async () => {
     const view = await app.as(account.owner).post(`${path}/views/create`, {
       name: 'From March',
       type: 'calendar',
@@ -144,7 +144,7 @@ describe('records in groups', () => {
     expect(await groups({ by: 'stage', search: 'won' })).toBe('Lost 0, Won 1, Lead 0')
   })
 
-  test('by RPC is the same; every reader may ask', async () => {
+  test('are the same by RPC, and every reader may request them', async () => {
     for (const caller of [
       account.owner,
       account.member,
@@ -158,7 +158,7 @@ describe('records in groups', () => {
       })
   })
 
-  test('strangers are told what reading the table would tell them', async () => {
+  test('answer strangers as reading the table does', async () => {
     const refusals = [account.outsider, account.keys.accountOutsider, account.keys.accountOtherSpace, null].map(
       async (caller) => (await ask({ by: 'paid' }, caller)).status,
     )
@@ -169,7 +169,7 @@ describe('records in groups', () => {
     ['no field', {}, 'by'],
     ['an unknown field', { by: 'nope' }, 'by'],
     ['a column of the database', { by: 'xmin' }, 'by'],
-    ['a field that is no text', { by: 1 }, 'by'],
+    ['a field that is not a text', { by: 1 }, 'by'],
     ['a text field', { by: 'name' }, 'by'],
     ['a list', { by: 'tags' }, 'by'],
     ['the key', { by: 'id' }, 'by'],
@@ -182,7 +182,7 @@ describe('records in groups', () => {
     expect([answer.status, answer.body.issues?.[0].path[0]]).toEqual([400, name])
   })
 
-  test('a view that is not of this table is 404', async () => {
+  test('a view of another table is 404', async () => {
     for (const view_id of [2_000_000_000, -1, 'x', null]) expect((await ask({ by: 'stage', view_id })).body.message).toBe('View not found')
   })
 })

@@ -1,4 +1,4 @@
-/** Who hangs up on a query is not waited for: the database gives it up, and the connection serves the next. */
+/** A query is cancelled when its client disconnects, and its connection serves the next query. */
 import { expect, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { sqlState } from '../src/platform/http/errors.ts'
@@ -10,7 +10,7 @@ const { body: table } = await app
   .as(account.owner)
   .post(`/api/space/${account.space}/tables/create`, { name: 'Deals', fields: [{ name: 'Paid', type: 'checkbox' }] })
 
-/** How statements ended, as SQLSTATE. */
+/** Returns how statements ended, as SQLSTATE. */
 const ended: (string | undefined)[] = []
 const { query } = app.db
 app.db.query = (...given) =>
@@ -27,7 +27,7 @@ test.each([
   ['records/groups by REST', `/api/table/${table.id}/records/groups`, { by: 'paid' }],
   ['records.query by RPC', '/trpc/records.query', { table_id: table.id, count: true }],
 ])('%s', async (_, path, body) => {
-  // While somebody else holds the table, the query waits; its lock_timeout would end it after 5 s, in another way.
+  // While another transaction locks the table, the query waits; its lock_timeout would end it after 5 s with another error.
   const holder = await app.db.connect()
   try {
     await holder.query('begin')
@@ -60,14 +60,14 @@ test.each([
   expect(after.map(({ status }) => status)).toEqual(after.map(() => 200))
 })
 
-test('an answer that came in time is no hanging up', async () => {
+test('an answer in time does not count as a disconnect', async () => {
   const before = ended.length
   for (let round = 0; round < 20; round++)
     expect((await app.as(account.keys.account).post(`/api/table/${table.id}/records/query`)).body).toEqual([])
   expect(ended.length).toBe(before)
 })
 
-test('a wave of slow queries leaves connections to those who write, and each is answered in its turn', { timeout: 20_000 }, async () => {
+test('a wave of slow queries leaves connections to writers, and each query is answered in turn', { timeout: 20_000 }, async () => {
   const as = app.as(account.keys.account)
   const { body: other } = await as.post(`/api/space/${account.space}/tables/create`, { name: 'Notes' })
   const holder = await app.db.connect()
@@ -84,7 +84,7 @@ test('a wave of slow queries leaves connections to those who write, and each is 
       { timeout: 4_000 },
     )
     for (let turn = 0; turn < 5; turn++) expect((await as.post(`/api/table/${other.id}/records/create`, { data: {} })).status).toBe(200)
-    // Longer than anybody waits for a connection, and less than for a place.
+    // The queries take longer than a request waits for a connection, and less than it waits for a permit.
     await vi.waitUntil(() => performance.now() - startedAt > 2_500, { timeout: 4_000 })
     await holder.query('commit')
     const answers = await Promise.all(wave)

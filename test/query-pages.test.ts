@@ -1,4 +1,4 @@
-/** Orders of several keys, and pages by cursor. */
+/** Tests orders by several keys, and pages by cursor. */
 import { describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 import { everyType, makeRecords, makeTable } from './support/tables.ts'
@@ -34,9 +34,9 @@ async function names(body: object): Promise<string> {
 
 describe('an order of several keys', () => {
   test.each<[string, object[], string]>([
-    ['one key is order_by', [{ field: 'amount', dir: 'D' }], 'F d b a e c'],
-    ['without a direction it ascends', [{ field: 'amount' }], 'c e a b d F'],
-    ['ties of the first go by the second', [{ field: 'stage' }, { field: 'amount' }], 'd e b c a F'],
+    ['one key works like order_by', [{ field: 'amount', dir: 'D' }], 'F d b a e c'],
+    ['a key without a direction is ascending', [{ field: 'amount' }], 'c e a b d F'],
+    ['ties of the first key are sorted by the second', [{ field: 'stage' }, { field: 'amount' }], 'd e b c a F'],
     [
       'each key has its own direction',
       [
@@ -45,10 +45,10 @@ describe('an order of several keys', () => {
       ],
       'c a F e b d',
     ],
-    ['ties of all go by id, in the direction of the last', [{ field: 'stage' }, { field: 'amount', dir: 'd' }], 'd b e F a c'],
+    ['ties of all keys are sorted by id, in the direction of the last', [{ field: 'stage' }, { field: 'amount', dir: 'd' }], 'd b e F a c'],
     ['three keys', [{ field: 'amount' }, { field: 'stage', dir: 'D' }, { field: 'name', dir: 'D' }], 'c e F a b d'],
-    ['what comes after id decides nothing', [{ field: 'id', dir: 'D' }, { field: 'amount' }], 'F e d c b a'],
-    ['no keys are no order', [], 'a b c d e F'],
+    ['keys after id have no effect', [{ field: 'id', dir: 'D' }, { field: 'amount' }], 'F e d c b a'],
+    ['an empty list is no order', [], 'a b c d e F'],
   ])('%s', async (_, order, expected) => {
     expect(await names({ order })).toBe(expected)
     const paged = []
@@ -56,7 +56,7 @@ describe('an order of several keys', () => {
     expect(paged.join(' ')).toBe(expected)
   })
 
-  test('by RPC is the same', async () => {
+  test('works the same by RPC', async () => {
     const { rows } = await app
       .as(account.keys.personal)
       .rpc.records.query.query({ table_id: table, order: [{ field: 'stage', dir: 'D' }, { field: 'name' }] })
@@ -64,14 +64,14 @@ describe('an order of several keys', () => {
   })
 
   test.each<[string, object, string[]]>([
-    ['one key beside it that is not its first', { order: [{ field: 'name' }, { field: 'id' }], order_by: 'id' }, ['order_by']],
-    ['another direction beside it', { order: [{ field: 'name' }], order_dir: 'D' }, ['order_dir']],
+    ['a differing order_by beside it', { order: [{ field: 'name' }, { field: 'id' }], order_by: 'id' }, ['order_by']],
+    ['a differing order_dir beside it', { order: [{ field: 'name' }], order_dir: 'D' }, ['order_dir']],
     ['more than three keys', { order: ['id', 'name', 'stage', 'amount'].map((field) => ({ field })) }, ['order']],
     ['a field twice', { order: [{ field: 'name' }, { field: 'id' }, { field: 'name', dir: 'D' }] }, ['order.2.field']],
     ['an unknown field', { order: [{ field: 'name' }, { field: 'xmin' }] }, ['order.1.field']],
     ['a field that cannot be sorted by', { order: [{ field: 'tags' }] }, ['order.0.field']],
     ['no field', { order: [{ dir: 'A' }] }, ['order.0.field']],
-    ['a field that is no text', { order: [{ field: 1 }] }, ['order.0.field']],
+    ['a field that is not a text', { order: [{ field: 1 }] }, ['order.0.field']],
     ['another direction', { order: [{ field: 'name', dir: 'asc' }] }, ['order.0.dir']],
     ['an unknown key', { order: [{ field: 'name', desc: true }] }, ['order.0.desc']],
     ['a key that is a text', { order: ['name'] }, ['order.0']],
@@ -83,7 +83,7 @@ describe('an order of several keys', () => {
     expect(answer.body.issues.map(({ path }: { path: unknown[] }) => path.join('.'))).toEqual(expected)
   })
 
-  test('through a view it is ignored, and with append_filters it takes the place of the order of the view', async () => {
+  test('is ignored through a view, and with append_filters replaces the order of the view', async () => {
     const view = await app
       .as(account.owner)
       .post(`/api/table/${table}/views/create`, { name: 'By name', type: 'grid', order_by: 'name', order_dir: 'D' })
@@ -96,7 +96,7 @@ describe('an order of several keys', () => {
   })
 })
 
-/** All pages of a walk: the ids of each. @param between runs after each page but the last */
+/** Walks all pages, and returns the ids of each. @param between runs after each page but the last */
 async function walk(
   body: object,
   { caller = account.viewer as Caller, tableId = table, between = async (_page: number, _ids: number[]) => {} } = {},
@@ -147,7 +147,7 @@ describe('a walk by cursor', async () => {
 
   const sortable = ['id', 'created_at', 'created_by', ...every.fields.map(({ id }) => id).filter((id) => !/^multi_|^file$/.test(id))]
   test.each(sortable.flatMap((field) => [[field, 'A'] as const, [field, 'D'] as const]))(
-    'by %s %s is the whole order, in pieces',
+    'by %s %s returns the whole order, in pieces',
     async (order_by, order_dir) => {
       const whole = (await query({ order_by, order_dir, limit: 1000 }, account.viewer, every.id)).body.map(({ id }: { id: number }) => id)
       expect(whole).toHaveLength(23)
@@ -159,7 +159,7 @@ describe('a walk by cursor', async () => {
     },
   )
 
-  test('a lookup into a table without a title goes by id', async () => {
+  test('over a lookup into a table without a title is ordered by id', async () => {
     const bare = await tableOf([{ name: 'Number', type: 'number' }])
     const [target] = await makeRecords(app, account, bare, [{ number: 1 }])
     const field = { id: 'bare', name: 'Bare', type: 'lookup', table: bare }
@@ -169,7 +169,7 @@ describe('a walk by cursor', async () => {
     expect((await walk({ order_by: 'bare', order_dir: 'D', limit: 5 }, { tableId: every.id })).flat()).toEqual(all.toReversed())
   })
 
-  test('without an order it goes by id; filters, search and a view narrow it, and RPC says the same', async () => {
+  test('without an order is ordered by id; filters, search and a view narrow it, and RPC works the same', async () => {
     expect((await walk({ limit: 5 }, { tableId: every.id })).flat()).toEqual(all)
     const filters = [{ column: 'number', compare: '>', value: -2 }]
     const expected = (
@@ -192,7 +192,7 @@ describe('a walk by cursor', async () => {
     expect(rest).not.toHaveProperty('next_cursor')
   })
 
-  test('only the cursor is asked for: rows are as ever, and without it there is none', async () => {
+  test('returns the same rows, and a cursor only on request', async () => {
     const plain = await query({ order_by: 'text', limit: 3 }, account.viewer, every.id)
     const walked = await query({ order_by: 'text', limit: 3, cursor: '', count: true }, account.viewer, every.id)
     expect(walked.body).toEqual(plain.body)
@@ -201,7 +201,7 @@ describe('a walk by cursor', async () => {
     expect((await query({ cursor: null, offset: 1 })).status).toBe(200)
   })
 
-  test('which fields, how many rows and whether to count may change on the way', async () => {
+  test('may change its fields, its limit and its count on the way', async () => {
     const start = await query({ order_by: 'number', order_dir: 'D', limit: 3, cursor: '' }, account.viewer, every.id)
     const cursor = start.headers.get('x-next-cursor')
     const next = await query(
@@ -213,31 +213,34 @@ describe('a walk by cursor', async () => {
     expect(Object.keys(next.body[0])).toEqual(['id', 'text'])
   })
 
-  test.each(['A', 'D'])('each record that stays is seen once, whatever comes and goes meanwhile (%s)', async (order_dir) => {
-    const lively = await tableOf([{ name: 'Name', type: 'text' }])
-    const staying = await makeRecords(
-      app,
-      account,
-      lively,
-      Array.from({ length: 12 }, (_, i) => ({ name: i % 4 ? `n${i % 5}` : null })),
-    )
-    const going = await makeRecords(
-      app,
-      account,
-      lively,
-      Array.from({ length: 12 }, (_, i) => ({ name: i % 3 ? `n${i % 4}` : null })),
-    )
-    const between = async (page: number) => {
-      await app.as(account.owner).post(`/api/table/${lively}/records/delete_batch`, { record_ids: going.splice(0, 3) })
-      await makeRecords(app, account, lively, [{ name: `n${page % 5}` }, { name: null }])
-    }
-    // Pages of 8 outrun the 2 records that each page brings.
-    const seen = (await walk({ order_by: 'name', order_dir, limit: 8 }, { tableId: lively, between })).flat()
-    expect(new Set(seen).size).toBe(seen.length)
-    expect(staying.filter((id) => !seen.includes(id))).toEqual([])
-  })
+  test.each(['returns each remaining record once while other records are created and deleted (%s)', 'D'])(
+    'each record that stays is seen once, whatever comes and goes meanwhile (%s)',
+    async (order_dir) => {
+      const lively = await tableOf([{ name: 'Name', type: 'text' }])
+      const staying = await makeRecords(
+        app,
+        account,
+        lively,
+        Array.from({ length: 12 }, (_, i) => ({ name: i % 4 ? `n${i % 5}` : null })),
+      )
+      const going = await makeRecords(
+        app,
+        account,
+        lively,
+        Array.from({ length: 12 }, (_, i) => ({ name: i % 3 ? `n${i % 4}` : null })),
+      )
+      const between = async (page: number) => {
+        await app.as(account.owner).post(`/api/table/${lively}/records/delete_batch`, { record_ids: going.splice(0, 3) })
+        await makeRecords(app, account, lively, [{ name: `n${page % 5}` }, { name: null }])
+      }
+      // Pages of 8 outrun the 2 records that are created with each page.
+      const seen = (await walk({ order_by: 'name', order_dir, limit: 8 }, { tableId: lively, between })).flat()
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(staying.filter((id) => !seen.includes(id))).toEqual([])
+    },
+  )
 
-  test('the record at the end of a page may go, and the next page is still the next', async () => {
+  test('continues after the last record of a page has been deleted', async () => {
     const shrinking = await tableOf([{ name: 'Name', type: 'text' }])
     const ids = await makeRecords(
       app,
@@ -262,7 +265,7 @@ describe('a walk by cursor', async () => {
     ['another direction', { order_by: 'text' }, { order_by: 'text', order_dir: 'D' }],
     ['another key', { order_by: 'text' }, { order_by: 'email' }],
     ['no order', { order_by: 'text' }, {}],
-  ])('does not go on with %s', async (_, before, after) => {
+  ])('does not continue with %s', async (_, before, after) => {
     const { status, body } = await query({ ...after, cursor: await cursorOf(before) }, account.viewer, every.id)
     expect([status, body.message, body.issues]).toEqual([
       400,
@@ -271,14 +274,14 @@ describe('a walk by cursor', async () => {
     ])
   })
 
-  test('does not go on in another table, or for somebody else', async () => {
+  test('does not continue in another table, or for another user', async () => {
     const cursor = await cursorOf({})
     expect((await query({ cursor })).body.message).toBe('Cursor belongs to another query')
     expect((await query({ cursor }, account.member, every.id)).body.message).toBe('Cursor belongs to another query')
     expect((await query({ cursor, limit: 1 }, account.keys.personalViewer, every.id)).status).toBe(200)
   })
 
-  test('goes on past midnight, and with the same query in other words', async () => {
+  test('continues past midnight, and with a rewording of the same query', async () => {
     app.setClock(new Date('2026-03-29T23:59:00Z'))
     const cursor = await cursorOf({ filters: [{ column: 'date', compare: '<=', value: 'today' }] })
     app.setClock(new Date('2026-03-30T00:01:00Z'))
@@ -286,7 +289,7 @@ describe('a walk by cursor', async () => {
     app.setClock(null)
   })
 
-  test('a cursor that was tampered with is refused', async () => {
+  test('refuses a forged cursor', async () => {
     const cursor = await cursorOf({ order_by: 'text' })
     const changed = [...cursor].map((letter, at) => `${cursor.slice(0, at)}${letter === 'A' ? 'B' : 'A'}${cursor.slice(at + 1)}`)
     for (const bad of [
@@ -314,7 +317,7 @@ describe('a walk by cursor', async () => {
   test.each<[string, object, string]>([
     ['an offset', { offset: 1 }, 'offset'],
     ['several keys', { order: [{ field: 'text' }, { field: 'id' }] }, 'order'],
-  ])('does not go with %s', async (_, more, path) => {
+  ])('cannot be combined with %s', async (_, more, path) => {
     const { status, body } = await query({ cursor: '', ...more }, account.viewer, every.id)
     expect([status, body.issues[0].path]).toEqual([400, [path]])
   })

@@ -53,7 +53,7 @@ const COMPARES: Record<string, string[]> = {
 const SORTABLE = Object.keys(COMPARES).filter((type) => !type.startsWith('multi_'))
 
 const OPTIONS = ['Open', 'open now', 'Ähnlich 10%', "O'Neil", 'x_y']
-/** Characters that SQL, LIKE, regular expressions or case mapping could trip over. */
+/** Characters that SQL, LIKE, regular expressions or case mapping may mishandle. */
 const letters = fc.constantFrom(...'abABzÄäÉé%_\\\'"`;-.*()[]{}^$?+|/ 019ΩΣσςİ語😀'.split(''), '😀', '語', ' ', ' ', '--', '\\')
 const text = fc.array(letters, { minLength: 0, maxLength: 6 }).map((parts) => parts.join('').toWellFormed().replaceAll('�', ''))
 const words = fc
@@ -156,7 +156,7 @@ const ZONES = [
   'Africa/Cairo',
   'America/New_York',
 ]
-/** Beside ordinary days: clock changes, a day that Apia left out, a day without midnight in Cairo, a leap day. */
+/** Ordinary days, clock changes, a day that Apia skipped, a day without midnight in Cairo, and a leap day. */
 const MOMENTS = [
   '2011-12-30T10:00:00Z',
   '2026-03-29T01:00:00Z',
@@ -192,7 +192,7 @@ async function post(account: TestAccount, path: string, body: object): Promise<A
 
 type Gen = fc.GeneratorValue
 
-/** A table of one run, and how to ask for its records. */
+/** The table of one run, and the functions that query its records. */
 interface Tried {
   account: TestAccount
   path: string
@@ -205,7 +205,7 @@ interface Tried {
 
 const everyRow = async ({ account, path }: Tried): Promise<Row[]> => (await post(account, `${path}/records/query`, { limit: 1000 })).body
 
-/** Conditions in a random form, and what they mean. */
+/** Returns conditions in a random form, and their meaning. */
 function conditions(gen: Gen, { filter, types, world }: Tried) {
   const filters = Array.from({ length: gen(fc.integer, { min: 0, max: 4 }) }, () => filter(gen))
   const nested = (depth: number): Group => {
@@ -231,7 +231,7 @@ function conditions(gen: Gen, { filter, types, world }: Tried) {
 
 const plain = ({ connector: _, ...filter }: Filter): Filter => filter
 
-/** An order in either form, and what it means. */
+/** Returns an order in either form, and its meaning. */
 function order(gen: Gen, { own }: Tried, most: number): { body: object; sorts: Sort[] } {
   const sortable = [...own.filter(({ type }) => SORTABLE.includes(type)), { id: 'id', type: 'number' }]
   const chosen = gen(() => fc.shuffledSubarray(sortable, { maxLength: Math.min(most, sortable.length) }))
@@ -270,7 +270,9 @@ async function tryGroups(gen: Gen, tried: Tried, rows: Row[]): Promise<void> {
   expect(groups.body, JSON.stringify({ zone: world.zone, by: type, unit, body })).toEqual(groupsOf(expected, id, type, unit, world))
 }
 
-/** A saved view, and the same ad hoc. Saved before the clock is set, at which the session would have ended. */
+/**
+ * Returns a saved view, and the same query ad hoc. The view is saved before the clock is set, because the session would have expired then.
+ */
 async function savedQuery(gen: Gen, tried: Tried, name: string, keys: number) {
   const { account, path, types, world } = tried
   const { filters, filter } = conditions(gen, tried).body
@@ -297,7 +299,7 @@ async function trySaved(gen: Gen, tried: Tried, rows: Row[], { sorts, adHoc, vie
   expect(appended, JSON.stringify({ said, own: own.body })).toEqual(expected.filter(own.holds))
 }
 
-/** A walk by cursor while records come and go: each page is what follows the last row that was seen. */
+/** Walks by cursor while records are created and deleted: each page follows the last row that was seen. */
 async function tryWalk(gen: Gen, tried: Tried, { sorts, adHoc, view, holds }: Saved): Promise<void> {
   const { account, path, world } = tried
   const query = gen(fc.boolean) ? view : adHoc
@@ -316,7 +318,7 @@ async function tryWalk(gen: Gen, tried: Tried, { sorts, adHoc, view, holds }: Sa
     expect(cursor !== null, said).toBe(following.length > limit)
     last = page.body.at(-1)
     if (cursor === null) break
-    // The row at the end of the page goes as well as any other; fewer come than go, so that the walk ends.
+    // The row at the end of the page may be deleted like any other; fewer are created than deleted, so that the walk ends.
     const gone = gen(() =>
       fc.subarray(
         following.slice(0, limit + 2).map(({ id }) => id),
@@ -328,7 +330,7 @@ async function tryWalk(gen: Gen, tried: Tried, { sorts, adHoc, view, holds }: Sa
   }
 }
 
-test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`, { timeout: 120_000 }, async () => {
+test(`every accepted query answers what plain JavaScript answers (seed ${SEED})`, { timeout: 120_000 }, async () => {
   const account = await app.account()
   const people = [account.owner, account.member, account.viewer]
   const make = async (path: string, body: object) => (await post(account, path, body)).body
@@ -390,7 +392,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
               .map(({ id, type }) => [id, gen(() => fc.option(cells[type] as fc.Arbitrary<unknown>, { freq: 4 }))]),
           )
 
-        // As they were before one of the targets went.
+        // Compares with the rows from before one of the lookup targets was deleted.
         await make(`${tried.path}/records/create_batch`, {
           records: Array.from({ length: gen(fc.integer, { min: 1, max: 20 }) }, () => ({
             data: { ...tried.record(gen), ...lookups(gen) },
@@ -410,7 +412,7 @@ test(`whatever is accepted answers what plain JavaScript answers (seed ${SEED})`
           await tryWalk(gen, tried, walked)
         } finally {
           app.setClock(null)
-          // The record comes back under its id for the next table.
+          // The record is restored under its id for the next table.
           await app.db.prisma.$executeRawUnsafe(
             `insert into t${targetTable}.records (id, created_at, updated_at, name) values (${goneResource}, now(), now(), 'gone')`,
           )

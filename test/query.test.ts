@@ -10,7 +10,7 @@ const MISSING = 2_000_000_000
 
 const tableOf = async (account: TestAccount, name: string, fields: object[]) => (await makeTable(app, account, { name, fields })).id
 
-/** The names of the records that a query answers, in order. */
+/** Returns the names of the records that a query answers, in order. */
 async function names(caller: Caller, tableId: number, query: object): Promise<string[]> {
   const { status, body } = await app.as(caller).post(`/api/table/${tableId}/records/query`, { limit: 1000, ...query })
   expect(status, JSON.stringify(body)).toBe(200)
@@ -21,7 +21,7 @@ const one = (column: string, compare: string, value?: unknown) => ({
   filters: [{ column, compare, ...(value !== undefined && { value }) }],
 })
 
-describe('what each compare means on each type', async () => {
+describe('the meaning of each compare on each type', async () => {
   const account = await app.account()
   const cities = await tableOf(account, 'Cities', [{ name: 'Name', type: 'text' }])
   const [berlin, bern, gone] = await makeRecords(app, account, cities, [{ name: 'Berlin' }, { name: '100%_Bern' }, { name: 'Gone' }])
@@ -135,7 +135,7 @@ describe('what each compare means on each type', async () => {
     ['date', '>', '2026-03-29', 'b c'],
     ['date', '<=', '2026-03-30', 'a b'],
     ['date', 'is_not_empty', undefined, 'a b c'],
-    // In Berlin 29 March 2026 goes from 23:00 to 22:00 UTC: 23 hours.
+    // In Berlin, 29 March 2026 has 23 hours: from 23:00 to 22:00 UTC.
     ['datetime', '=', '2026-03-29', 'a b'],
     ['datetime', '!=', '2026-03-29', 'c d'],
     ['datetime', '>', '2026-03-29', 'c'],
@@ -206,7 +206,7 @@ describe('what each compare means on each type', async () => {
     expect((await names(account.keys.account, table, one(column, compare, value))).join(' ')).toBe(expected)
   })
 
-  test('a lookup to a record that is gone reads as empty, and is filtered so', async () => {
+  test('a lookup to a deleted record reads as empty, and is filtered as empty', async () => {
     const { body } = await app.as(account.owner).post(`/api/table/${table}/records/query`, { fields: ['name', 'lookup', 'multi_lookup'] })
     expect(body[2]).toEqual({ id: ids[2], name: 'c', lookup: null, multi_lookup: [] })
     expect(await names(account.owner, table, one('lookup', 'is_empty'))).toEqual(['c', 'd'])
@@ -231,7 +231,7 @@ describe('what each compare means on each type', async () => {
     ['lookup', 'A', 'c d b a'],
     ['id', 'D', 'd c b a'],
     ['created_at', 'D', 'd c b a'],
-  ])('sorted by %s %s: empty is smallest, ties by id in the same direction', async (order_by, order_dir, expected) => {
+  ])('sorted by %s %s, empty values are smallest, and ties go by id in the same direction', async (order_by, order_dir, expected) => {
     expect((await names(account.owner, table, { order_by, order_dir })).join(' ')).toBe(expected)
   })
 
@@ -298,11 +298,11 @@ describe('what each compare means on each type', async () => {
     ['an order by files', { order_by: 'file' }, ['order_by']],
     ['another direction', { order_by: 'text', order_dir: 'DESC' }, ['order_dir']],
     ['an unknown field', { fields: ['text', 'nope'] }, ['fields.1']],
-    ['fields that are no list', { fields: 'text' }, ['fields']],
-    ['a limit that is no number', { limit: 'ten' }, ['limit']],
+    ['fields that are not a list', { fields: 'text' }, ['fields']],
+    ['a limit that is not a number', { limit: 'ten' }, ['limit']],
     ['a limit with a fraction', { limit: 1.5 }, ['limit']],
     ['an unknown key', { filtres: [] }, ['filtres']],
-    ['a search that is no text', { search: 5 }, ['search']],
+    ['a search that is not a text', { search: 5 }, ['search']],
     ['a long search', { search: 'x'.repeat(501) }, ['search']],
     ['NUL', one('text', '=', 'a\0b'), ['filters.0.value']],
     ['half a surrogate pair', { search: '\ud800' }, ['search']],
@@ -312,7 +312,7 @@ describe('what each compare means on each type', async () => {
     expect(body.issues.map(({ path }: { path: unknown[] }) => path.join('.'))).toEqual(expected)
   })
 
-  test('text on a field that is no date or user stays text', async () => {
+  test('a token on a field of another type than date or user stays text', async () => {
     expect(await names(account.owner, table, one('text', '=', 'today'))).toEqual([])
     expect(await names(account.owner, table, one('text', '=', '@me'))).toEqual([])
   })
@@ -382,7 +382,7 @@ describe('a query as a whole', async () => {
     ['100%', 'Cone'],
     ['1%', ''],
     ['sno', 'Bolt'],
-    // Short words match beginnings of words only.
+    // Short words match only beginnings of words.
     ['ov', 'Cone'],
     ['ve', ''],
     ['pl', 'Bolt'],
@@ -424,7 +424,7 @@ describe('a query as a whole', async () => {
     expect(await count({ offset: 1e15 })).toBe(0)
   })
 
-  test('a deep page is the same as a shallow one', async () => {
+  test('a deep page has the same rows as a shallow one', async () => {
     const many = await tableOf(account, 'Many', [
       { name: 'Name', type: 'text' },
       { name: 'Group', type: 'number' },
@@ -440,7 +440,7 @@ describe('a query as a whole', async () => {
     expect(await names(account.owner, many, { ...order, offset: 1000, limit: 1 })).toEqual([second[0]])
   })
 
-  test('fields narrow the row, and id always stays', async () => {
+  test('fields narrow the row, and id is always included', async () => {
     expect((await query(account.owner, { fields: ['amount', 'stage', 'amount'], limit: 1 })).body).toEqual([
       { id: expect.any(Number), amount: 1, stage: 'New' },
     ])
@@ -448,14 +448,14 @@ describe('a query as a whole', async () => {
     expect(Object.keys((await query(account.owner, { fields: ['id'], limit: 1 })).body[0])).toEqual(['id'])
   })
 
-  test('X-Total-Count comes only when it is asked for', async () => {
+  test('X-Total-Count is sent only on request', async () => {
     expect((await query(account.owner, {})).headers.get('x-total-count')).toBeNull()
     const { headers, body } = await query(account.owner, { count: true, limit: 1, where: { stage: 'New' } })
     expect(body).toHaveLength(1)
     expect(headers.get('x-total-count')).toBe('2')
   })
 
-  test('records/count tells how many match and how many there are', async () => {
+  test('records/count returns how many records match and how many exist', async () => {
     const count = (caller: Caller, body: object) => app.as(caller).post(`/api/table/${table}/records/count`, body)
     expect((await count(account.owner, {})).body).toEqual({ count: 4, total: 4, total_approx: false, restricted: false })
     const restricted = { count: 2, total: 4, total_approx: false, restricted: true }
@@ -466,7 +466,7 @@ describe('a query as a whole', async () => {
     expect((await count(account.outsider, {})).status).toBe(404)
   })
 
-  test('a body in any form, or none, asks for the first page', async () => {
+  test('a body in any form, or no body, returns the first page', async () => {
     const path = `/api/table/${table}/records/query`
     const as = app.as(account.keys.account)
     for (const init of [
@@ -486,7 +486,7 @@ describe('a query as a whole', async () => {
     })
   })
 
-  test('everyone who can read the table may ask; others get the one 500 of api.md and learn nothing', async () => {
+  test('every reader of the table may query; others get the one 500 of api.md and learn nothing', async () => {
     const { keys } = account
     for (const caller of [
       account.owner,
@@ -516,7 +516,7 @@ describe('a query as a whole', async () => {
     })
   })
 
-  test('two hundred filters are taken, and more are not', async () => {
+  test('two hundred filters are accepted, and more are not', async () => {
     const filters = Array.from({ length: 200 }, () => ({ column: 'amount', compare: '>', value: 0 }))
     expect(await names(account.owner, table, { filters })).toHaveLength(4)
     const { status, body } = await query(account.owner, { filters: [...filters, filters[0]] })
@@ -524,7 +524,7 @@ describe('a query as a whole', async () => {
     expect(body.message).toBe('filters: must have at most 200 filters')
   })
 
-  test('fields named like words of SQL, or like columns of our own tables, are only fields', async () => {
+  test('fields named like words of SQL, or like columns of the system tables, are ordinary fields', async () => {
     const odd = await tableOf(
       account,
       'Odd',
@@ -540,7 +540,7 @@ describe('a query as a whole', async () => {
     expect(await names(account.owner, odd, { filters: [{ column: 'owner', compare: 'contains', value: 'olga' }] })).toEqual(['x'])
   })
 
-  test('a field that was deleted meanwhile is no longer known', async () => {
+  test('a deleted field is unknown', async () => {
     const { body } = await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name: 'Short lived', type: 'text' })
     expect((await query(account.owner, { order_by: body.id })).status).toBe(200)
     await app.as(account.owner).post(`/api/table/${table}/field/${body.id}/delete`)
@@ -549,7 +549,7 @@ describe('a query as a whole', async () => {
   })
 })
 
-test('the number of statements does not depend on the rows', async () => {
+test('the number of statements does not depend on the number of rows', async () => {
   const account = await app.account()
   const cities = await tableOf(account, 'Cities', [{ name: 'Name', type: 'text' }])
   const cityIds = await makeRecords(
@@ -591,7 +591,7 @@ test('the number of statements does not depend on the rows', async () => {
   }
 })
 
-test('a column that goes while its table is read is read without, the next moment', async () => {
+test('a column that is deleted while its table is read is omitted from the next read', async () => {
   const account = await app.account()
   const fields = [
     { name: 'Name', type: 'text' },
@@ -603,7 +603,7 @@ test('a column that goes while its table is read is read without, the next momen
   const read = () =>
     withDefinition({ db: app.db }, { id: table, version }, async (definition) => {
       ids.push(ownFields(definition).map(({ id }) => id))
-      // As if the field went between the check of the request and the query.
+      // Deletes the field between the check of the request and the query.
       if (ids.length === 2) await app.as(account.owner).post(`/api/table/${table}/field/short_lived/delete`)
       return app.db.query(sql`select ${join(ownFields(definition).map(({ id }) => ident(id)))} from ${recordsOf(table)}`)
     })

@@ -50,7 +50,7 @@ const shownOf = (account: TestAccount, target: number) => {
 }
 
 describe('a record', () => {
-  it('gives back a value of every type, on REST and RPC, and can be written back as it was read', async () => {
+  it('returns a value of every type, on REST and RPC, and accepts it back as it was read', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -65,7 +65,7 @@ describe('a record', () => {
     expect(again.data).toEqual(shown)
   })
 
-  it('may be empty, and its cells are emptied by null, empty text and empty lists', async () => {
+  it('may be empty, and null, empty texts and empty lists clear its cells', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.personal)
@@ -83,7 +83,7 @@ describe('a record', () => {
     expect(stored).toEqual({ text: null, url: null, multi_select: null, multi_user: null, file: null })
   })
 
-  it('keeps what an update does not name', async () => {
+  it('keeps the cells that an update does not name', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -94,7 +94,7 @@ describe('a record', () => {
     expect(unchanged.body.data).toEqual(changed.body.data)
   })
 
-  it('is refused with every cell that is wrong, at once', async () => {
+  it('is refused with every wrong cell at once', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const other = await app.account()
@@ -125,7 +125,7 @@ describe('a record', () => {
     expect(update.status).toBe(400)
   })
 
-  it('has no cell of the name of something that objects have anyway', async () => {
+  it('has no cell named like an inherited property of objects', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     for (const data of ['{"__proto__": {"text": "x"}}', '{"constructor": 1}', '{"toString": "x"}', '{"version": 9}']) {
@@ -139,7 +139,7 @@ describe('a record', () => {
     }
   })
 
-  it('keeps the name of a member who has left, who can then not be named again', async () => {
+  it('keeps the name of a former member, who can no longer be assigned', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.owner)
@@ -151,7 +151,7 @@ describe('a record', () => {
     expect((await as.post(`${table.path}/records/create`, { data: { user: account.owner.email } })).status).toBe(200)
   })
 
-  it('leaves out what its lookups named when that is gone', async () => {
+  it('omits deleted records from its lookups', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -168,7 +168,7 @@ describe('a record', () => {
     expect(refused.status).toBe(400)
   })
 
-  it('shows of a lookup what is the title at the time', async () => {
+  it('shows the current title of a lookup', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const [as, admin] = [app.as(account.member), app.as(account.admin)]
@@ -188,7 +188,7 @@ describe('a record', () => {
     expect(await titles()).toEqual([null, null])
   })
 
-  it('is changed only in the version that If-Match names', async () => {
+  it('changes only in the version that If-Match names', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -204,7 +204,7 @@ describe('a record', () => {
     expect(race.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409])
   })
 
-  it('keeps its version and the time of the change when a change leaves it as it was', async () => {
+  it('keeps its version and its time of change if a change alters nothing', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -249,7 +249,7 @@ describe('a record', () => {
     expect((await app.as(account.admin).post(`${record}/update`, { data: { margin: null } })).status).toBe(400)
   })
 
-  it('shows who made and changed it, an account key as the owner', async () => {
+  it('shows who created and changed it, with the owner for an account key', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const { body } = await app.as(account.keys.account).post(`${table.path}/records/create`, { data: {} })
@@ -282,7 +282,7 @@ describe('access', () => {
     expect((await app.as(account.keys.accountReadOnly).get(`${record}/get`)).status).toBe(200)
   })
 
-  it('finds no record under a table that is not its own', async () => {
+  it('finds no record under another table', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.owner)
@@ -294,7 +294,7 @@ describe('access', () => {
 })
 
 describe('batches', () => {
-  it('are made in their order, all or none', async () => {
+  it('are created in their order, all or none', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -321,7 +321,7 @@ describe('batches', () => {
     expect((await as.post(`${table.path}/records/create_batch`, { records: [] })).body).toEqual([])
   })
 
-  it('tell of the first hundred cells that are wrong, in the order of the records', async () => {
+  it('report the first hundred wrong cells, in the order of the records', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const records = Array.from({ length: 300 }, (_, index) => ({ data: index % 2 ? { number: 'x' } : { user: 'nobody@example.com' } }))
@@ -330,7 +330,7 @@ describe('batches', () => {
     expect(refused.body.issues.map(({ path }: { path: unknown[] }) => path[1])).toEqual(Array.from({ length: 100 }, (_, index) => index))
   })
 
-  it('can be made in a table that has no fields', async () => {
+  it('can be created in a table without fields', async () => {
     const account = await app.account()
     const as = app.as(account.keys.account)
     const table = await as.rpc.tables.create.mutate({ space_id: account.space, name: 'Bare', fields: [] })
@@ -341,7 +341,7 @@ describe('batches', () => {
     ])
   })
 
-  it('are deleted, each record once, however many calls there are', async () => {
+  it('are deleted once, however many concurrent calls there are', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -357,8 +357,8 @@ describe('batches', () => {
   })
 })
 
-describe('at once', () => {
-  it('one of two deletions wins', async () => {
+describe('concurrent requests', () => {
+  it('delete a record once', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.member)
@@ -367,7 +367,7 @@ describe('at once', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404])
   })
 
-  it('a repeated request with an Idempotency-Key makes one record', async () => {
+  it('with one Idempotency-Key create one record', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -380,7 +380,7 @@ describe('at once', () => {
     expect(count).toBe(1)
   })
 
-  it('records are written while fields come and go, without a fault', async () => {
+  it('write records without a fault while fields are created and deleted', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const [as, admin] = [app.as(account.member), app.as(account.admin)]

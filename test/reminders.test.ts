@@ -9,7 +9,7 @@ const app = await testApp()
 const { onRecord, told, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
-/** Sweeps at that instant; answers when the sweep wants to run again. */
+/** Runs a sweep at that instant, and returns when it wants to run again. */
 async function sweep(now: Date = later(0)): Promise<Date[]> {
   const again: Date[] = []
   app.setClock(now)
@@ -19,7 +19,7 @@ async function sweep(now: Date = later(0)): Promise<Date[]> {
 
 const reminders = async (userId: number) => (await told(userId)).filter(({ event_type }) => event_type === 'TASK_REMINDER')
 
-/** Due at 10:00 UTC on the day of NOW, 09:30, with a reminder at 09:45. */
+/** A task due at 10:00 UTC on the day of NOW, 09:30, with a reminder at 09:45. */
 const DUE = { title: 'Call back', due_date: '2026-03-30', due_time: '10:00', reminder_offset_mins: 15 }
 const AT = later(15)
 
@@ -63,7 +63,7 @@ describe('a reminder', () => {
     expect(headers.get('etag')).toBe('"1"')
   })
 
-  it('goes to the assignee alone', async () => {
+  it('goes only to the assignee', async () => {
     const { owner, viewer, member, post } = await withReminder()
     await post('update', { assignee_user_id: viewer.id })
     await sweep(AT)
@@ -71,7 +71,7 @@ describe('a reminder', () => {
     for (const { id } of [owner, member]) expect(await reminders(id)).toEqual([])
   })
 
-  it('of a task without a time fires at its time of day in UTC, whatever the zone of the assignee', async () => {
+  it('of a task without a time fires at its time of day in UTC, in every zone of the assignee', async () => {
     const account = await app.account({ timezone: 'Pacific/Kiritimati' })
     await app.as(account.member).post('/api/tasks/create', { title: 'Plan', due_date: '2026-03-31', reminder_time: '00:00' })
     await sweep(new Date('2026-03-30T23:59:59Z'))
@@ -86,13 +86,13 @@ describe('a reminder', () => {
     [15 + 200, 'Reminder (late by 3 h): “Call back”.'],
     [15 + 1_440, 'Reminder (late by 1 day): “Call back”.'],
     [15 + 4_400, 'Reminder (late by 3 days): “Call back”.'],
-  ])('sent %i minutes after NOW says by how much it is late', async (minutes, message) => {
+  ])('sent %i minutes after NOW says how late it is', async (minutes, message) => {
     const { member } = await withReminder()
     await sweep(later(minutes))
     expect(await reminders(member.id)).toMatchObject([{ message }])
   })
 
-  it('comes in the order of the instants after a downtime', async () => {
+  it('is sent in the order of the instants after a downtime', async () => {
     const { create, member } = await onRecord()
     for (const due_time of ['11:00', '10:00', '12:00', '10:30'])
       await create(member, { title: due_time, due_date: '2026-03-30', due_time, reminder_offset_mins: 0 })
@@ -100,7 +100,7 @@ describe('a reminder', () => {
     expect((await reminders(member.id)).map(({ summary }) => summary.slice(1, 6))).toEqual(['10:00', '10:30', '11:00', '12:00'])
   })
 
-  it('is sent by one of several sweeps at the same moment', async () => {
+  it('is sent by one of several concurrent sweeps', async () => {
     const { create, member } = await onRecord()
     const titles = Array.from({ length: 30 }, (_, index) => `Task ${index}`)
     for (const title of titles) await create(member, { ...DUE, title })
@@ -114,20 +114,20 @@ describe('a reminder', () => {
 
 describe('no reminder is sent', () => {
   const cases: [string, (made: Awaited<ReturnType<typeof withReminder>>) => Promise<unknown>, string][] = [
-    ['of a task that is done', ({ post }) => post('markDone'), 'missed'],
-    ['of a task that was deleted', ({ post }) => post('delete'), ''],
-    ['of a task without a due date any more', ({ post }) => post('update', { due_date: null }), 'none'],
-    ['of a task whose reminder was cleared', ({ post }) => post('update', { reminder_offset_mins: null }), 'none'],
-    ['of a task that is due later now', ({ post }) => post('update', { due_time: '10:02' }), 'scheduled'],
+    ['for a completed task', ({ post }) => post('markDone'), 'missed'],
+    ['for a deleted task', ({ post }) => post('delete'), ''],
+    ['for a task whose due date was cleared', ({ post }) => post('update', { due_date: null }), 'none'],
+    ['for a task whose reminder was cleared', ({ post }) => post('update', { reminder_offset_mins: null }), 'none'],
+    ['for a task that was postponed', ({ post }) => post('update', { due_time: '10:02' }), 'scheduled'],
     [
-      'to who was removed from the space',
+      'to an assignee who was removed from the space',
       ({ space, member, owner }) => app.as(owner).post(`/api/space/${space}/member/${member.id}/remove`),
       'missed',
     ],
-    ['to who is no user any more', ({ member }) => change(sql`update users set status = 'deleted' where id = ${member.id}`), 'missed'],
-    ['of a task in a deleted table', ({ table, owner }) => app.as(owner).post(`/api/table/${table}/delete`), ''],
-    ['of a task in a deleted space', ({ space, owner }) => app.as(owner).post(`/api/space/${space}/delete`), ''],
-    ['of a task on a deleted record', ({ table, record, owner }) => app.as(owner).post(`/api/table/${table}/record/${record}/delete`), ''],
+    ['to a deleted user', ({ member }) => change(sql`update users set status = 'deleted' where id = ${member.id}`), 'missed'],
+    ['for a task in a deleted table', ({ table, owner }) => app.as(owner).post(`/api/table/${table}/delete`), ''],
+    ['for a task in a deleted space', ({ space, owner }) => app.as(owner).post(`/api/space/${space}/delete`), ''],
+    ['for a task on a deleted record', ({ table, record, owner }) => app.as(owner).post(`/api/table/${table}/record/${record}/delete`), ''],
   ]
   it.each(cases)('%s', async (_, happen, state) => {
     const made = await withReminder()
