@@ -545,10 +545,10 @@ describe('bad input', () => {
   test('a type that the field cannot become is refused in a sentence', async () => {
     const table = await tableOf({ type: 'email' }, [])
     const { body } = await changeType(table, { type: 'file' })
-    expect(body.message).toBe('type: an email field does not become a file field')
+    expect(body.message).toBe('type: an email field cannot be converted to a file field')
     await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Day', type: 'date' })
     const other = await changeType(table, { type: 'user' }, account.admin, 'day')
-    expect(other.body.message).toBe('type: a date field does not become a user field')
+    expect(other.body.message).toBe('type: a date field cannot be converted to a user field')
   })
 
   test('an unknown field is 404; key and calculated fields are 400', async () => {
@@ -707,7 +707,7 @@ describe('while the job runs', () => {
           ? { state: 'done', converts: 1, failing: 0, fails: [] }
           : {
               state: 'refused',
-              error: '1 cell does not convert; send drop_failing: true to empty it',
+              error: '1 cell cannot be converted; send drop_failing: true to empty it',
               converts: 1,
               failing: 1,
               fails: [{ record_id: 2, value: 'two' }],

@@ -230,7 +230,7 @@ describe('an import', () => {
     })
     const wrong = `lookup,user\n"Twin, ""T""",\nTarget (999),\n999999,\nNo one,nobody@example.com\n`
     expect((await importCsv(account.member, table.id, wrong)).body.issues).toEqual([
-      { row: 2, column: 'lookup', message: `several records of table ${table.other} have this title: name one by its id` },
+      { row: 2, column: 'lookup', message: `several records of table ${table.other} have this title; use the id of one` },
       { row: 3, column: 'lookup', message: `there is no such record in table ${table.other}` },
       { row: 4, column: 'lookup', message: `there is no record 999999 in table ${table.other}` },
       { row: 5, column: 'lookup', message: `there is no such record in table ${table.other}` },
@@ -308,7 +308,7 @@ describe('an import', () => {
     const many = 'x,1\n\n'.repeat(2_500)
     expect(await issuesOf(`name,amount\n${many}x,abc\n`)).toEqual([{ row: 5_002, column: 'amount', message }])
     expect(await issuesOf('\n\nname,nope\n')).toEqual([{ row: 3, column: 'nope', message: "'nope' is not a field of this table" }])
-    expect(await issuesOf('name,amount\n\n"x')).toEqual([{ row: 3, column: null, message: 'a quote is opened and never closed' }])
+    expect(await issuesOf('name,amount\n\n"x')).toEqual([{ row: 3, column: null, message: 'a quote is not closed' }])
   })
 
   it.each<[string, string, object[]]>([
@@ -329,11 +329,11 @@ describe('an import', () => {
       ],
     ],
     ['no column that can be written', 'ID,Created at\n1,2', [{ row: 1, column: 'stage', message: 'is required' }]],
-    ['an unclosed quote', 'Name,Stage\n"x,Lead\n', [{ row: 2, column: null, message: 'a quote is opened and never closed' }]],
+    ['an unclosed quote', 'Name,Stage\n"x,Lead\n', [{ row: 2, column: null, message: 'a quote is not closed' }]],
     [
       'a quote within a cell',
       'Name,Stage\nx,Lead\na"b,Lead\n',
-      [{ row: 3, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' }],
+      [{ row: 3, column: null, message: 'unexpected quote; enclose the cell in quotes and double the quotes within it' }],
     ],
     ['an empty required cell', 'Name,Stage\nx,\n', [{ row: 2, column: 'Stage', message: 'is required' }]],
     ['an unknown option', 'Stage\nlead\n', [{ row: 2, column: 'Stage', message: 'unknown option "lead"' }]],

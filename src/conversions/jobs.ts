@@ -4,7 +4,7 @@ import { convert, convertField } from './job/convert.ts'
 import { resumeAll, resumeConversions } from './service.ts'
 
 export const conversionWorks: Work[] = [
-  // A queue of its own: somebody waits for a count, and a conversion before it may take minutes.
+  // Counting has its own queue, because a user waits for it and a conversion may take minutes.
   work(checkConversion, check, { concurrency: 2 }),
   work(convertField, convert, { concurrency: 1 }),
   work(resumeConversions, resumeAll, { concurrency: 1, cron: '*/10 * * * *' }),

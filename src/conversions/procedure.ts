@@ -17,5 +17,5 @@ const jobResource: Resource<TableRow & { job_id: number }> = {
   check: checkSpace,
 }
 
-/** On the job named `job_id`, by an admin of its table's space. */
+/** A procedure on the job `job_id`, for admins of its table's space. */
 export const jobProcedure = (allowed: Callers) => resourceProcedure(jobResource, 'admin', allowed)

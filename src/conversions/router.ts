@@ -7,7 +7,7 @@ import { jobProcedure } from './procedure.ts'
 import { Job, JobPath, StartedJob, TypeChange } from './schema.ts'
 import { changeType } from './service.ts'
 
-/** Merged into `fields` in router.ts, because callers look for it among the operations of a field. */
+/** router.ts merges this into `fields`, because callers look for the operation there. */
 export const conversionsRouter = router({
   changeType: tableProcedure('admin', callers.managers)
     .meta(rest('POST', '/api/table/{table_id}/field/{field_id}/changeType', conversionDocs.changeType))

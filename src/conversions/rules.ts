@@ -1,7 +1,7 @@
 /**
- * Which type of field becomes which, and the SQL that converts a cell: docs/field-types.md says the same in words. What belongs to a
- * single type stands in its definition (`fields/types/`). A text converts when it could be written to a field of the new type as it
- * stands; a cell without a value converts to no value.
+ * The rules of conversion: which field type converts to which, and the SQL that converts a cell (docs/field-types.md describes them). Rules
+ * of a single type are in its definition (`fields/types/`). A text converts if it could be written to a field of the new type unchanged.
+ * A cell without a value stays without a value.
  */
 
 import { castType, type FieldDef, isText } from '../fields/definition.ts'
@@ -19,22 +19,22 @@ export interface Conversion {
   words(cell: Sql): Sql
 }
 
-/** Texts become each other and every type that reads text; every type that has a text form becomes the texts. */
+/** Texts convert to each other and to every type with `fromText`. Every type with `asText` converts to the texts. */
 export function isConvertible(from: FieldType, to: FieldType): boolean {
   if (from === to || !TYPES[from].asText || !TYPES[to].fromText) return false
   return isText(from) || isText(to) || Object.hasOwn(TYPES[from].becomes, to)
 }
 
-/** Whether every cell stays as it is, so that nothing has to be written. */
+/** True if every cell stays unchanged, so that only the field's type has to be written. */
 export const isRelabelling = (from: FieldType, to: FieldType): boolean => (TYPES[from].maxLength ?? Infinity) <= (TYPES[to].maxLength ?? -1)
 
-/** @param to a type that `from` becomes (isConvertible) */
+/** @param to a field of a type that `from` converts to (isConvertible) */
 export function conversionOf(from: FieldDef, to: FieldDef, tableId: number, place: ConversionPlace): Conversion {
   const words = (cell: Sql) => cellText(from, cell, place)
   const column = sql`r.${ident(from.id)}`
   const converted = convertedCell(from, to, place)
   return {
-    // Without `offset` Postgres would inline the text into each place that reads it, and make it several times a record.
+    // Without `offset` Postgres would inline the text's expression wherever it is used, and evaluate it several times per record.
     select: (where) => sql`
       select w.id, w.version, w.words, (${converted})::${raw(castType(to.type))} as converted from (
         select r.id, r.version, ${column} as cell, ${words(column)} as words from ${recordsOf(tableId)} r where ${where} offset '0') w`,
@@ -49,7 +49,7 @@ function convertedCell(from: FieldDef, to: FieldDef, place: ConversionPlace): Sq
   return TYPES[to.type].fromText?.(text, to, place) ?? sql`null`
 }
 
-/** Between the values of a list. */
+/** The separator between the values of a list. */
 const SEPARATOR = ', '
 
 function cellText(field: FieldDef, cell: Sql, place: ConversionPlace): Sql {

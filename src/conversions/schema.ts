@@ -23,7 +23,7 @@ export type TypeChange = z.infer<typeof TypeChange>
 
 export const StartedJob = z
   .object({ job_id: Id.meta({ description: 'For GET /api/job/{job_id}.' }) })
-  .meta({ id: 'StartedJob', description: 'Work that goes on after its request was answered.' })
+  .meta({ id: 'StartedJob', description: 'A job that continues after the request has been answered.' })
 export type StartedJob = z.infer<typeof StartedJob>
 
 export const Job = z

@@ -20,9 +20,9 @@ import { requireValidViews, targetOf } from './target.ts'
 
 /**
  * Creates the job that counts what the new type would do to the cells and, unless it is a dry run, converts them. Until the job is done
- * the field stays as it is. What can be decided without reading the cells is decided here.
- * @throws AppError 400 for a type that the field does not become, and for what the new type does not have; 409 while the cells are being
- * cleaned up or a field of the table is converted, and when views would be invalid without `force`
+ * the field stays as it is. All checks that do not read the cells happen here.
+ * @throws AppError 400 for a type that the field cannot be converted to, and for a setting that the new type does not have; 409 while the
+ * cells are being cleaned up or a field of the table is being converted, and if views would be invalid without `force`
  */
 export async function changeType(context: Context, table: TableRef, fieldId: string, input: TypeChange): Promise<StartedJob> {
   // A dry run changes nothing, so it needs neither the lock nor a new version of the table.
@@ -33,7 +33,7 @@ export async function changeType(context: Context, table: TableRef, fieldId: str
 
 async function start(context: Context, table: TableDef, fieldId: string, input: TypeChange): Promise<StartedJob> {
   const field = ownField(table, fieldId)
-  if (field.removed_options.length) throw conflict('The cells are still being emptied of options that were removed; retry later')
+  if (field.removed_options.length) throw conflict('Removed options are still being cleared from the cells; retry later')
   if (field.is_rounding) throw conflict('The cells are still being rounded; retry later')
   const target = await targetOf(context, table, field, input)
   await requireNotConverting(context, table.id, fieldId)
@@ -41,7 +41,7 @@ async function start(context: Context, table: TableDef, fieldId: string, input: 
   return { job_id: await enqueue(context, table, field, target, input) }
 }
 
-/** A unique index lets one conversion of a table in at a time, besides dry runs. */
+/** A unique index permits only one conversion of a table at a time, besides dry runs. */
 async function enqueue(
   { db, actor, now, jobs }: Context,
   table: TableDef,
@@ -70,7 +70,7 @@ async function enqueue(
 export const resumeConversions = defineQueue({ name: 'tables.resume-conversions', schema: z.object({}) })
 
 const KEPT_DAYS = 30
-/** A job that works stores its progress far more often. */
+/** A job without progress for this long is lost, because a running job stores its progress far more often. */
 const IDLE_MINUTES = 10
 
 /** On a schedule: continues conversions whose job was lost, and deletes those that ended long ago. */

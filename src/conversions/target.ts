@@ -1,4 +1,4 @@
-/** What a field is to become, as a request wants it. */
+/** Reads the target of a conversion from the request. */
 import { aField, type FieldDef, isLookup, isSelect, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { badInput, badInputs } from '../platform/http/errors.ts'
@@ -11,15 +11,16 @@ import { isConvertible } from './rules.ts'
 import type { TypeChange } from './schema.ts'
 
 /**
- * The options of a select are null where they are to be read from the cells, which takes too long for a request.
- * @throws AppError 400 for a type that the field does not become, and for what the new type does not have
+ * Returns the field's new type and settings. The options of a select are null if a job must read them from the cells.
+ * @throws AppError 400 for a type that the field cannot be converted to, and for a setting that the new type does not have
  */
 export async function targetOf(context: Context, table: TableDef, field: FieldDef, input: TypeChange): Promise<Target> {
   const { type, options, decimals } = input
   if (type === field.type) throw badInput('type', `is ${type} already`)
-  if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} does not become ${aField(type)}`)
+  if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} cannot be converted to ${aField(type)}`)
   const lookedUp = input.table ?? (isLookup(type) ? field.lookup_table_id : null)
-  if (isLookup(type) && isLookup(field.type) && lookedUp !== field.lookup_table_id) throw badInput('table', 'must be the present one')
+  if (isLookup(type) && isLookup(field.type) && lookedUp !== field.lookup_table_id)
+    throw badInput('table', "must be the field's present table")
 
   const { fields, issues } = newFields([{ name: field.name, type, options, decimals, table: lookedUp }], new Set())
   if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: path.slice(1), message })))
@@ -28,7 +29,7 @@ export async function targetOf(context: Context, table: TableDef, field: FieldDe
   return { type, decimals: wanted.decimals, lookup_table_id: wanted.lookup_table_id, options: optionsOf(field, wanted, input) }
 }
 
-/** The options of the request, or those of the field. A title of the field keeps its id. */
+/** Returns the options of the request, or those of the field. A title that the field has already keeps its id. */
 function optionsOf(field: FieldDef, wanted: FieldDef, { options }: TypeChange): FieldDef['options'] {
   if (!isSelect(wanted.type)) return null
   if (isSelect(field.type)) return changeOptions(field.options ?? [], options ?? (field.options ?? []).map(({ title }) => title)).options

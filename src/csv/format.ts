@@ -1,33 +1,33 @@
-/** CSV as RFC 4180 has it, safe to open in a spreadsheet: how cells, lists in a cell and lines are written, and read back. */
+/** Writes and reads the cells, lists and lines of CSV files (RFC 4180) that are safe to open in a spreadsheet. */
 
-/** Texts that a spreadsheet may take for a formula, and those that are shielded already. */
+/** Matches texts that a spreadsheet may take for a formula, also if apostrophes precede them already. */
 const FORMULA = /^'*[=+\-@\t\r\n]/
 const SHIELDED = /^'+[=+\-@\t\r\n]/
 
-/** Puts an apostrophe before a text that a spreadsheet would run; `unshielded` removes only an apostrophe that this has added. */
+/** Puts an apostrophe before a text that a spreadsheet would evaluate. `unshielded` removes only such an apostrophe. */
 export const shielded = (text: string): string => (FORMULA.test(text) ? `'${text}` : text)
 
 export const unshielded = (text: string): string => (SHIELDED.test(text) ? text.slice(1) : text)
 
-/** One line with its end. A single empty cell is quoted, because an empty line is no row. */
+/** Returns one line with its line end. A single empty cell is quoted, because readers skip empty lines. */
 export function csvLine(cells: readonly string[]): string {
   if (cells.length === 1 && cells[0] === '') return '""\r\n'
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-/** Blanks at the edges are quoted too: some readers would trim them. */
+/** Cells with leading or trailing blanks are quoted, too, because some readers trim them. */
 const csvCell = (text: string) => (/[",\r\n]|^\s|\s$/.test(text) ? quoted(text) : text)
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-/** Several values in one cell: `Red, "Green, dark"`. A value with a comma, a quote or blanks at its edges is quoted. */
+/** Joins several values into one cell: `Red, "Green, dark"`. Values with a comma, a quote, or leading or trailing blanks are quoted. */
 export function joinList(values: readonly string[]): string {
   return values.map((value) => (value === '' || /[",\r\n]|^\s|\s$/.test(value) ? quoted(value) : value)).join(', ')
 }
 
 /**
- * Reads the values of such a cell; returns null if a quote is not closed. Blanks around values and empty values do not count. Each
- * character is looked at once: a single expression for a value and its blanks would take cubic time on blanks before a lone quote.
+ * Splits such a cell into its values; returns null if a quote is not closed. Blanks around values and empty values are ignored. The time
+ * is linear: a single regular expression for a value and its blanks would take cubic time on blanks before an unclosed quote.
  */
 export function splitList(text: string): string[] | null {
   const values: string[] = []
@@ -48,14 +48,14 @@ export function splitList(text: string): string[] | null {
 const BLANKS = /\s*/y
 const PLAIN = /[^",]*/y
 
-/** The end of the match that begins at `from`. */
+/** Returns the end of the match that begins at `from`. */
 function endOf(expression: RegExp, text: string, from: number): number {
   expression.lastIndex = from
   expression.test(text)
   return expression.lastIndex
 }
 
-/** The position after the closing quote; null if there is none. A doubled quote does not close. */
+/** Returns the position after the closing quote, ignoring doubled quotes; null if no quote closes. */
 function endOfQuotes(text: string, begin: number): number | null {
   for (let at = begin + 1; ; at += 2) {
     at = text.indexOf('"', at)

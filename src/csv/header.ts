@@ -54,7 +54,7 @@ export function readHeader(
   })
   for (const { id } of required.filter((field) => !seen.has(field))) issues.push({ row, column: id, message: 'is required' })
   if (!issues.length && !columns.some(({ field }) => field)) {
-    issues.push({ row, column: null, message: 'names no field that can be written' })
+    issues.push({ row, column: null, message: 'must name at least one field that can be written' })
   }
   return { columns, issues }
 }

@@ -19,8 +19,8 @@ interface Target {
 }
 
 /**
- * Looks up the titles in rows, chunk by chunk, in constant memory: a title is looked up once, and of a title that many records have, no
- * record is read.
+ * Looks up the titles in rows, chunk by chunk, in constant memory. Each title is looked up once, and records that share a title are not
+ * read.
  * @param fields of the columns, in their order; null for a column that is ignored
  * @returns a function that finds the records named in a chunk of rows, by the id of the table that is pointed to
  */

@@ -105,9 +105,9 @@ export const tooLarge = (maxBytes: number) => new AppError('PAYLOAD_TOO_LARGE', 
 
 const tooWide = (row: number) => badCells([{ row, column: null, message: `has more than ${MAX_CELLS} cells` }])
 
-const QUOTE = 'a quote stands within a cell: write it twice, in a cell in quotes'
+const QUOTE = 'unexpected quote; enclose the cell in quotes and double the quotes within it'
 const REASONS: Partial<Record<CsvError['code'], string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote is opened and never closed',
+  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
   CSV_INVALID_CLOSING_QUOTE: QUOTE,
   CSV_NON_TRIMABLE_CHAR_AFTER_CLOSING_QUOTE: QUOTE,
   INVALID_OPENING_QUOTE: QUOTE,
@@ -117,6 +117,6 @@ const REASONS: Partial<Record<CsvError['code'], string>> = {
 /** @param lines the number of lines before the row */
 function refusal(error: unknown, lines: number): unknown {
   if (!(error instanceof CsvError)) return error
-  const message = REASONS[error.code] ?? 'is no row of CSV'
+  const message = REASONS[error.code] ?? 'is not valid CSV'
   return badCells([{ row: lines + Number(error.empty_lines ?? 0) + 1, column: null, message }], error)
 }

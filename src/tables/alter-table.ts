@@ -9,8 +9,8 @@ import { tableDefinition } from './definitions.ts'
 import { indexesFollow } from './indexing.ts'
 
 /**
- * Lock timeout of each attempt, in milliseconds. Statements that come while a change waits queue up behind it, so the first
- * attempts are short: most find the table free at once or a moment later.
+ * The lock timeout of each attempt, in milliseconds. New statements queue up behind a waiting change, so the first attempts are short:
+ * most changes get the lock at once or a moment later.
  */
 const WAITS_MS = [30, 30, 60, 60, 120, 200, 200, 200, 200, 200]
 /** Lock timeout and deadlock. */

@@ -1,6 +1,6 @@
 /**
- * What must happen in other features when records are deleted or a field changes. Imports run towards tables, so this file cannot call
- * those features by name: each has a cascade, and deps.ts puts the cascades into the list that every context carries.
+ * Runs the actions of other features when records are deleted or a field changes. Those features import this one, so this file cannot
+ * import them: each defines a cascade, and deps.ts puts the cascades into the list that every context carries.
  */
 
 import type { FieldDef, TableDef } from '../fields/definition.ts'
@@ -18,11 +18,11 @@ export interface FieldNeeds {
   sorting: NamedView[]
 }
 
-/** What one feature does in the transaction of the change. */
+/** The actions of one feature in the transaction of the change. */
 export interface Cascade {
   /**
-   * Removes what belongs to the records.
-   * @param recordIds null is every record of the table
+   * Removes the feature's data about the records.
+   * @param recordIds null stands for every record of the table
    */
   onRecordsDeleted?(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void>
   /**
@@ -54,7 +54,7 @@ export async function requireChangeable(context: Context, tableId: number, field
   for (const { beforeFieldChange } of context.cascades) await beforeFieldChange?.(context, tableId, fieldId)
 }
 
-/** What all cascades together answer to `needsOf` or `invalidWith`. */
+/** Returns the combined answers of all cascades to `needsOf` or `invalidWith`. */
 export async function viewsThat(ask: 'needsOf' | 'invalidWith', context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds> {
   const needs: FieldNeeds = { needing: [], sorting: [] }
   for (const cascade of context.cascades) {

@@ -41,40 +41,40 @@ export async function dropRecords(db: Database, tableId: number): Promise<void> 
   await db.execute(sql`drop schema if exists ${schemaOf(tableId)} cascade`)
 }
 
-// ── conversion of a field: the converted cells go into a column beside it ───
+// ── conversion of a field: the converted cells go into a shadow column ──────
 
 /**
- * The column with the converted cells, and the column with the version of the record that each was converted from. No field can have
- * such a name.
+ * The shadow column, which holds the converted cells, and the column with the record version that each cell was converted from. No field
+ * can have such a name.
  */
-export const columnBeside = (conversionId: number): Sql => ident(`~${conversionId}`)
-export const versionBeside = (conversionId: number): Sql => ident(`~${conversionId} version`)
+export const shadowColumn = (conversionId: number): Sql => ident(`~${conversionId}`)
+export const shadowVersion = (conversionId: number): Sql => ident(`~${conversionId} version`)
 
-export async function addColumnsBeside(db: Database, tableId: number, conversionId: number, type: FieldType): Promise<void> {
+export async function addShadowColumns(db: Database, tableId: number, conversionId: number, type: FieldType): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`
-    alter table ${recordsOf(tableId)} add column if not exists ${columnBeside(conversionId)} ${raw(TYPES[type].column)},
-      add column if not exists ${versionBeside(conversionId)} int`)
+    alter table ${recordsOf(tableId)} add column if not exists ${shadowColumn(conversionId)} ${raw(TYPES[type].column)},
+      add column if not exists ${shadowVersion(conversionId)} int`)
 }
 
-/** Whether a record has been written since its cell was converted, or has not been converted at all. */
-export const isChanged = (conversionId: number): Sql => sql`${versionBeside(conversionId)} is distinct from version`
+/** The condition that a record has been written since its cell was converted, or has not been converted at all. */
+export const isChanged = (conversionId: number): Sql => sql`${shadowVersion(conversionId)} is distinct from version`
 
 /** The name of the index that finds those records. Postgres drops it with the columns. No other index may have a name with `~`. */
-export const indexBeside = (conversionId: number): string => `~${conversionId} changed`
+export const shadowIndex = (conversionId: number): string => `~${conversionId} changed`
 
-/** Drops both columns and with them their index, even if it is only half built. */
-export async function dropColumnsBeside(db: Database, tableId: number, conversionId: number): Promise<void> {
+/** Drops both shadow columns and with them their index, even if it is only half built. */
+export async function dropShadowColumns(db: Database, tableId: number, conversionId: number): Promise<void> {
   await settle(db, tableId)
   await db.execute(sql`
-    alter table ${recordsOf(tableId)} drop column if exists ${columnBeside(conversionId)}, drop column if exists ${versionBeside(conversionId)}`)
+    alter table ${recordsOf(tableId)} drop column if exists ${shadowColumn(conversionId)}, drop column if exists ${shadowVersion(conversionId)}`)
 }
 
-/** Replaces the column of the field by the column beside it. The indexes of the old column are dropped. */
+/** Replaces the column of the field by the shadow column. The indexes of the old column are dropped. */
 export async function swapColumns(db: Database, tableId: number, conversionId: number, fieldId: string): Promise<void> {
   await db.execute(sql`
-    alter table ${recordsOf(tableId)} drop column ${ident(fieldId)}, drop column ${versionBeside(conversionId)}`)
-  await db.execute(sql`alter table ${recordsOf(tableId)} rename column ${columnBeside(conversionId)} to ${ident(fieldId)}`)
+    alter table ${recordsOf(tableId)} drop column ${ident(fieldId)}, drop column ${shadowVersion(conversionId)}`)
+  await db.execute(sql`alter table ${recordsOf(tableId)} rename column ${shadowColumn(conversionId)} to ${ident(fieldId)}`)
 }
 
 /** The application name of a connection that builds indexes of the table. */

@@ -36,16 +36,16 @@ export async function tableDefinitions(db: Database, ids: readonly number[]): Pr
   return new Map(found.map((table) => [table.id, table]))
 }
 
-/** 0A000: a plan that no longer fits. 42703, 42P01: no such column, no such table. 42804, 42846, 42883: a column of another type. */
+/** 0A000: a cached plan is outdated. 42703, 42P01: the column or table does not exist. 42804, 42846, 42883: the column has another type. */
 const OUTDATED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
 
 /** Thrown when the table has been changed since its definition was read. */
 export const outdated = new Error('The definition of the table is outdated')
 
-/** Whether the error is `outdated`, or one with which a statement fails for that reason. */
+/** True if the error is `outdated`, or a database error with the same cause. */
 export const isOutdated = (error: unknown): boolean => error === outdated || OUTDATED.has(sqlState(error) ?? '')
 
-/** The latest definition that this process has read, if any. It may be outdated: callers must check its version. */
+/** Returns the latest definition that this process has read, if any. It may be outdated, so callers must check its version. */
 export const guessedDefinition = (db: Database, tableId: number): TableDef | undefined => latestOf(db).get(tableId)
 
 function keep(db: Database, table: TableDef): void {
@@ -57,7 +57,7 @@ function keep(db: Database, table: TableDef): void {
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>
 
-/** What a lookup shows of a record: its first text field. */
+/** The title field of the table that a lookup points to: its first text field. */
 const lookedUp = sql`(
   select json_build_object('title_field',
     (select n.id from fields n where n.table_id = l.id and n.type = 'text' order by n.position, n.id limit 1))

@@ -47,7 +47,7 @@ export const tableDocs = operationDocs('Tables', {
 
   delete: {
     summary: 'Delete a table',
-    description: 'Deletes its records and their tasks and comments, too. For seven days an operator can restore it.',
+    description: 'Also deletes its records with their tasks and comments. An operator can restore the table for seven days.',
     example: { output: { ok: true } },
   },
 })

@@ -1,7 +1,7 @@
-/** Builds and drops indexes while others read and write. This uses a connection of its own, since it cannot run in a transaction. */
+/** Builds and drops indexes without blocking reads and writes. It uses its own connection, because it cannot run in a transaction. */
 import type pg from 'pg'
 import { type Database, ident, recordsOf, sql } from '../platform/database/database.ts'
-import { indexBeside, indexBuilder, isChanged } from './ddl.ts'
+import { indexBuilder, isChanged, shadowIndex } from './ddl.ts'
 
 /** The first key of the advisory lock; no other lock with two keys uses it. */
 const LOCK = 7_201
@@ -49,11 +49,11 @@ export async function buildIndex(client: pg.Client, tableId: number, { name, on 
 }
 
 /**
- * Builds the index of a conversion whose columns beside are filled, so that it has few entries. It replaces an index that an earlier
+ * Builds the index of a conversion after its shadow columns are filled, so that it has few entries. It replaces an index that an earlier
  * attempt has left half built.
  */
-export async function buildIndexBeside(client: pg.Client, tableId: number, conversionId: number): Promise<void> {
-  const name = indexBeside(conversionId)
+export async function buildShadowIndex(client: pg.Client, tableId: number, conversionId: number): Promise<void> {
+  const name = shadowIndex(conversionId)
   const { rows } = await client.query('select indisvalid from pg_index where indexrelid = to_regclass($1) and indisvalid', [
     sql`${ident(`t${tableId}`)}.${ident(name)}`.sql,
   ])

@@ -22,7 +22,7 @@ export async function indexesFollow({ db, jobs }: Pick<Context, 'db' | 'jobs'>, 
   if (await isWorthIndexing(db, tableId)) await jobs.send(followIndexes, { table_id: tableId })
 }
 
-/** Whether the table may have enough records for indexes besides its primary key. */
+/** True if the table may have enough records for indexes besides its primary key. */
 export async function isWorthIndexing(db: Database, tableId: number): Promise<boolean> {
   const [table] = await db.query<{ bytes: number | null }>(
     sql`select pg_relation_size(to_regclass(${recordsOf(tableId).sql})) as bytes`,
@@ -31,11 +31,11 @@ export async function isWorthIndexing(db: Database, tableId: number): Promise<bo
   return (table?.bytes ?? 0) >= MIN_BYTES
 }
 
-/** The same after records were created. A failure is only logged, since the sweep of every five minutes enqueues the job again. */
+/** Does the same after records were created. A failure is only logged, because a scheduled job enqueues it again within five minutes. */
 export async function indexesFollowGrowth(context: Pick<Context, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
   try {
     await indexesFollow(context, tableId)
   } catch (error) {
-    context.log.error({ err: error, table_id: tableId }, 'indexes not asked for')
+    context.log.error({ err: error, table_id: tableId }, 'index job not enqueued')
   }
 }

@@ -1,4 +1,4 @@
-/** Removes tables and spaces for good some days after they were deleted. */
+/** Permanently removes tables and spaces some days after they were deleted. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'

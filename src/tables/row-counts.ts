@@ -24,7 +24,7 @@ export const totalOf = (tableId: number): Sql => sql`coalesce(
   (select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)),
   (select count(*) from ${recordsOf(tableId)}))`
 
-/** The job of every minute: enqueues tables that have become large, judged by their statistics, and those with many changes. */
+/** Runs every minute: enqueues tables that have become large according to their statistics, and tables with many changes. */
 export async function countDueTables({ db, jobs }: Context): Promise<void> {
   const due = await db.query<{ id: number }>(sql`
     select t.id from tables t
@@ -35,7 +35,7 @@ export async function countDueTables({ db, jobs }: Context): Promise<void> {
   for (const { id } of due) await jobs.send(countRows, { table_id: id, recount: false })
 }
 
-/** The job of every night: corrects changes that have bypassed the triggers, such as a restored backup or a script that disabled them. */
+/** Runs every night: corrects changes that bypassed the triggers, such as a restored backup or a script that disabled them. */
 export async function recountAllTables({ db, jobs }: Context): Promise<void> {
   const counted = await db.query<{ id: number }>(sql`
     select t.id from tables t where t.deleted_at is null and exists (select from record_tallies k where k.table_id = t.id and k.is_base) order by t.id`)
@@ -55,12 +55,12 @@ export async function countTable(
       await recount(client, table_id)
     })
   } catch (error) {
-    // The table was deleted, or another transaction held a lock. The sweep finds again what is still due.
+    // The table was deleted, or another transaction held a lock. The scheduled job enqueues the table again if it is still due.
     if (!GIVEN_UP.has(sqlState(error) ?? '')) throw error
   }
 }
 
-/** No such schema or table, a lock timeout, a deadlock, or cancelled by a change of the table that could not wait. */
+/** The schema or table does not exist, a lock timeout, a deadlock, or a cancellation by a change of the table. */
 const GIVEN_UP = new Set(['3F000', '42P01', '55P03', '40P01', '57014'])
 
 /** Deletes the counts of a table that is purged. */
@@ -83,7 +83,7 @@ const TRIGGERS = {
   truncate: 'after truncate on %s for each statement execute function public.tally_truncate',
 }
 
-/** Waits for the writers of the table. Writes after the triggers are created are noted; earlier ones are committed when the records are counted. */
+/** Waits for the writers of the table. The triggers record later writes; earlier ones are committed before the records are counted. */
 async function createTriggers(client: pg.Client, tableId: number): Promise<void> {
   const records = recordsOf(tableId).sql
   const { rowCount } = await client.query(`select from pg_trigger where tgrelid = $1::regclass and tgname like 'tally\\_%'`, [records])

@@ -21,7 +21,7 @@ export const Field = z
     decimals: z.int().optional().meta({ description: 'Digits after the point that a number keeps. If absent, up to 8.' }),
     table: Id.optional().meta({ description: 'The table that a lookup points to.' }),
     key: z.literal(true).optional().meta({ description: "The record's id." }),
-    calc: z.literal(true).optional().meta({ description: 'Kept by the service.' }),
+    calc: z.literal(true).optional().meta({ description: 'True if the service sets the values.' }),
   })
   .meta({ id: 'Field', description: 'A column of a table.' })
 export type Field = z.infer<typeof Field>
@@ -44,7 +44,7 @@ export const NewField = z.strictObject({
     .string()
     .regex(SLUG, 'must be a lower-case letter and up to 47 lower-case letters, digits and underscores')
     .nullish()
-    .meta({ description: 'By default it is made from the name.' }),
+    .meta({ description: 'By default derived from the name.' }),
   name: Name,
   type: z.enum(FIELD_TYPES),
   required: z.boolean().nullish(),
@@ -83,7 +83,7 @@ export const TableUpdate = changesOf(z.strictObject({ name: Name }))
 export type TableUpdate = z.infer<typeof TableUpdate>
 
 export const FieldOrder = z.strictObject({
-  field_ids: z.array(z.string()).max(MAX_FIELDS).meta({ description: 'Every field of the table but key and calc fields, once.' }),
+  field_ids: z.array(z.string()).max(MAX_FIELDS).meta({ description: 'Every field of the table once, except key and calc fields.' }),
 })
 
 const LostView = z.object({ id: Id, name: z.string() })
@@ -94,7 +94,7 @@ export const FieldDeletion = z.strictObject({
 })
 export const FieldDeleted = z.object({
   ok: z.literal(true),
-  deleted_views: z.array(LostView).meta({ description: 'Views whose filter or structural field it was.' }),
+  deleted_views: z.array(LostView).meta({ description: 'Views that used the field in a filter or as a structural field.' }),
   unsorted_views: z.array(LostView).meta({ description: 'Views that were sorted by it.' }),
 })
 export type FieldDeleted = z.infer<typeof FieldDeleted>

@@ -66,7 +66,7 @@ export async function requireLookedUpTables(
 ): Promise<void> {
   const ids = fields.flatMap(({ lookup_table_id }) => lookup_table_id ?? [])
   if (!ids.length) return
-  // The share lock prevents that a lookup's table is deleted at the same time.
+  // The share lock prevents the deletion of a lookup's table before the commit.
   const found = await db.query<{ id: number }>(sql`
     select id from tables where id = any(${ids}) and space_id = ${spaceId} and deleted_at is null order by id for share`)
   const there = new Set(found.map(({ id }) => id))

@@ -1,4 +1,4 @@
-/** Reads and writes that use a table's definition, repeated with a newer one if the table is changed meanwhile (design.md §3). */
+/** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed (design.md §3). */
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
@@ -9,7 +9,7 @@ import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')
 
-/** Enough for writers to get through while a script adds a field every few milliseconds. */
+/** With this many attempts, writers succeed even while a script adds a field every few milliseconds. */
 const ATTEMPTS = 10
 
 /**

@@ -77,13 +77,11 @@ describe('the number of a row is the line where it begins', () => {
     ])
   })
 
-  it('also of one that is no row of CSV', async () => {
+  it('also of a row that is not valid CSV', async () => {
     const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
-    expect(await issuesOf('h\n\n"a\r\nb"\n\n\nx\n"open\n\n')).toEqual([
-      { row: 8, column: null, message: 'a quote is opened and never closed' },
-    ])
+    expect(await issuesOf('h\n\n"a\r\nb"\n\n\nx\n"open\n\n')).toEqual([{ row: 8, column: null, message: 'a quote is not closed' }])
     expect(await issuesOf('h\r\r"a\rb"\r\rx"y\r')).toEqual([
-      { row: 6, column: null, message: 'a quote stands within a cell: write it twice, in a cell in quotes' },
+      { row: 6, column: null, message: 'unexpected quote; enclose the cell in quotes and double the quotes within it' },
     ])
   })
 })

@@ -24,7 +24,7 @@ export const checkConversion = defineQueue({
   options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
 })
 
-/** The job. @throws what another attempt can avoid */
+/** Runs the job. @throws any error that a retry may avoid */
 export async function check(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
   const conversion = await claimCheck(context, conversion_id)
   if (!conversion) return
@@ -59,7 +59,7 @@ async function count(context: Context, conversion: ConversionRow, table: TableDe
   }
 }
 
-/** Runs `work`, which reads the column of the field. @throws ConversionEnded when the field is deleted or converted meanwhile */
+/** Runs `work`, which reads the column of the field. @throws ConversionEnded if the field is deleted or converted before it ends */
 async function whileUnchanged<T>(context: Context, conversion: ConversionRow, before: FieldDef, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -75,7 +75,7 @@ async function endDryRun(context: Context, conversion: ConversionRow, before: Fi
     update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id} and state = 'checking'`)
 }
 
-/** Views may have been saved since the request. The field cannot have been changed, unless by a process of an earlier release. */
+/** Checks the views again, because some may have been saved since the request. Only an earlier release could have changed the field. */
 function start(context: Context, conversion: ConversionRow, before: FieldDef, target: Target): Promise<void> {
   return changeTable(context, { id: conversion.table_id }, async (table) => {
     const field = fieldIn(table, conversion.field_id)
@@ -88,7 +88,7 @@ function start(context: Context, conversion: ConversionRow, before: FieldDef, ta
   })
 }
 
-/** The cells of a field mean the same as long as these do. @throws ConversionEnded */
+/** Requires that the properties that give the cells their meaning are unchanged. @throws ConversionEnded */
 function requireSame(before: FieldDef, field: FieldDef): void {
   const meaning = ({ type, options, removed_options, decimals, is_rounding, lookup_table_id }: FieldDef) =>
     JSON.stringify({ type, options, removed_options, decimals, is_rounding, lookup_table_id })

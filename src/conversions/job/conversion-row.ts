@@ -1,4 +1,4 @@
-/** The row of a conversion: what it is to do, how far it has come, and how it ended. */
+/** Reads and writes the row of a conversion: its target, its progress and its outcome. */
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
@@ -6,7 +6,7 @@ import { tableDefinitions } from '../../tables/definitions.ts'
 import type { Figures, Job } from '../schema.ts'
 import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
 
-/** What the field is to become. The options of a select are null until they have been read from the cells. */
+/** The new type and settings of the field. The options of a select are null until they have been read from the cells. */
 export type Target = Pick<FieldDef, 'type' | 'options' | 'decimals' | 'lookup_table_id'>
 
 export interface ConversionRow {
@@ -14,17 +14,17 @@ export interface ConversionRow {
   table_id: number
   field_id: string
   target: Target
-  /** The acting user's. */
+  /** The acting user's time zone. */
   time_zone: string
   dry_run: boolean
   drop_failing: boolean
   force: boolean
-  /** All records up to this id have been converted once. */
+  /** All records up to and including this id have been converted once. */
   last_id: number
   attempts: number
 }
 
-/** The state and the figures of a conversion. */
+/** Returns the state and the figures of a conversion. */
 export async function jobOf({ db }: Context, conversionId: number): Promise<Job> {
   const [row] = await db.query<Omit<Job, keyof Figures> & { [Key in keyof Figures]: Figures[Key] | null }>(sql`
     select case state when 'queued' then 'running' else state end as state, least(done, total) as done, total, error, converts, failing, fails
@@ -33,7 +33,7 @@ export async function jobOf({ db }: Context, conversionId: number): Promise<Job>
   return converts === null || failing === null || fails === null ? job : { ...job, converts, failing, fails }
 }
 
-/** Begins another attempt to count the cells. @returns undefined when the conversion is past that */
+/** Begins another attempt to count the cells. @returns undefined if the cells have been counted, or the conversion has ended */
 export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {
   const [conversion] = await db.query<ConversionRow>(sql`
     update field_conversions set attempts = attempts + 1, updated_at = now() where id = ${id} and state = 'checking' returning ${COLUMNS}`)
@@ -55,7 +55,7 @@ export async function isStillRunning(db: Database, id: number): Promise<boolean>
   return (await db.query(sql`select from field_conversions where id = ${id} and state = 'running' for update`)).length > 0
 }
 
-/** The table, and the field as it is. @throws ConversionEnded when one of them has been deleted */
+/** Returns the table and the present field. @throws ConversionEnded when one of them has been deleted */
 export async function currentField({ db }: Context, { table_id, field_id }: ConversionRow): Promise<{ table: TableDef; field: FieldDef }> {
   const table = (await tableDefinitions(db, [table_id])).get(table_id)
   if (!table) throw tableDeleted()
@@ -86,7 +86,7 @@ export async function storeFigures(db: Database, id: number, { converts, failing
     where id = ${id} and state = 'checking'`)
 }
 
-/** @returns false when the conversion has ended before */
+/** @returns false if the conversion had already ended */
 export async function storeOutcome(db: Database, id: number, { state, message, lateFailures }: ConversionEnded): Promise<boolean> {
   const { failing = null, fails = null } = lateFailures ?? {}
   const changed = await db.execute(sql`

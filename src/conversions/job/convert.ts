@@ -1,7 +1,7 @@
 /**
- * The second job of a conversion: it fills a column beside the field's in short statements, while everybody goes on to read and write the
- * old one, and swaps the two in one short transaction, which converts what was written since. It may be killed anywhere and run
- * twice: its progress is stored in the row of the conversion and in the records.
+ * The second job of a conversion. It fills a shadow column in short statements, while other requests still read and write the old column.
+ * One short transaction then converts the records that were written since, and swaps the columns. The job may be killed anywhere and run
+ * twice, because its progress is stored in the row of the conversion and in the records.
  */
 import { z } from 'zod'
 import type { FieldDef } from '../../fields/definition.ts'
@@ -10,7 +10,7 @@ import { sql } from '../../platform/database/database.ts'
 import { sqlState } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
-import { addColumnsBeside, dropColumnsBeside, holdWriters, swapColumns } from '../../tables/ddl.ts'
+import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
 import { conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
@@ -24,7 +24,7 @@ export const convertField = defineQueue({
   options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
 })
 
-/** The job. @throws what another attempt can avoid */
+/** Runs the job. @throws any error that a retry may avoid */
 export async function convert(context: Context, { conversion_id }: { conversion_id: number }): Promise<void> {
   const conversion = await claimConversion(context, conversion_id)
   if (!conversion) return
@@ -45,11 +45,11 @@ export async function convert(context: Context, { conversion_id }: { conversion_
   )
 }
 
-/** @returns false when another run of the job has ended the conversion: its columns must not come back */
+/** Adds the shadow columns. @returns false if another run of the job has ended the conversion, which has dropped them */
 function prepare(context: Context, { id, table_id, target }: ConversionRow): Promise<boolean> {
   return withShortLocks(context, async () => {
     const isRunning = await isStillRunning(context.db, id)
-    if (isRunning) await addColumnsBeside(context.db, table_id, id, target.type)
+    if (isRunning) await addShadowColumns(context.db, table_id, id, target.type)
     return isRunning
   })
 }
@@ -77,12 +77,12 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
 /** No such schema or table: it has been purged. */
 const GONE_STATES = new Set(['3F000', '42P01'])
 
-/** Ends the conversion, and removes the columns beside. */
+/** Ends the conversion and drops the shadow columns. */
 async function giveUp(context: Context, { id, table_id }: ConversionRow, outcome: ConversionEnded): Promise<void> {
   const { db } = context
   try {
     await withShortLocks(context, async () => {
-      if (await storeOutcome(db, id, outcome)) await dropColumnsBeside(db, table_id, id)
+      if (await storeOutcome(db, id, outcome)) await dropShadowColumns(db, table_id, id)
     })
   } catch (error) {
     if (!GONE_STATES.has(sqlState(error) ?? '')) throw error

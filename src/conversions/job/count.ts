@@ -7,11 +7,11 @@ import type { Figures } from '../schema.ts'
 import { type ConversionRow, requireTable, storeCounted } from './conversion-row.ts'
 
 const MAX_FAILS = 100
-/** Nobody waits for a statement that only reads. */
+/** Batches can be large here, because statements that only read block nobody. */
 const MAX_BATCH = 20_000
 
 /**
- * Counts the cells of all records, in short statements. A cell that is written meanwhile may be missed: converting finds it.
+ * Counts the cells of all records, in short statements. It may miss a cell that is written at the same time; the conversion finds it later.
  * @throws ConversionEnded when the table has been deleted
  */
 export async function countCells({ db }: Context, conversion: ConversionRow, how: Conversion): Promise<Figures> {

@@ -1,11 +1,11 @@
-/** Fills the column beside a field's with the converted cells, in short statements while others read and write. */
+/** Fills the shadow column with the converted cells, in short statements while other requests read and write. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.ts'
 import { type Database, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { sqlState, unavailable } from '../../platform/http/errors.ts'
 import { idBatches, within } from '../../tables/cells/id-batches.ts'
-import { columnBeside, isChanged, versionBeside } from '../../tables/ddl.ts'
-import { asBuilder, buildIndexBeside } from '../../tables/index-builds.ts'
+import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
+import { asBuilder, buildShadowIndex } from '../../tables/index-builds.ts'
 import { isWorthIndexing } from '../../tables/indexing.ts'
 import type { Conversion } from '../rules.ts'
 import type { Figures } from '../schema.ts'
@@ -41,7 +41,7 @@ export async function indexChanged({ db }: Context, { id, table_id }: Conversion
   if (!(await isWorthIndexing(db, table_id))) return
   for (let second = 0; second < MAX_BUSY_SECONDS; second++) {
     try {
-      if ((await asBuilder(db, table_id, (client) => buildIndexBeside(client, table_id, id))) !== 'busy') return
+      if ((await asBuilder(db, table_id, (client) => buildShadowIndex(client, table_id, id))) !== 'busy') return
     } catch (error) {
       // A change of the table's fields cancels a build that is in its way.
       if (sqlState(error) !== QUERY_CANCELED) throw error
@@ -53,27 +53,27 @@ export async function indexChanged({ db }: Context, { id, table_id }: Conversion
 
 const QUERY_CANCELED = '57014'
 
-/** Changed records that one statement converts. */
+/** The number of changed records that one statement converts. */
 const CHANGED_STEP = 1_000
-/** At most this many are left to the swap, for which all writers wait. */
+/** At most this many changed records are left to the swap, for which all writers wait. */
 const FEW_CHANGED = 200
 const MAX_ROUNDS = 50
 
-/** Converts records that were written meanwhile, until only few are left. */
+/** Converts the records that were written after `fill` converted them, until only few are left. */
 export async function catchUp({ db, transaction }: Context, conversion: ConversionRow, how: Conversion): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round++) {
     if ((await transaction(() => convertChanged(db, conversion, how))) <= FEW_CHANGED) return
   }
 }
 
-/** Converts all records that are left, in the transaction that holds the writers. */
+/** Converts all remaining changed records, in the transaction that blocks the writers. */
 export async function convertAllChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<void> {
   while ((await convertChanged(db, conversion, how)) === CHANGED_STEP);
 }
 
-/** @returns how many changed records were converted; when it is less than a step and nobody writes, none is left */
+/** @returns the number of converted records; if it is less than a step while writers are blocked, no changed record is left */
 async function convertChanged(db: Database, conversion: ConversionRow, how: Conversion): Promise<number> {
-  // The column beside has no statistics yet: Postgres would expect to find enough changed records early in a scan of the whole table.
+  // The shadow column has no statistics yet, so Postgres would expect many changed records and scan the whole table.
   await db.query(sql`select set_config('enable_seqscan', 'off', true)`)
   const changed = await db.query<{ id: number }>(
     sql`select id from ${recordsOf(conversion.table_id)} where ${isChanged(conversion.id)} limit ${CHANGED_STEP}`,
@@ -84,15 +84,15 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
 }
 
 /**
- * Fills the column beside for the records `r` that meet the condition. A record that is written at the same moment is left out: its
- * version shows that it has changed.
+ * Fills the shadow column for the records `r` that meet the condition. A record that is written at the same moment is left out, and its
+ * version then shows that it has changed.
  * @returns the number of records
  * @throws ConversionEnded when a cell does not convert and must not be emptied
  */
 async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
   const [found] = await db.query<Figures & { records: number }>(sql`
     with s as materialized (${select(where)}),
-    filled as (update ${recordsOf(conversion.table_id)} t set ${columnBeside(conversion.id)} = s.converted, ${versionBeside(conversion.id)} = s.version
+    filled as (update ${recordsOf(conversion.table_id)} t set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version
       from s where t.id = s.id and t.version = s.version)
     select * from (${countsOf(sql`select * from s`)}) f`)
   const { records = 0, failing = 0, fails = [] } = found ?? {}

@@ -10,11 +10,11 @@ import { conversionOf } from '../rules.ts'
 import { ConversionEnded } from './outcome.ts'
 
 const MAX_TITLE_BYTES = 500
-/** Nobody waits for a statement that only reads. */
+/** Batches can be large here, because statements that only read block nobody. */
 const MAX_BATCH = 20_000
 
 /**
- * The different values of the cells, by code point. For a multi_select a cell is read as a comma-separated list.
+ * Returns the distinct values of the cells, sorted by code point. For a multi_select, a cell is read as a comma-separated list.
  * @param type select or multi_select
  * @throws ConversionEnded when there are more than a select can have
  */

@@ -1,4 +1,4 @@
-/** How a conversion ends when it does not succeed. */
+/** The ways in which a conversion ends without success. */
 import { AppError } from '../../platform/http/errors.ts'
 import type { Figures } from '../schema.ts'
 
@@ -21,18 +21,18 @@ export const tableDeleted = () => new ConversionEnded('cancelled', 'The table ha
 export const fieldDeleted = () => new ConversionEnded('cancelled', 'The field has been deleted')
 export const fieldChanged = () => new ConversionEnded('failed', 'The field has been changed')
 
-/** @param late where the cells were found while others were converted, so that the figures of the job do not include them */
+/** @param late the cells that were found only during the conversion, so that the figures of the job do not include them */
 export function cellsFail(failing: number, late?: LateFailures): ConversionEnded {
-  const message = failing === 1 ? '1 cell does not convert' : `${failing} cells do not convert`
+  const message = failing === 1 ? '1 cell cannot be converted' : `${failing} cells cannot be converted`
   return new ConversionEnded('refused', `${message}; send drop_failing: true to empty ${failing === 1 ? 'it' : 'them'}`, late)
 }
 
 const MAX_ATTEMPTS = 10
 
 /**
- * Runs an attempt of a job, and ends the conversion when the attempt says so or was the last one.
- * @param attempts how often the job has been started
- * @throws what another attempt can avoid, and what made the last one fail
+ * Runs an attempt of a job. Ends the conversion if the attempt throws ConversionEnded, or if the last attempt fails.
+ * @param attempts the number of times that the job has been started
+ * @throws any error that a retry may avoid, and the error of the last attempt
  */
 export async function attempt(
   attempts: number,

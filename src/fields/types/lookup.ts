@@ -156,7 +156,7 @@ function readRecord(given: string, { lookup_table_id: tableId }: FieldSettings, 
   const [, title, id] = TITLE_AND_ID.exec(given) ?? []
   if (id !== undefined && named?.titles.get(Number(id)) === title) return { value: Number(id) }
   const found = named?.ids.get(text)
-  if (found === 'several') return { reason: `several records of table ${tableId} have this title: name one by its id` }
+  if (found === 'several') return { reason: `several records of table ${tableId} have this title; use the id of one` }
   return found ? { value: found } : { reason: `there is no such record in table ${tableId}` }
 }
 

@@ -29,7 +29,7 @@ export async function enqueueCleanup({ db, jobs, actor }: Context, tableId: numb
   await jobs.send(cleanUpCells, { table_id: tableId, field_id: fieldId, user_id: actor.userId || null })
 }
 
-/** The job. It may be killed anywhere and run twice: the cells show what is left to do. */
+/** Runs the job. It may be killed anywhere and run twice, because the cells show which of them still have to change. */
 export async function cleanUp(
   context: Context,
   { table_id, field_id, user_id }: { table_id: number; field_id: string; user_id: number | null },
@@ -45,7 +45,7 @@ export async function cleanUp(
   const actor = { ...context.actor, userId: user_id ?? 0 }
   await rewriteCells({ ...context, actor }, table_id, { ...change, where: sql`${change.where} and ${isSame}` })
   await changeTable(context, { id: table_id }, () =>
-    // Options that were removed while the job ran are left to their own job.
+    // Options that were removed while this job ran have their own job.
     db.execute(sql`
       update fields set removed_options = array(select o from unnest(removed_options) o where o <> all(${field.removed_options}::int[])),
         is_rounding = is_rounding and not ${field.is_rounding}

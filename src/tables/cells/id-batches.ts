@@ -21,12 +21,12 @@ interface IdBatch {
   to: number
 }
 
-/** Whether a record `r` lies in the batch. */
+/** The condition that a record `r` is in the batch. */
 export const within = ({ after, to }: IdBatch): Sql => sql`r.id > ${after} and r.id <= ${to}`
 
 /**
- * Yields batches of all records with ids above `after`, including records that are created meanwhile. The time that the caller takes
- * for a batch decides the size of the next.
+ * Yields batches of all records with ids above `after`, including records that are created during the iteration. The time that the caller
+ * takes for a batch determines the size of the next one.
  * @param maxStep may be larger than usual where records are only read
  */
 export async function* idBatches(

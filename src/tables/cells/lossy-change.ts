@@ -50,7 +50,7 @@ export async function announce(
   throw needsForce(announced.change)
 }
 
-/** Ids in the first statement, which finds most of the cells in question, and in each later one, which takes up to a second. */
+/** The number of ids in the first statement, which usually finds such a cell, and in each later one, which takes up to a second. */
 const FIRST_STEP = 20_000
 const STEP = 1_000_000
 
@@ -88,7 +88,7 @@ const justChanged = (): AppError => conflict('The field has just been changed')
 /**
  * Withdraws the announcements of fields that would lose one of the cells. To be called before the cells are written.
  * @param records cells by the ids of fields, as they are stored
- * @returns whether an announcement was withdrawn, which makes the definition outdated
+ * @returns true if an announcement was withdrawn, which makes the definition outdated
  */
 export async function withdrawForCells(
   context: Context,

@@ -64,9 +64,9 @@ export function rounding(field: FieldDef, decimals: number): CellUpdate {
 }
 
 /**
- * Changes the cells with `force`, and requires without it that none needs a change. It runs in the transaction that changes the field,
- * and blocks writers, so that no cell is written after the check.
- * @throws AppError 409
+ * Changes the cells if `force` is true, and otherwise requires that no cell needs a change. It runs in the transaction that changes the
+ * field, and blocks writers, so that no cell is written after the check.
+ * @throws AppError 409 without `force` when a cell needs a change
  */
 export async function changeCells(context: Context, tableId: number, change: CellChange, force: boolean | undefined): Promise<void> {
   await holdWriters(context.db, tableId)

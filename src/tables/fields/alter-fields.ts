@@ -19,7 +19,7 @@ import { newFields } from './new-fields.ts'
 import { changeOptions } from './select-options.ts'
 
 /**
- * Adds a field at the end.
+ * Adds a field at the end of the table.
  * @throws AppError 400 for a property that its type does not have, and past 300 fields; 409 for a name that is taken
  */
 export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Field> {
@@ -66,7 +66,7 @@ export async function update(context: Context, table: TableRef, fieldId: string,
   )
 }
 
-/** The properties that all types have, as far as they are given. Null resets a flag. */
+/** Returns the given properties among those that all types have. Null resets a flag. */
 function propertiesIn({ name, required, always_hidden, admin_only }: FieldUpdate): Partial<FieldDef> {
   return {
     ...(name !== undefined && { name }),
@@ -77,7 +77,7 @@ function propertiesIn({ name, required, always_hidden, admin_only }: FieldUpdate
 }
 
 /**
- * Makes the cells fit the changed field: at once, or for a large table with `force` by a job.
+ * Adapts the cells to the changed field: at once, or in a job if the table is large and `force` is true.
  * @returns the properties that the field has until the job is done
  * @throws AppError 409 without `force` when cells would lose values
  */
@@ -161,7 +161,7 @@ function nextDecimals(field: FieldDef, decimals: number | null): Next {
   return { field: { decimals }, cells: isFewer ? rounded(field, decimals) : undefined }
 }
 
-/** Has a job change the cells of a large table. Until it is done, readers see the cells as if they were changed. */
+/** Enqueues a job that changes the cells of a large table. Until it is done, readers see the cells as if they were changed. */
 async function defer(context: Context, table: TableDef, { field, loss }: CellChange): Promise<Partial<FieldDef>> {
   await enqueueCleanup(context, table.id, field.id)
   return 'options' in loss ? { removed_options: [...field.removed_options, ...loss.options] } : { is_rounding: true }

@@ -8,7 +8,7 @@ import type { NewField } from '../schema.ts'
 import { repeatedTitle } from './select-options.ts'
 
 /**
- * Returns the definitions of new fields. `issues` has what is wrong with them, by their index in the list.
+ * Returns the definitions of new fields, and the validation issues by the index of the field in the list.
  * @param taken ids of the fields that the table already has
  */
 export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string>): { fields: FieldDef[]; issues: Issue[] } {
@@ -17,7 +17,7 @@ export function newFields(wanted: readonly NewField[], taken: ReadonlySet<string
   const ids = new Set([...taken, ...wanted.flatMap(({ id }) => id ?? [])])
   for (const [index, { id }] of wanted.entries()) {
     const isRepeated = id && (taken.has(id) || wanted.findIndex((other) => other.id === id) < index)
-    if (isRepeated) issues.push({ path: [index, 'id'], message: 'is the id of another field' })
+    if (isRepeated) issues.push({ path: [index, 'id'], message: 'another field has this id' })
   }
   const fields = wanted.map((field, index) => {
     const id = field.id ?? slugOf(field.name, ids, taken.size + index + 1)

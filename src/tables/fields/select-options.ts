@@ -1,12 +1,12 @@
 /** Changes the options of a select. An option keeps its id, so that the cells keep their meaning. */
 import type { Option } from '../../fields/settings.ts'
 
-/** A title, or the new title of the option whose title `was` another. */
+/** A title, or the new title of the option that `was` named otherwise. */
 export type WantedOption = string | { title: string; was: string }
 
 export interface OptionChange {
   options: Option[]
-  /** Options that the new list does not have; cells may still hold them. */
+  /** Options that are absent from the new list. Cells may still hold them. */
   removed: Option[]
   /** Why the list is invalid; null when it is valid. */
   problem: string | null
