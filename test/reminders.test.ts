@@ -171,7 +171,7 @@ describe('no reminder is sent', () => {
 })
 
 describe('a change before it fires', () => {
-  it('reopening in time lets it fire', async () => {
+  it('that reopens the task in time lets it fire', async () => {
     const { member, post, preview } = await withReminder()
     await post('markDone')
     await post('markUndone')
@@ -181,7 +181,7 @@ describe('a change before it fires', () => {
     expect(await preview()).toMatchObject({ state: 'sent' })
   })
 
-  it('after it has fired lets it fire again, but only when it moves the reminder', async () => {
+  it('after it has fired lets it fire again, but only if it moves the reminder', async () => {
     const { member, post, preview } = await withReminder()
     await sweep(AT)
     await post('update', { title: 'Call again', due_date: '2026-03-30' })
@@ -193,7 +193,7 @@ describe('a change before it fires', () => {
     expect((await reminders(member.id)).map(({ message }) => message)).toEqual(['Reminder: “Call back”.', 'Reminder: “Call again”.'])
   })
 
-  it('that is being made is waited for: the sweep passes by and looks again', async () => {
+  it('that is uncommitted delays only this reminder: the sweep skips the task and retries it', async () => {
     const { id, member, viewer } = await withReminder()
     const commit = await holding(sql`update tasks set assignee_user_id = ${viewer.id} where id = ${id}`)
     expect(await sweep(AT)).toEqual([new Date(AT.getTime() + 5_000)])
@@ -206,7 +206,7 @@ describe('a change before it fires', () => {
 })
 
 describe('the preview', () => {
-  it('tells when and to whom, the same on RPC', async () => {
+  it('shows when and to whom it will be sent, the same on RPC', async () => {
     const { id, member, viewer, keys, post, preview } = await withReminder()
     const expected = {
       fires_at: '2026-03-30 09:45:00',
@@ -229,7 +229,7 @@ describe('the preview', () => {
     expect((await app.as(owner).get(`${path}/reminder`)).body).toMatchObject({ to: null, state: 'none', fires_at: '2026-03-30 09:45:00' })
   })
 
-  it('is for who may read the task', async () => {
+  it('is allowed for readers of the task', async () => {
     const { path, keys, outsider } = await withReminder()
     const answers = await Promise.all(
       [null, keys.accountOtherSpace, outsider, keys.personalOutsider].map((who) => app.as(who).get(`${path}/reminder`)),
@@ -246,19 +246,19 @@ describe('the preview', () => {
   })
 
   it.each([
-    // The last second before the clocks go ahead in Berlin, and the first one after; the same in autumn.
+    // The last second before the clocks go ahead in Berlin, and the first one after it; the same in autumn.
     ['Europe/Berlin', '2026-03-29', '00:59:59', '2026-03-29 01:59:59'],
     ['Europe/Berlin', '2026-03-29', '01:00:00', '2026-03-29 03:00:00'],
     ['Europe/Berlin', '2026-10-25', '00:59:59', '2026-10-25 02:59:59'],
     ['Europe/Berlin', '2026-10-25', '01:00:00', '2026-10-25 02:00:00'],
-    // UTC+14 and UTC-12, half hours and quarters, half an hour of summer time.
+    // Zones with UTC+14 and UTC-12, with half hours and quarters, and with half an hour of summer time.
     ['Pacific/Kiritimati', '2026-12-31', '10:00', '2027-01-01 00:00:00'],
     ['Etc/GMT+12', '2027-01-01', '11:59:59', '2026-12-31 23:59:59'],
     ['Asia/Kolkata', '2026-03-30', '18:30', '2026-03-31 00:00:00'],
     ['Asia/Kathmandu', '2026-03-30', '18:14:59', '2026-03-30 23:59:59'],
     ['Australia/Lord_Howe', '2026-10-03', '15:29:59', '2026-10-04 01:59:59'],
     ['Australia/Lord_Howe', '2026-10-03', '15:30', '2026-10-04 02:30:00'],
-    // The ends of the calendar.
+    // The first and the last days of the calendar.
     ['Pacific/Kiritimati', '9999-12-31', '23:00', '+010000-01-01 13:00:00'],
   ])('by the clock of the assignee in %s: %s %s is %s', async (timezone, due_date, reminder_time, local) => {
     const { member } = await app.account({ timezone })

@@ -1,4 +1,4 @@
-/** Options that go from a table so large that its cells are emptied by a job: from the answer on nobody sees them. */
+/** Removes options from a table so large that a job clears its cells; every reader sees empty cells from the answer on. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
@@ -40,7 +40,7 @@ const removedOf = async (table: number, field: string) =>
     await app.db.query<{ removed_options: number[] }>(sql`select removed_options from fields where table_id = ${table} and id = ${field}`)
   )[0]?.removed_options
 
-/** All lines, without the columns that say when and by whom a record was changed. */
+/** Returns all lines, without the columns that say when and by whom a record was changed. */
 async function exported(table: number): Promise<unknown> {
   const { body } = await as.get(`/api/table/${table}/export.csv`)
   const lines = String(body).trim().split('\r\n')
@@ -48,7 +48,7 @@ async function exported(table: number): Promise<unknown> {
   return lines.map((line) => line.split(',').slice(0, -4).join())
 }
 
-/** What callers can find out of the two fields. */
+/** Returns everything that callers can read of the two fields. */
 async function everythingOf(table: number): Promise<unknown> {
   const path = `/api/table/${table}/records`
   const query = async (body: object) =>
@@ -97,13 +97,13 @@ async function everythingOf(table: number): Promise<unknown> {
   return seen
 }
 
-test('they are no value at once, wherever one looks, and it stays like that when the cells have been emptied', async () => {
+test('removed options are empty in every answer at once, and the answers stay the same once the cells have been cleared', async () => {
   for (const options of [
     ['New', 'Open', 'Won'],
     ['Lost', 'New', 'Open', 'Won'],
   ]) {
     const table = await dealsTable(['New', 'Open', 'Won'])
-    // The second time the options are not in the order of their ids.
+    // In the second round the options are not in the order of their ids.
     if (options.length > 3) expect((await update(table, 'stage', { options })).status).toBe(200)
     const left = options.filter((title) => title !== 'Won')
     const { status, body } = await update(table, 'stage', { options: left, force: true })
@@ -124,7 +124,7 @@ test('they are no value at once, wherever one looks, and it stays like that when
   }
 }, 120_000)
 
-test('without force they are refused while a cell holds them', async () => {
+test('options that cells hold are not removed without force', async () => {
   const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'] })).status).toBe(409)
   expect((await update(table, 'stage', { options: ['New'], name: 'company', force: true })).status).toBe(409)
@@ -135,7 +135,7 @@ test('without force they are refused while a cell holds them', async () => {
   expect(await count(table, 'version > 1')).toBe(0)
 })
 
-test('an option that comes meanwhile is another one, and one that goes meanwhile is no value either', async () => {
+test('an option that is added during the job is a new one, and one that is removed during the job is empty, too', async () => {
   const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'], force: true })).status).toBe(200)
   expect((await update(table, 'stage', { options: ['New', 'Open', 'Won'] })).status).toBe(200)
@@ -154,7 +154,7 @@ test('an option that comes meanwhile is another one, and one that goes meanwhile
   ])
 })
 
-test('the field can be deleted meanwhile, but gets no other type', async () => {
+test('the field can be deleted during the job, but not converted', async () => {
   const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New'], force: true })).status).toBe(200)
   const refused = await as.post(`/api/table/${table}/field/stage/changeType`, { type: 'text' })
@@ -165,7 +165,7 @@ test('the field can be deleted meanwhile, but gets no other type', async () => {
   await empty(table, 'stage')
 })
 
-test('a job that was interrupted goes on, and one that was lost is found by the clock', async () => {
+test('an interrupted job resumes, and the clock finds a lost one', async () => {
   const table = await dealsTable()
   expect((await update(table, 'stage', { options: ['New', 'Open'], force: true })).status).toBe(200)
   const context = systemContext(app.deps)
@@ -203,11 +203,11 @@ test.each([true, false])('a vacuum is waited for, as long as Postgres needs to s
   expect((await changed).status).toBe(200)
 })
 
-test('nobody waits for the cells: others write while options go and while the job runs', async () => {
+test('the job blocks no writer, neither when options are removed nor while it runs', async () => {
   const table = await dealsTable()
   const held = await app.db.connect()
   await held.query(`begin; update t${table}.records set company = 'Held' where id = 5`)
-  // Who is in the middle of a write is waited for, and told apart from those who write by the new options.
+  // The change waits for writers that have already begun, and tells them from those that already use the new options.
   const refused = await update(table, 'stage', { options: ['New', 'Open'], force: true })
   expect(refused.status).toBe(503)
   expect(await removedOf(table, 'stage')).toEqual([])

@@ -1,4 +1,4 @@
-/** The number of records of large tables: exact at every moment, and not counted anew. */
+/** Tests the number of records of large tables, which is exact at every moment without a count. */
 import { expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -40,7 +40,7 @@ const totals = async (table: number) => {
 const falsify = (table: number) =>
   app.db.execute(sql`update record_tallies set change = change + 1000 where table_id = ${table} and is_base`)
 
-test('the sweep gives large tables triggers, small ones are counted', async () => {
+test('the sweep gives triggers to large tables, and small ones are counted', async () => {
   const [large, small] = [await dealsTable(LARGE), await dealsTable(10)]
   const sent: unknown[] = []
   const jobs = { ...app.deps.jobs, send: async (_: unknown, data: unknown) => void sent.push(data) }
@@ -64,7 +64,7 @@ test('the sweep gives large tables triggers, small ones are counted', async () =
   expect(await changesOf(small)).toEqual([])
 })
 
-test('every way to make and delete records is noted, also past the service, and what is undone is not', async () => {
+test('every way to create and delete records is recorded, also direct SQL, and a rollback is not', async () => {
   const table = await dealsTable(0)
   await run(table)
   const record = await rpc.records.create.mutate({ table_id: table, data: { name: 'One', amount: 1 } })
@@ -99,7 +99,7 @@ test('every way to make and delete records is noted, also past the service, and 
   expect(await changesOf(table)).toEqual([{ change: 1, is_base: true }])
 })
 
-test('it is exact at every moment while records come and go and its changes are recorded, summed up and recounted', async () => {
+test('the number stays exact while records are created and deleted and the changes are recorded, summed up and recounted', async () => {
   const table = await dealsTable(300)
   let isOver = false
   const writer = async (seed: number) => {
@@ -131,7 +131,7 @@ test('it is exact at every moment while records come and go and its changes are 
   expect(await totals(table)).toEqual([count, count, count])
 })
 
-test('creating the triggers waits for a writer, but not for long', async () => {
+test('creating the triggers waits only briefly for a writer', async () => {
   const table = await dealsTable(50)
   const writer = await app.db.connect()
   await writer.query('begin')

@@ -15,14 +15,14 @@ const call = (body: RequestInit['body'], type: string | null, path = 'records.cr
 const record = JSON.stringify({ table_id: table, data: { text: 'Called' } })
 const count = async () => (await app.as(owner).post(`/api/table/${table}/records/count`, {})).body.count
 
-it('takes bodies as REST does, whatever the type is called', async () => {
+it('accepts bodies of every content type, as REST does', async () => {
   for (const type of ['application/json', 'APPLICATION/JSON; charset="utf-8"', 'application/vnd.api+json'])
     expect((await call(record, type)).status, type).toBe(200)
   for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/json', null])
     expect((await call(type && '', type, 'tasks.badgeCount')).body.error.data.message, String(type)).toBe('Task is not on a record')
 })
 
-it('refuses what is no JSON in UTF-8 in the form of every error of a call, and changes nothing', async () => {
+it('refuses a body that is not JSON in UTF-8 with the common error body, and changes nothing', async () => {
   const before = await count()
   const bytes = new Uint8Array([...new TextEncoder().encode(`{"table_id":${table},"data":{"text":"`), 0xff, 0x22, 0x7d, 0x7d])
   const form = new FormData()
@@ -45,7 +45,7 @@ it('refuses what is no JSON in UTF-8 in the form of every error of a call, and c
   expect(await count()).toBe(before)
 })
 
-it('has no other methods, and no parameters of a connection', async () => {
+it('has no other methods, and no connection parameters', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
     const answer = await app.as(keys.account).send('/trpc/spaces.list', { method, headers: { 'content-type': 'application/json' } })
     expect([answer.status, answer.body.message], method).toEqual([405, 'Only GET, HEAD, POST is allowed here'])

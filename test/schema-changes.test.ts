@@ -1,4 +1,4 @@
-/** Changes of a table's fields while others read, write and work on it. */
+/** Changes a table's fields while other transactions read, write and vacuum it. */
 import { describe, expect, test } from 'vitest'
 
 import { testApp } from './support/app.ts'
@@ -22,7 +22,7 @@ async function dealsTable(rows: number): Promise<number> {
 
 const post = (path: string, body?: object) => app.as(account.admin).post(path, body)
 
-/** Answers while a connection holds the table, and lets go before `change` is looked at. */
+/** Sends queries and `change` while a connection locks the table, and unlocks it before `change` is awaited. @returns the answers */
 async function whileHeld(table: number, hold: string, change: () => ReturnType<typeof post>) {
   const other = await app.db.connect()
   await other.query(`begin; ${hold}`)
@@ -57,7 +57,7 @@ describe('a change of the fields', () => {
     expect(changed.status, JSON.stringify(changed.body)).toBe(200)
   })
 
-  test('is 503 when the table stays held, and nothing has changed', async () => {
+  test('is 503 when the table stays locked, and changes nothing', async () => {
     const table = await dealsTable(1)
     const other = await app.db.connect()
     await other.query(`begin; select count(*) from t${table}.records`)
@@ -70,7 +70,7 @@ describe('a change of the fields', () => {
   })
 })
 
-test('a table whose name another is about to take is 503 while nobody knows', async () => {
+test('a table whose name another transaction is taking is 503 until that one ends', async () => {
   const other = await app.db.connect()
   await other.query(`begin; insert into tables (account_id, space_id, name) values (${account.id}, ${account.space}, 'Taken')`)
   const create = () => post(`/api/space/${account.space}/tables/create`, { name: 'taken' })

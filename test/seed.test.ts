@@ -1,4 +1,4 @@
-/** `npm run seed`, as somebody else's tests use it. */
+/** Tests `npm run seed` as the tests of other projects use it. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ describe('beside a running service', () => {
   })
   afterAll(() => beside.cleanUp())
 
-  test('it tells the address, the catch domain and the mail catcher of the service', () => {
+  test('it prints the address, the catch domain and the mail catcher of the service', () => {
     expect(seeded.base_url).toBe(service.url)
     expect(seeded.catch_domain).toBe('replies.test')
     expect(seeded.smtp).toMatchObject({ ...readServiceFile(beside.dataDir)?.catcher, from_domain: expect.any(String) })
@@ -39,14 +39,14 @@ describe('beside a running service', () => {
     )
   })
 
-  test('each time it makes another account', async () => {
+  test('each run creates another account', async () => {
     const again = await seed(beside)
     expect(again.account_id).not.toBe(seeded.account_id)
     expect(again.owner.email).not.toBe(seeded.owner.email)
     expect((await call(service.url, `/api/table/${again.table_id}/get`, { key: seeded.keys.account })).status).toBe(404)
   })
 
-  test('everybody can sign in, and has their role in one space', async () => {
+  test('every user can sign in, and has their role in one space', async () => {
     const { space_id, other_space_id } = seeded
     const rolesOf = async (who: 'owner' | 'admin' | 'member' | 'viewer' | 'outsider') => {
       const cookie = await signIn(service.url, seeded[who])
@@ -62,7 +62,7 @@ describe('beside a running service', () => {
     expect(await rolesOf('outsider')).toEqual({})
   })
 
-  test('each key is what its name says', async () => {
+  test('each key has the kind and the rights in its name', async () => {
     const { keys, account_id, member, viewer, outsider, owner, other_space_id } = seeded
     const self = async (key: string) => (await call(service.url, '/api/key/self', { key })).body
     const ofAccount = (more: object) => ({ account_id, acts_as: { id: owner.id }, key: { kind: 'account', ...more } })
@@ -76,7 +76,7 @@ describe('beside a running service', () => {
     expect(stranger.account_id).not.toBe(account_id)
   })
 
-  test('the table has a field of every type, and records that have and lack a value in each', async () => {
+  test('the table has a field of every type, and records with and without a value in each', async () => {
     const { table_id, other_table_id, space_id, record_ids, keys } = seeded
     const { body: table } = await call(service.url, `/api/table/${table_id}/get`, { key: keys.account })
     const fields = new Map<string, Record<string, unknown>>(table.fields.map((field: { id: string }) => [field.id, field]))
@@ -98,7 +98,7 @@ describe('beside a running service', () => {
     expect(other.space_id).toBe(space_id)
   })
 
-  test('a value of every type is as the contract has it, and its file can be fetched', async () => {
+  test('each value has the form of the contract, and its file can be fetched', async () => {
     const { table_id, record_ids, keys, owner } = seeded
     const get = (path: string) => call(service.url, path, { key: keys.personal })
     const { body: record } = await get(`/api/table/${table_id}/record/${record_ids[0]}/get`)
@@ -141,7 +141,7 @@ describe('beside a running service', () => {
     }
   })
 
-  test('a mail goes out through its integration', async () => {
+  test('a mail is sent through its integration', async () => {
     const { table_id, record_ids, keys, smtp } = seeded
     const { status } = await call(service.url, '/api/email/send', {
       key: keys.personal,
@@ -161,14 +161,14 @@ describe('beside a running service', () => {
     expect(await caught()).toEqual(['Seeded Alpha'])
   })
 
-  test('what it does not understand is refused in one line', async () => {
+  test('an unknown argument is refused in one line', async () => {
     const { code, stdout, stderr } = await beside.run('seed', ['--jason'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe("Unknown option '--jason'; npm run seed -- --help\n")
   })
 })
 
-test('without a service it leaves nothing running, and the first service takes the port that it set aside for mail', async () => {
+test('without a service it leaves no process running, and the first service takes the port that it reserved for mail', async () => {
   const alone = programs()
   try {
     const seeded = await seed(alone)

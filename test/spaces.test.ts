@@ -4,7 +4,7 @@ import { testApp } from './support/app.ts'
 const app = await testApp({}, { worker: true })
 
 describe('spaces', () => {
-  it('are made, renamed and deleted by the owner and by account keys without a whitelist', async () => {
+  it('are created, renamed and deleted by the owner and by account keys without a whitelist', async () => {
     const { owner, admin, keys, space } = await app.account()
     const made = await app.as(keys.account).post('/api/spaces/create', { name: 'Sales' })
     expect(made.body).toMatchObject({ name: 'Sales', role: 'admin' })
@@ -22,7 +22,7 @@ describe('spaces', () => {
     expect((await app.as(owner).get(`/api/space/${made.body.id}/get`)).body.message).toBe('Space not found')
   })
 
-  it('are listed with the role of who asks, and only those they can reach', async () => {
+  it("are listed with the caller's role, without those that the caller cannot reach", async () => {
     const { space, viewer, owner, outsider, keys } = await app.account()
     expect((await app.as(viewer).get('/api/spaces/list')).body).toEqual([expect.objectContaining({ id: space, role: 'viewer' })])
     const all = await app.as(owner).get('/api/spaces/list')
@@ -32,7 +32,7 @@ describe('spaces', () => {
     expect((await app.as(keys.personalViewer).rpc.spaces.list.query()).rows).toHaveLength(1)
   })
 
-  it('hide from those who are no members, and from other accounts', async () => {
+  it('are hidden from users who are not members, and from other accounts', async () => {
     const { otherSpace, member, outsider } = await app.account()
     expect((await app.as(member).get(`/api/space/${otherSpace}/get`)).body).toMatchObject({ message: 'Not authorized', code: 'FORBIDDEN' })
     expect((await app.as(outsider).get(`/api/space/${otherSpace}/get`)).body.message).toBe('Space not found')
@@ -40,7 +40,7 @@ describe('spaces', () => {
 })
 
 describe('members', () => {
-  it('are added by admins, with an invitation by mail to an unknown address', async () => {
+  it('are added by admins, with an invitation by mail for an unknown address', async () => {
     const { space, admin, member } = await app.account()
     const email = `new.${Date.now()}@example.com`
     const added = await app.as(admin).post(`/api/space/${space}/members/add`, { email: email.toUpperCase(), role: 'member' })
@@ -70,7 +70,7 @@ describe('members', () => {
     expect([answer.status, answer.body.message]).toEqual([409, 'This email address belongs to another account'])
   })
 
-  it('lose sight of the space when they are removed, and the owner cannot be', async () => {
+  it('can no longer see the space once they are removed, and the owner cannot be removed', async () => {
     const { space, admin, member, owner, keys } = await app.account()
     expect((await app.as(member).get(`/api/space/${space}/members/list`)).body.message).toBe('Not authorized')
     const list = await app.as(admin).get(`/api/space/${space}/members/list`)

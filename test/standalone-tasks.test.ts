@@ -10,7 +10,7 @@ beforeEach(() => app.setClock(NOW))
 const create = (caller: Caller, body: object) => app.as(caller).post('/api/tasks/create', body)
 
 describe('a standalone task', () => {
-  it('is on nothing, and by default the caller’s', async () => {
+  it('has no record, and belongs to the caller by default', async () => {
     const { member, keys } = await app.account()
     const { status, body } = await create(keys.personal, { title: 'Breathe' })
     expect(status).toBe(200)
@@ -48,7 +48,7 @@ describe('a standalone task', () => {
     expect((await app.as(null).post('/api/tasks/list')).status).toBe(401)
   })
 
-  it('is seen by creator, assignee and subscribers, and a mention makes a subscriber', async () => {
+  it('is visible to its creator, assignee and subscribers, and a mention subscribes', async () => {
     const { member, viewer, admin, owner, outsider } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe', assignee_email: viewer.email })
     const see = async (caller: Caller) => (await app.as(caller).get(`/api/task/${task.id}/get`)).status
@@ -58,14 +58,14 @@ describe('a standalone task', () => {
     expect(await see(admin)).toBe(200)
     expect(await see(outsider)).toBe(403)
     expect((await told(admin.id)).map(({ event_type }) => event_type)).toEqual(['task.comment.mention'])
-    // Who only follows may comment, but not change it.
+    // A follower may comment, but not change the task.
     expect((await app.as(admin).post(`/api/task/${task.id}/comments/create`, { content: 'x' })).status).toBe(200)
     for (const verb of ['markDone', 'delete']) expect((await app.as(admin).post(`/api/task/${task.id}/${verb}`)).status).toBe(403)
     expect((await app.as(viewer).post(`/api/task/${task.id}/markDone`)).body.ok).toBe(true)
     expect((await app.as(viewer).post(`/api/task/${task.id}/delete`)).body).toEqual({ ok: true })
   })
 
-  it('is assigned to people who share a space with the caller', async () => {
+  it('can be assigned to users who share a space with the caller', async () => {
     const account = await app.account()
     const { id, owner, member, viewer, outsider } = account
     const apart = await app.person(id, 'Paul Apart')
@@ -96,7 +96,7 @@ describe('a standalone task', () => {
     )
   })
 
-  it('is given away only to people who share a space with whoever does it', async () => {
+  it('can be reassigned only to users who share a space with the caller', async () => {
     const { member, viewer, outsider } = await app.account()
     const { body: task } = await create(member, { title: 'Breathe' })
     const update = (body: object) => app.as(member).post(`/api/task/${task.id}/update`, body)
@@ -116,7 +116,7 @@ describe('a standalone task', () => {
 })
 
 describe('the caller’s tasks', () => {
-  it('come in three tabs, on records or not', async () => {
+  it('are listed in three tabs, with or without a record', async () => {
     const account = await onRecord()
     const { member, viewer, admin } = account
     await create(member, { title: 'Own' })
@@ -139,7 +139,7 @@ describe('the caller’s tasks', () => {
     expect([total, rows.map(({ title }) => title)]).toEqual([1, ['Given away']])
   })
 
-  it('leave out done ones, unless asked for', async () => {
+  it('omit completed ones by default', async () => {
     const { member, keys } = await app.account()
     const { body: task } = await create(member, { title: 'Own' })
     await app.as(member).post(`/api/task/${task.id}/markDone`)
@@ -147,7 +147,7 @@ describe('the caller’s tasks', () => {
     expect((await app.as(keys.personal).post('/api/tasks/list', { include_done: true })).body).toHaveLength(1)
   })
 
-  it('are searched by all words, in title and details, ignoring case', async () => {
+  it('are found by all words of a search, in title and details, ignoring case', async () => {
     const { member } = await app.account()
     await create(member, { title: 'Ruf ÄRZTE an', details: 'wegen 100% der Daten' })
     await create(member, { title: 'Call doctors' })
@@ -161,7 +161,7 @@ describe('the caller’s tasks', () => {
     expect(await found('  ')).toHaveLength(2)
   })
 
-  it('leave out tables that the caller can no longer read', async () => {
+  it('omit those of tables that the caller can no longer read', async () => {
     const account = await onRecord()
     const { member, space } = account
     await account.create(member, { title: 'On a record', due_date: '2026-03-30' })
@@ -170,7 +170,7 @@ describe('the caller’s tasks', () => {
     expect((await app.as(member).post('/api/tasks/badgeCount')).body).toEqual({ count: 0, overdue: 0 })
   })
 
-  it('on records are counted for the owner, who is a member of nothing', async () => {
+  it('on records are counted for the owner, who is not a member of any space', async () => {
     const account = await onRecord()
     const { owner, member, table } = account
     await account.create(owner, { title: 'On a record', due_date: '2026-03-30' })
@@ -195,7 +195,7 @@ describe('the caller’s tasks', () => {
 
 describe('the badge', () => {
   it('counts by the local day of the caller, and timed tasks as instants', async () => {
-    // In Apia it is 31 March, 22:30; the day ends at 11:00 UTC.
+    // In Apia it is 22:30 on 31 March; the day ends at 11:00 UTC.
     const { member, viewer } = await app.account({ timezone: 'Pacific/Apia' })
     app.setClock(new Date('2026-03-31T09:30:00Z'))
     const badge = async () => (await app.as(member).post('/api/tasks/badgeCount')).body
@@ -220,7 +220,7 @@ describe('the badge', () => {
     expect((await badge()).count).toBe(4)
   })
 
-  it('takes a day of 23 hours for what it is', async () => {
+  it('counts a day of 23 hours correctly', async () => {
     const { member } = await app.account({ timezone: 'Europe/Berlin' })
     app.setClock(new Date('2026-03-29T10:00:00Z'))
     await create(member, { title: 'x', due_date: '2026-03-29', due_time: '21:59:59' })
@@ -229,7 +229,7 @@ describe('the badge', () => {
   })
 })
 
-describe('with personal keys shut out', async () => {
+describe('without access for personal keys', async () => {
   const closed = await testApp({ PERSONAL_KEYS_ON_STANDALONE_TASKS: 'false' })
   const { keys, member } = await closed.account()
 

@@ -1,4 +1,4 @@
-/** The service as its user starts it: with `npm start`. */
+/** Starts the service as its user does: with `npm start`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
 const started: Run[] = []
 
-// A start through npm takes a second or two, on a busy machine ten.
+// A start through npm takes a second or two, and ten on a busy machine.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 beforeEach(() => {
@@ -25,10 +25,10 @@ beforeEach(() => {
 afterEach(async () => {
   for (const { npm, ended } of started.splice(0)) {
     try {
-      // It leads a process group of its own.
+      // The process leads a process group of its own.
       if (npm.pid) process.kill(-npm.pid, 'SIGKILL')
     } catch {
-      // It has ended, as it should.
+      // The process has ended, as expected.
     }
     await ended
   }
@@ -40,7 +40,7 @@ const postmasterPid = () => join(dataDir, 'postgres', 'postmaster.pid')
 
 interface Run {
   npm: ChildProcess
-  /** All that it has written so far. */
+  /** Returns everything that the process has written so far. */
   output(): string
   ended: Promise<number | null>
 }
@@ -60,7 +60,7 @@ function npmStart(environment: Record<string, string> = {}): Run {
   return run
 }
 
-/** Starts it and waits until it listens. */
+/** Starts the service and waits until it listens. */
 async function startService(environment: Record<string, string> = {}): Promise<Run & { url: string }> {
   const run = npmStart(environment)
   const url = await Promise.race([
@@ -79,7 +79,7 @@ async function expectNothingLeft({ url }: { url: string }): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
 }
 
-/** The line that a start ends with, which is one, and exit code 1. */
+/** Returns the only line of a start that fails with exit code 1. */
 async function refusal(environment: Record<string, string> = {}): Promise<string> {
   const run = npmStart(environment)
   expect(await run.ended).toBe(1)
@@ -88,7 +88,7 @@ async function refusal(environment: Record<string, string> = {}): Promise<string
   return lines[0] ?? ''
 }
 
-test('a first start answers, and SIGTERM to npm start ends all of it', async () => {
+test('a first start answers, and SIGTERM to npm start ends every process', async () => {
   const service = await startService()
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ ok: true, database: true, migrations: true, queue: true })
@@ -98,9 +98,9 @@ test('a first start answers, and SIGTERM to npm start ends all of it', async () 
   await expectNothingLeft(service)
 })
 
-test('Ctrl-C ends all of it', async () => {
+test('Ctrl-C ends every process', async () => {
   const service = await startService()
-  // A terminal sends the signal to everybody in the foreground, npm included.
+  // A terminal sends the signal to every process in the foreground, npm included.
   process.kill(-(service.npm.pid ?? 0), 'SIGINT')
   await service.ended
   await expectNothingLeft(service)
@@ -119,7 +119,7 @@ test('a second start continues, with the mail catcher on the same port', async (
   await second.ended
 })
 
-test('a second service beside the first leaves the mail catcher of the data alone', async () => {
+test('a second service on the same data leaves the mail catcher of the first alone', async () => {
   const first = await startService()
   const noted = readServiceFile(dataDir)
   const second = await startService()
@@ -135,7 +135,7 @@ test('a second service beside the first leaves the mail catcher of the data alon
   await next.ended
 })
 
-test('a crash is survived: the next start adopts the database that was left running', async () => {
+test('the start after a crash adopts the database that was left running', async () => {
   const first = await startService()
   const server = readFileSync(postmasterPid(), 'utf8').split('\n')[0]
   process.kill(-(first.npm.pid ?? 0), 'SIGKILL')
@@ -148,7 +148,7 @@ test('a crash is survived: the next start adopts the database that was left runn
   await expectNothingLeft(second)
 })
 
-test('a signal during the start ends what has been started', async () => {
+test('a signal during the start ends the processes that were started', async () => {
   const run = npmStart()
   await vi.waitFor(() => expect(existsSync(postmasterPid())).toBe(true), { timeout: 10_000, interval: 5 })
   run.npm.kill('SIGTERM')
@@ -156,7 +156,7 @@ test('a signal during the start ends what has been started', async () => {
   expect(existsSync(postmasterPid())).toBe(false)
 })
 
-test('a second service beside the first shares the database, and it stops with the last of them', async () => {
+test('a second service on the same data shares the database, which stops with the last of them', async () => {
   const first = await startService()
   const second = await startService()
   first.npm.kill('SIGTERM')
@@ -167,7 +167,7 @@ test('a second service beside the first shares the database, and it stops with t
   await expectNothingLeft(second)
 })
 
-test('a request under way is answered before the end', async () => {
+test('a pending request is answered before the end', async () => {
   const service = await startService()
   const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong' })
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
@@ -177,11 +177,11 @@ test('a request under way is answered before the end', async () => {
   })
   const headers = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue']
   socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
-  // The service says so once the request is under way.
+  // The service logs a line once the request has begun.
   await vi.waitFor(() => expect(answer).toBe('HTTP/1.1 100 Continue\r\n\r\n'), { timeout: 40_000 })
   socket.write(body.slice(0, 10))
   service.npm.kill('SIGTERM')
-  // It is stopping once it takes no more connections.
+  // The service is stopping once it accepts no more connections.
   await vi.waitFor(() => expect(fetch(service.url)).rejects.toThrow(), { timeout: 40_000 })
   socket.write(body.slice(10))
   await once(socket, 'end')
@@ -198,7 +198,7 @@ test('ROLE=worker works without listening', async () => {
   expect(existsSync(postmasterPid())).toBe(false)
 })
 
-test('it runs on a database of somebody else, without catching mail', async () => {
+test('it runs on an external database, without a mail catcher', async () => {
   const { url: DATABASE_URL } = await emptyDatabase()
   const service = await startService({ DATABASE_URL, SECRET_KEY: 'a key for tests, long enough to be one' })
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
@@ -233,16 +233,16 @@ const SECRET_KEY = 'a key for tests, long enough to be one'
 
 test.each([
   [
-    'nobody listens there',
+    'nothing listens there',
     { DATABASE_URL: 'postgresql://a:secret@127.0.0.1:1/x', SECRET_KEY },
     /The database cannot be reached: connect ECONNREFUSED/,
   ],
   [
-    'there is no such host',
+    'the host does not exist',
     { DATABASE_URL: 'postgresql://a:secret@no.such.host.invalid/x', SECRET_KEY },
     /The database cannot be reached: getaddrinfo/,
   ],
-  ['it is no URL of Postgres', { DATABASE_URL: 'mysql://localhost/x', SECRET_KEY }, /DATABASE_URL: must be a postgresql:\/\/ URL/],
+  ['it is not a URL of Postgres', { DATABASE_URL: 'mysql://localhost/x', SECRET_KEY }, /DATABASE_URL: must be a postgresql:\/\/ URL/],
   ['the secret key is missing', { DATABASE_URL: 'postgresql://localhost/x' }, /SECRET_KEY: is required with DATABASE_URL/],
 ])('a wrong DATABASE_URL gives one clear line: %s', async (_, environment, line) => {
   const said = await refusal(environment)

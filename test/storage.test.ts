@@ -42,7 +42,7 @@ const read = async (storage: Storage, path: string, range?: { start: number; end
 describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
   const open = () => openStorage(settings[kind])
 
-  test('gives back the bytes that it was given, whole or in part', async () => {
+  test('returns the stored bytes, whole or in part', async () => {
     const bytes = randomBytes(100_000)
     await open().write('1-2-whole.bin', bytes)
     expect(await read(open(), '1-2-whole.bin')).toEqual(bytes)
@@ -50,7 +50,7 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     expect(await read(open(), '1-2-whole.bin', { start: 99_999, end: 99_999 })).toEqual(bytes.subarray(99_999))
   })
 
-  test('takes streams, short, empty and longer than a part', async () => {
+  test('stores streams that are short, empty or longer than a part', async () => {
     for (const size of [0, 10, 8 * 1_048_576, 20 * 1_048_576 + 7]) {
       const bytes = randomBytes(size)
       await open().write(`1-2-stream-${size}`, Readable.from(chunksOf(bytes), { objectMode: false }))
@@ -59,7 +59,7 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     }
   })
 
-  test('keeps nothing of a stream that breaks', async () => {
+  test('stores nothing of a stream that breaks', async () => {
     const broken = new Readable({ read() {} })
     broken.push(Buffer.alloc(9 * 1_048_576))
     setTimeout(() => broken.destroy(new Error('the line went dead')), 50)
@@ -67,7 +67,7 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     expect(await open().read('1-2-broken')).toBeNull()
   })
 
-  test('knows no path that was never written or was removed', async () => {
+  test('finds no path that was never written or was removed', async () => {
     await open().write('1-2-short-lived', Buffer.from('x'))
     await open().remove('1-2-short-lived')
     await open().remove('1-2-short-lived')

@@ -1,4 +1,4 @@
-/** The jobs of large tables as a worker runs them; what they do in detail is in indexes.test.ts and change-type.test.ts. */
+/** Runs the jobs of large tables in a worker; indexes.test.ts and change-type.test.ts cover their details. */
 import { expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
@@ -7,7 +7,7 @@ const app = await testApp({}, { worker: true })
 const account = await app.account()
 const as = app.as(account.admin)
 
-test('a worker makes the indexes of a saved view, and converts a field', async () => {
+test('a worker builds the indexes of a saved view, and converts a field', async () => {
   const { body: table } = await as.post(`/api/space/${account.space}/tables/create`, {
     name: 'Orders',
     fields: [

@@ -16,7 +16,7 @@ const columnsOf = async (tableId: number) =>
   ).map(({ name }) => name)
 
 describe('a table', () => {
-  it('is made with its fields, the key first and calc fields last, the same on REST and RPC', async () => {
+  it('is created with its fields, the key first and calculated fields last, the same on REST and RPC', async () => {
     const account = await app.account()
     const as = app.as(account.admin)
     const fields = [
@@ -54,14 +54,14 @@ describe('a table', () => {
     expect(list.headers.get('x-total-count')).toBe('1')
   })
 
-  it('may be made without fields, and takes records then', async () => {
+  it('may be created without fields, and accepts records', async () => {
     const account = await app.account()
     const { body } = await app.as(account.owner).post(`/api/space/${account.space}/tables/create`, { name: 'Bare' })
     const record = await app.as(account.member).post(`/api/table/${body.id}/records/create`, { data: {} })
     expect(record.body).toMatchObject({ title: null, data: {} })
   })
 
-  it('is refused whole, with each field that is wrong', async () => {
+  it('is refused as a whole, with every wrong field named', async () => {
     const account = await app.account()
     const elsewhere = await app.as(account.owner).post(`/api/space/${account.otherSpace}/tables/create`, { name: 'Elsewhere' })
     const before = await app.db.query(sql`select count(*) from tables`)
@@ -120,7 +120,7 @@ describe('a table', () => {
     expect(await app.db.query(sql`select count(*) from tables`)).toEqual(before)
   })
 
-  it('has a name of its own in its space, whatever the case, also at once', async () => {
+  it('has a unique name in its space, regardless of case, also when two are created at once', async () => {
     const account = await app.account()
     const as = app.as(account.keys.account)
     const path = `/api/space/${account.space}/tables/create`
@@ -132,7 +132,7 @@ describe('a table', () => {
     expect(renamed.body).toMatchObject({ name: 'OTHER', fields: other.body.fields })
   })
 
-  it('is gone from everything at once when it is deleted, and for good after seven days', async () => {
+  it('disappears everywhere when it is deleted, and for good after seven days', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.admin)
@@ -143,7 +143,7 @@ describe('a table', () => {
     for (const path of [`${table.path}/get`, `${table.path}/record/${record.body.id}/get`])
       expect(await as.get(path)).toMatchObject({ status: 404, body: { message: 'Table not found' } })
     expect((await as.post(`${table.path}/delete`)).status).toBe(404)
-    // Its name is free again.
+    // Its name can be used again.
     expect((await newTable(account)).id).toBeGreaterThan(table.id)
 
     const context = systemContext(app.deps)
@@ -158,7 +158,7 @@ describe('a table', () => {
     expect(await app.db.query(sql`select 1 from fields where table_id = ${table.id}`)).toEqual([])
   })
 
-  it('goes with its space', async () => {
+  it('is deleted with its space', async () => {
     const account = await app.account()
     const table = await newTable(account)
     expect((await app.as(account.owner).post(`/api/space/${account.space}/delete`)).status).toBe(200)
@@ -170,8 +170,8 @@ describe('a table', () => {
   })
 })
 
-describe('who', () => {
-  it('admins and account keys change tables and fields; others are refused by kind and role', async () => {
+describe('access to tables', () => {
+  it('lets admins and account keys change tables and fields; others are refused by kind and role', async () => {
     const account = await app.account()
     const table = await newTable(account)
     for (const [path, body] of [
@@ -194,7 +194,7 @@ describe('who', () => {
 })
 
 describe('a field', () => {
-  it('is added without touching what is there', async () => {
+  it('is added without touching existing fields', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -209,7 +209,7 @@ describe('a field', () => {
     expect(fields.map(({ id }: { id: string }) => id).slice(0, 3)).toEqual(['id', 'name', 'created_at_2'])
   })
 
-  it('gets its column and its row together or not at all', async () => {
+  it('gets its column and its row together, or neither', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -239,7 +239,7 @@ describe('a field', () => {
     expect((await as.post(`${table.path}/field/name/update`, { required: null })).body.required).toBe(false)
   })
 
-  it('cannot be changed or deleted as key or calc field, nor when it is not there', async () => {
+  it('cannot be changed or deleted if it is the key, calculated or unknown', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -256,7 +256,7 @@ describe('a field', () => {
     expect((await as.post(`${table.path}/field/name/update`, { decimals: 1 })).status).toBe(400)
   })
 
-  it('loses its column when it is deleted, and its name can come again', async () => {
+  it('loses its column when it is deleted, and its name can be used again', async () => {
     const account = await app.account()
     const table = await newTable(account)
     const as = app.as(account.keys.account)
@@ -268,7 +268,7 @@ describe('a field', () => {
     expect((await as.get(`${table.path}/record/${record.body.id}/get`)).body.data).toEqual({ name: null })
   })
 
-  it('is deleted with the views that need it by force only', async () => {
+  it('is deleted with the views that need it only by force', async () => {
     const account = await app.account()
     const table = await newTable(account, [
       { name: 'Name', type: 'text' },
@@ -295,7 +295,7 @@ describe('a field', () => {
     ])
   })
 
-  it('moves to its place', async () => {
+  it('moves to the requested position', async () => {
     const account = await app.account()
     const table = await newTable(
       account,
@@ -324,8 +324,8 @@ describe('a field', () => {
   })
 })
 
-describe('what cells hold', () => {
-  it('follows an option through a rename and a new order', async () => {
+describe('the value of a cell', () => {
+  it('follows an option through a rename and a reordering', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -340,7 +340,7 @@ describe('what cells hold', () => {
       expect((await as.post(`${table.path}/field/select/update`, { options })).status, JSON.stringify(options)).toBe(400)
   })
 
-  it('is emptied of an option that goes, by force only', async () => {
+  it('is cleared when its option is removed, only by force', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -353,14 +353,14 @@ describe('what cells hold', () => {
       expect((await as.post(`${table.path}/field/${id}/update`, { options: ['Done'], force: true })).body.options).toEqual(['Done'])
       expect((await as.post(`${table.path}/field/${id}/update`, { options: ['Done', 'Open'] })).status).toBe(200)
     }
-    // An option of the same name that comes later is another one.
+    // A later option with the same title is another option.
     expect((await as.get(`${table.path}/record/${body.id}/get`)).body.data).toMatchObject({ select: null, multi_select: ['Done'] })
     expect((await as.get(`${table.path}/record/${only.body.id}/get`)).body.data.multi_select).toEqual([])
     const [stored] = await app.db.query(sql`select multi_select, version from ${recordsOf(table.id)} where id = ${only.body.id}`)
     expect(stored).toEqual({ multi_select: null, version: 2 })
   })
 
-  it('is rounded when decimals go, by force only', async () => {
+  it('is rounded when decimals are removed, only by force', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)
@@ -372,7 +372,7 @@ describe('what cells hold', () => {
   })
 })
 
-it('waits for who holds the table, and tells so when it takes too long', async () => {
+it('waits for a lock on the table, and reports a timeout', async () => {
   const account = await app.account()
   const table = await newTable(account)
   const holder = await app.db.connect()
@@ -388,7 +388,7 @@ it('waits for who holds the table, and tells so when it takes too long', async (
     const refused = await app.as(account.admin).post(`${table.path}/fields/create`, { name: 'Never', type: 'text' })
     expect(refused.status).toBe(503)
     expect(refused.headers.get('retry-after')).toBe('1')
-    // Who reads is not held up for long, since nothing queues in front of them.
+    // Other requests are not delayed for long, because no lock request queues in front of them.
     expect((await app.as(account.member).post(`${table.path}/records/create`, { data: { name: 'x' } })).status).toBe(200)
   } finally {
     await holder.end()

@@ -59,7 +59,7 @@ async function upload(caller: Caller, path: string, text = 'hello', on: TestApp 
   return body
 }
 
-/** A task of the member's for the viewer, with two files of one letter each. */
+/** Creates a task of the member's for the viewer, with two files of one byte each. */
 async function withFiles() {
   const account = await onRecord()
   const { member, viewer, path } = account
@@ -86,7 +86,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
   const here = apps[kind]
   const { onRecord: start } = taskSupport(here)
 
-  it('a file that was staged gets its final path with the task, and its bytes follow', async () => {
+  it('a staged file gets its final path with the task, and its bytes follow', async () => {
     const { member, viewer, path, create } = await start()
     const staged = await upload(member, `${path}/upload`, 'prices', here)
     expect(staged).toEqual({
@@ -129,7 +129,7 @@ describe.each(['folder', 'bucket'] as const)('with a %s', (kind) => {
 })
 
 describe('a staged file', () => {
-  it('is for a standalone task, too, and read by those who take part in it', async () => {
+  it('may also be attached to a standalone task, and is read by its users', async () => {
     const { account, member, viewer, admin, keys } = await onRecord()
     const staged = await upload(member, '/api/tasks/upload')
     const { body: task } = await app
@@ -156,7 +156,7 @@ describe('a staged file', () => {
     expect((await app.as(viewer).get(url)).status).toBe(403)
   })
 
-  it('counts once, in the session that staged it, for a day', async () => {
+  it('works once, in the session that staged it, for a day', async () => {
     const { id, member, viewer, path, create } = await onRecord()
     const second: Person = { ...member, session: await startSession(app.deps, member.id, new Date()) }
     const staged = await upload(member, `${path}/upload`)
@@ -176,7 +176,7 @@ describe('a staged file', () => {
     expect(await app.db.query(sql`select 1 from tasks where account_id = ${id}`)).toHaveLength(1)
   })
 
-  it('is not spent by a task that cannot be made, and is made once for an Idempotency-Key', async () => {
+  it('is not used up by a task that cannot be created, and is attached once for an Idempotency-Key', async () => {
     const { member, outsider, path, create } = await onRecord()
     const staged = await upload(member, `${path}/upload`)
     expect((await create(member, { title: 'Call', attachments: [staged], assignee_user_id: outsider.id })).status).toBe(400)
@@ -185,7 +185,7 @@ describe('a staged file', () => {
     expect([first.status, again.headers.get('idempotent-replayed'), again.body]).toEqual([200, 'true', first.body])
   })
 
-  it('goes after a day when no task takes it up', async () => {
+  it('is deleted after a day if no task uses it', async () => {
     const { member, path } = await onRecord()
     const staged = await upload(member, `${path}/upload`)
     await sweepAfter(23)
@@ -194,7 +194,7 @@ describe('a staged file', () => {
     expect([await isStored(staged.path), await isDropped(staged.path)]).toEqual([false, undefined])
   })
 
-  it('that is removed before its bytes were settled leaves nothing behind', async () => {
+  it('that is deleted before its bytes were moved leaves nothing behind', async () => {
     const { a, b, task, post, member } = await withFiles()
     await post(member, 'update', { attachments: [b] })
     await sweepAfter(25)
@@ -205,7 +205,7 @@ describe('a staged file', () => {
 })
 
 describe('the files of a task', () => {
-  it('are the list that an update sends: what it leaves out is dropped, and gone a day later', async () => {
+  it('are the list that an update sends: an omitted file is dropped, and deleted a day later', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/upload`, 'c')
     expect(c).toEqual({
@@ -220,7 +220,7 @@ describe('the files of a task', () => {
     expect([await isDropped(a.path), await isDropped(b.path), await isDropped(c.path)]).toEqual([true, false, false])
     const tagged = await post(member, 'update', { title: 'Call', attachments: [c, b] })
     expect(tagged.headers.get('etag')).toBe('"2"')
-    // Until it is cleaned up it can be put back.
+    // Until the clean-up it can be attached again.
     expect((await post(member, 'update', { attachments: [a, b, c] })).body.attachments).toEqual([a, b, c])
     expect(await isDropped(a.path)).toBe(false)
     expect((await post(member, 'update', { attachments: null })).body.attachments).toEqual([])
@@ -230,7 +230,7 @@ describe('the files of a task', () => {
     expect((await post(member, 'update', { attachments: [a] })).status).toBe(400)
   })
 
-  it('stay as they are when an update does not speak of them', async () => {
+  it('do not change with an update that does not name them', async () => {
     const { a, b, post, member } = await withFiles()
     expect((await post(member, 'update', { title: 'Mail' })).body.attachments).toEqual([a, b])
   })
@@ -238,7 +238,7 @@ describe('the files of a task', () => {
   it.each<[string, (files: { a: Entry; b: Entry; other: Entry; staged: Entry }) => unknown, string]>([
     ['a file of another task', ({ other }) => [other], 'attachments[0].path: is not a stored file of this task'],
     ['a file that is not stored', ({ a }) => [{ ...a, path: `${a.path}x` }], 'attachments[0].path: is not a stored file of this task'],
-    ['a path that leads elsewhere', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is not a stored file of this task'],
+    ['a path outside of the storage', () => [{ path: '../../etc/passwd' }], 'attachments[0].path: is not a stored file of this task'],
     ['another name', ({ a, b }) => [b, { ...a, name: 'b.txt' }], 'attachments[1].name: differs from the uploaded file'],
     ['another size', ({ a }) => [{ ...a, size: 2 }], 'attachments[0].size: differs from the uploaded file'],
     ['another type', ({ a }) => [{ ...a, type: 'text/html' }], 'attachments[0].type: differs from the uploaded file'],
@@ -266,7 +266,7 @@ describe('the files of a task', () => {
   it.each<[string, (staged: Entry) => unknown, string]>([
     ['no token', ({ staged_token: _, ...file }) => [file], 'attachments[0].staged_token: is required'],
     [
-      'a token that is none',
+      'an unknown token',
       (file) => [{ ...file, ...FAR }],
       'attachments[0].staged_token: is not a file that this session has staged, or was used before',
     ],
@@ -283,7 +283,7 @@ describe('the files of a task', () => {
     expect((await create(member, { title: 'Call', attachments: [staged] })).status).toBe(200)
   })
 
-  it('go with the task, with its record, and with their comment', async () => {
+  it('are deleted with the task, with its record, and with their comment', async () => {
     const { a, b, task, post, member, table, record } = await withFiles()
     const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
     const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
@@ -304,7 +304,7 @@ describe('the files of a task', () => {
     expect([table, record]).not.toContain(other.table)
   })
 
-  it('and of its comments are kept by the clean-up as long as they are held', async () => {
+  it('and of its comments survive the clean-up while they are referenced', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')
     await post(viewer, 'comments/create', { content: 'See', attachments: [c] })
@@ -314,7 +314,7 @@ describe('the files of a task', () => {
   })
 })
 
-it('the files of tasks go with their table, once that is removed for good', async () => {
+it('the files of tasks are deleted with their table, once that is deleted for good', async () => {
   const { a, b, table, admin, member, post, task } = await withFiles()
   const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
   await post(member, 'comments/create', { content: 'See', attachments: [c] })
@@ -326,7 +326,7 @@ it('the files of tasks go with their table, once that is removed for good', asyn
 })
 
 describe('the four uploads', () => {
-  it('are for sessions of those who may', async () => {
+  it('are allowed for sessions of users with access', async () => {
     const { task, path, member, viewer, admin, outsider, keys } = await withFiles()
     const places = ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]
     for (const place of places) {
@@ -360,7 +360,7 @@ describe('the four uploads', () => {
     }
   })
 
-  it('take not a byte more than 50 MB', async () => {
+  it('accept at most 50 MB', async () => {
     const { task, path, member } = await shared
     const more = base64(Buffer.alloc(MAX_UPLOAD_BYTES + 1))
     for (const place of ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]) {
@@ -371,14 +371,14 @@ describe('the four uploads', () => {
     expect([huge.status, huge.body.message]).toEqual([413, 'The body is too large'])
   }, 60_000)
 
-  it('are all taken when more large ones come at once than are read at once', async () => {
+  it('accept more large files at once than are read at once', async () => {
     const { member } = await shared
     const body = { name: 'large.bin', data: base64(Buffer.alloc(4 * 1_048_576)) }
     const answers = await Promise.all(Array.from({ length: 10 }, () => app.as(member).post('/api/tasks/upload', body)))
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
   }, 60_000)
 
-  it('take an empty file', async () => {
+  it('accept an empty file', async () => {
     const { member } = await shared
     const { body } = await app.as(member).post('/api/tasks/upload', { name: 'empty', data: '' })
     expect((await app.as(member).get(`/api/file/${body.path}`)).body).toBe('')

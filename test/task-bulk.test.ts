@@ -12,7 +12,7 @@ const tasksOf = (accountId: number) =>
   app.db.query<{ id: number; title: string }>(sql`select id, title from tasks where account_id = ${accountId} order by id`)
 const rowOf = async (taskId: number) => (await app.db.query(sql`select *, xmin::text from tasks where id = ${taskId}`))[0]
 
-/** An account with a way to send many tasks to its record. */
+/** Creates an account with a function that sends many tasks to its record. */
 async function withMany() {
   const account = await onRecord()
   const createMany = (caller: Caller, tasks: unknown, headers?: Record<string, string>) =>
@@ -21,7 +21,7 @@ async function withMany() {
 }
 
 describe('many tasks at once', () => {
-  it('are made like single ones, in order', async () => {
+  it('are created like single ones, in order', async () => {
     const { id, member, viewer, admin, createMany, create } = await withMany()
     const input = {
       title: 'Call',
@@ -43,7 +43,7 @@ describe('many tasks at once', () => {
     expect(events).toHaveLength(3)
   })
 
-  it('are refused one by one, each with what is wrong with it', async () => {
+  it('are refused one by one, each with its errors', async () => {
     const { id, member, outsider, createMany, keys } = await withMany()
     const { status, body } = await createMany(member, [
       { title: 'One' },
@@ -87,7 +87,7 @@ describe('many tasks at once', () => {
     ])
   })
 
-  it('are refused by name, too, for what is no fault of the input alone', async () => {
+  it('are refused by name, too, for errors outside of the input', async () => {
     const { member, viewer, admin, create, createMany } = await withMany()
     await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
     const again = { title: 'Mine', external_id: 'crm-7' }
@@ -98,7 +98,7 @@ describe('many tasks at once', () => {
     ])
   })
 
-  it('are made once for an Idempotency-Key', async () => {
+  it('are created once for an Idempotency-Key', async () => {
     const { id, keys, createMany } = await withMany()
     const send = () => createMany(keys.account, [{ title: 'A' }, { title: '' }, { title: 'B' }], { 'idempotency-key': 'many' })
     const [first, again] = [await send(), await send()]
@@ -123,14 +123,14 @@ describe('many tasks at once', () => {
     [{}, 'tasks: must be a list'],
     [[], 'tasks: must not be empty'],
     [Array(101).fill({ title: 'x' }), 'tasks: must have at most 100 tasks'],
-  ])('are no list at all: %#', async (tasks, message) => {
+  ])('are refused as a list: %#', async (tasks, message) => {
     const { id, member, createMany } = await withMany()
     const { status, body } = await createMany(member, tasks)
     expect([status, body.message]).toEqual([400, message])
     expect(await tasksOf(id)).toEqual([])
   })
 
-  it('are for those who may make one', async () => {
+  it('are allowed for callers who may create one', async () => {
     const { createMany, keys, outsider, viewer } = await withMany()
     for (const [caller, status, message] of [
       [null, 401, 'Sign in, or send an API key as a bearer token'],
@@ -148,7 +148,7 @@ describe('many tasks at once', () => {
 })
 
 describe('an external_id', () => {
-  it('is shown by the tasks that have one, at the end, and by no other', async () => {
+  it('is shown at the end of the tasks that have one, and by no other', async () => {
     const { member, path, create } = await onRecord()
     const { body: plain } = await create(member, { title: 'Plain', external_id: null })
     expect(Object.keys(plain).at(-1)).toBe('attachments')
@@ -163,7 +163,7 @@ describe('an external_id', () => {
     expect(cleared).not.toHaveProperty('external_id')
   })
 
-  it('is unique in the account, and free again when its task is gone', async () => {
+  it('is unique in the account, and free again when its task is deleted', async () => {
     const { member, viewer, create } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', external_id: 'crm-7' })
     const { body: other } = await create(member, { title: 'Other', external_id: 'CRM-7' })
@@ -197,12 +197,12 @@ describe('an external_id', () => {
     expect(await post(`${path}/create`, { title: 'New', external_id: 'upserted', upsert: true })).toMatchObject({ external_id: 'upserted' })
     expect(await post(`/api/task/${id}/update`, { external_id: 'updated' })).toMatchObject({ external_id: 'updated' })
     expect(await post(`${path}/createMany`, { tasks: [{ title: 'New', external_id: 'made with others' }] })).toMatchObject([{ ok: true }])
-    // Restored, the old ones come back without.
+    // The restored tasks no longer have an external_id.
     const left = await app.db.query<{ external_id: string | null }>(sql`select external_id from tasks where id = any(${old}::int[])`)
     expect(left.map(({ external_id }) => external_id)).toEqual([null, null, null, null])
   })
 
-  it('is given to one of many that come at once', async () => {
+  it('is given to only one of many concurrent tasks', async () => {
     const { id, member, create } = await onRecord()
     const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => create(member, { title: `${n}`, external_id: 'race' })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
@@ -234,7 +234,7 @@ describe('an external_id', () => {
 })
 
 describe('an upsert', () => {
-  it('makes the task, then changes it: what it does not name stays', async () => {
+  it('creates the task, then changes it, and keeps the properties that it does not name', async () => {
     const { id, keys, viewer, admin, create } = await onRecord()
     const send = (input: object) => create(keys.account, { external_id: 'crm-7', upsert: true, title: 'Call', ...input })
     const { body: made } = await send({ details: 'Soon', assignee_user_id: viewer.id, due_date: '2026-03-31', due_time: '09:30' })
@@ -247,7 +247,7 @@ describe('an upsert', () => {
     expect(await tasksOf(id)).toHaveLength(1)
   })
 
-  it('of many at once makes one task', async () => {
+  it('that is sent many times at once creates one task', async () => {
     const { id, keys, create, createMany } = await withMany()
     const answers = await Promise.all([
       ...Array.from({ length: 5 }, (_, n) => create(keys.account, { title: `${n}`, external_id: 'race', upsert: true })),
@@ -261,7 +261,7 @@ describe('an upsert', () => {
     const { id, keys, createMany } = await withMany()
     const tasks = Array.from({ length: 60 }, (_, n) => ({ title: 'Call', external_id: `crm-${n}`, upsert }))
     const backwards = tasks.toReversed()
-    // At first none of the tasks is there, then all are.
+    // In the first round none of the tasks exists, then all do.
     for (let round = 0; round < 2; round++) {
       const answers = await Promise.all([tasks, backwards, tasks, backwards].map((given) => createMany(keys.account, given)))
       expect(answers.map(({ status, body }) => [status, body.message])).toEqual(answers.map(() => [200, undefined]))
@@ -269,7 +269,7 @@ describe('an upsert', () => {
     }
   })
 
-  it('of many waits for an update that takes one of its ids', async () => {
+  it('of many tasks waits for an update that takes one of its ids', async () => {
     const { id, keys, member, create, createMany } = await withMany()
     const { body: task } = await create(member, { title: 'Call', external_id: 'a' })
     const tasks = [
@@ -281,12 +281,12 @@ describe('an upsert', () => {
       app.as(member).post(`/api/task/${task.id}/update`, { external_id: 'b' }),
       createMany(keys.account, tasks.toReversed()),
     ])
-    // Whichever comes first, one of them has the id.
+    // Whichever is first, one of them has the id.
     expect(answers.map(({ status }) => status)).toEqual([200, expect.toSatisfy((status) => status === 200 || status === 409), 200])
     expect(await tasksOf(id)).toHaveLength(2)
   })
 
-  it('leaves alone what it may not change, or what is in another place', async () => {
+  it('does not change a task without write access, or in another place', async () => {
     const { account, owner, member, viewer, admin, keys, table, other, create } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', external_id: 'crm-7', assignee_user_id: viewer.id })
     const before = await rowOf(task.id)
@@ -298,7 +298,7 @@ describe('an upsert', () => {
       expect([answer.status, answer.body.message]).toEqual([409, 'external_id: is taken'])
     }
     expect((await create(keys.accountReadOnly, again)).status).toBe(403)
-    // Nor does it tell where the task is that has the id: in a space of others, or nowhere.
+    // The answer does not reveal where the task with the id is: in a foreign space, or standalone.
     const { body: space } = await app.as(owner).post('/api/spaces/create', { name: 'Secret' })
     const hidden = await makeTable(app, { ...account, space: space.id }, { records: [{ name: 'Plan' }] })
     const secret = { title: 'Secret', external_id: 'secret' }

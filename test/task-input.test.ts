@@ -10,7 +10,7 @@ beforeEach(() => app.setClock(NOW))
 
 const DUE = { due_date: '2026-03-31', due_time: '14:30:00', reminder_offset_mins: 30 }
 
-/** A task of the member on a record, and all that its row holds, to the byte. */
+/** Returns a task of the member on a record, and its whole row, to the byte. */
 async function withTask(body: object = {}) {
   const account = await onRecord()
   const { body: task } = await account.create(account.member, { title: 'Call', ...DUE, ...body })
@@ -19,7 +19,7 @@ async function withTask(body: object = {}) {
   return { ...account, task, post, row }
 }
 
-/** What no create and no update takes, with what it says. */
+/** Input that every create and update refuses, with its message. */
 const refused: [object, string][] = [
   [{ due_date: '2026-02-30' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
   [{ due_date: '2026-02-29' }, 'due_date: must be a date that exists, as YYYY-MM-DD'],
@@ -62,7 +62,7 @@ describe('bad dates, times and reminders', () => {
   it.each(refused)('%j leave the task as it was, to the byte', async (body, message) => {
     const { post, member, row } = shared
     const before = await row()
-    // All keys are named, so that none is dropped for being impossible.
+    // All keys are named, so that none is dropped as impossible.
     const answer = await post(member, 'update', { ...DUE, ...body })
     expect([answer.status, answer.body.message]).toEqual([400, message])
     expect(await row()).toBe(before)
@@ -87,7 +87,7 @@ describe('an assignee', () => {
     expect(await row()).toBe(before)
   })
 
-  it('who was removed meanwhile stays, by id and by address, until the task is given to another', async () => {
+  it('who was removed from the space stays, by id and by address, until the task is reassigned', async () => {
     const { post, member, viewer, owner, space, task } = await withTask()
     await post(member, 'update', { assignee_user_id: viewer.id })
     await app.as(owner).post(`/api/space/${space}/member/${viewer.id}/remove`)
@@ -102,7 +102,7 @@ describe('an assignee', () => {
     )
   })
 
-  it('named by many calls at the same moment is told once', async () => {
+  it('who is assigned by many concurrent calls is notified once', async () => {
     const { post, member, admin } = await withTask()
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(member, 'update', { assignee_user_id: admin.id })))
     expect(answers.every(({ status }) => status === 200)).toBe(true)
@@ -111,7 +111,7 @@ describe('an assignee', () => {
 })
 
 describe('a path', () => {
-  it('does not take the record of another table', async () => {
+  it('does not accept the record of another table', async () => {
     const { account, member, table } = await onRecord()
     const { id: second, records } = await makeTable(app, account, { records: [{ name: 'A' }, { name: 'B' }, { name: 'C' }, { name: 'D' }] })
     const foreign = records.at(-1)
@@ -128,11 +128,11 @@ describe('a path', () => {
   })
 })
 
-/** What nobody waits for: that a session was used, that there are events. */
+/** Statements beside the request: they record the use of a session, or announce events. */
 const ASIDE = /^\s*(update sessions|notify) /
 
 describe('mentions in one comment', () => {
-  /** Fifty more members of the space. */
+  /** Adds fifty more members to the space. */
   async function crowd() {
     const made = await withTask()
     const people: number[] = []
@@ -143,7 +143,7 @@ describe('mentions in one comment', () => {
     return { ...made, people }
   }
 
-  it('of fifty people cost as many statements as none', async () => {
+  it('of fifty users cost as many statements as none', async () => {
     const { post, member, people, task } = await crowd()
     const { db } = app.deps
     const spies = [vi.spyOn(db, 'query'), vi.spyOn(db, 'readShort'), vi.spyOn(db, 'execute')]
@@ -152,14 +152,14 @@ describe('mentions in one comment', () => {
       expect((await post(member, 'comments/create', { content })).status).toBe(200)
       return spies.flatMap(({ mock }) => mock.calls.map(([{ text }]) => text)).filter((text) => !ASIDE.test(text)).length
     }
-    // Who asks and may they; and the comment with all that follows from it.
+    // One statement authorises the request; another writes the comment with all its effects.
     expect(await costOf('Hello')).toBe(2)
     expect(await costOf(people.map((id) => `@{${id}:Person}`).join(' '))).toBe(2)
     vi.restoreAllMocks()
     expect(await subscribersOf(task.id)).toEqual([...people, member.id].sort((a, b) => a - b))
   })
 
-  it('may be a thousand: each person is told once, and only those who can be', async () => {
+  it('can be a thousand: each reachable user is notified once', async () => {
     const { post, member, people, task, outsider } = await crowd()
     const strangers = Array.from({ length: 900 }, (_, index) => 1_000_000 + index)
     const ids = [...people, ...people, ...strangers, outsider.id]
@@ -171,7 +171,7 @@ describe('mentions in one comment', () => {
     expect(await subscribersOf(task.id)).toHaveLength(people.length + 1)
   })
 
-  it('added by many edits at the same moment tell once', async () => {
+  it('that many concurrent edits add notify once', async () => {
     const { post, member, viewer } = await withTask()
     const { body } = await post(member, 'comments/create', { content: 'Hello' })
     const edits = Array.from({ length: 6 }, () => post(member, `comment/${body.id}/update`, { content: `@{${viewer.id}:Vera}` }))
@@ -183,7 +183,7 @@ describe('mentions in one comment', () => {
 const shared = await withTask()
 
 describe('refusals come in one order', () => {
-  it('whatever else is wrong: who, read-only, the task, its place, the space, the row, attachments, the body', async () => {
+  it('first the credentials, then read-only, the task, its place, the space, the row, attachments, the body', async () => {
     const { id, admin, keys, keyOf, outsider, member, task } = await withTask()
     const alone = (await app.as(member).post('/api/tasks/create', { title: 'Breathe' })).body.id
     const readOnly = await keyOf({ accountId: id, userId: member.id }, { kind: 'personal', read_only: true })

@@ -11,7 +11,7 @@ afterEach(() => app.setClock(null))
 
 const at = (minutes: number) => later(minutes).toISOString().slice(0, 19).replace('T', ' ')
 
-/** A record with the tasks A, B, C, made a minute apart from NOW on, by the member for the viewer. */
+/** Creates a record with the tasks A, B, C, a minute apart from NOW on, by the member for the viewer. */
 async function withTasks() {
   const account = await onRecord()
   const ids: number[] = []
@@ -37,7 +37,7 @@ const nameOf = (row: { title?: string; id: number; deleted_at?: string }) => row
 const since = (minutes: number) => `updated_since=${encodeURIComponent(at(minutes))}`
 
 describe('updated_since', () => {
-  it('lists what changed in that second or later, oldest change first', async () => {
+  it('lists the tasks that changed in that second or later, oldest change first', async () => {
     const { a, b, c, changes, post, member, viewer } = await withTasks()
     expect(await changes(since(0))).toEqual({ rows: ['A', 'B', 'C'], total: '3', next: null })
     expect(await changes(since(1))).toMatchObject({ rows: ['B', 'C'] })
@@ -51,7 +51,7 @@ describe('updated_since', () => {
     expect(await changes(`${since(0)}&status=open`)).toMatchObject({ rows: ['C', 'B2'] })
   })
 
-  it('tells of deleted tasks, for 30 days', async () => {
+  it('lists deleted tasks for 30 days', async () => {
     const { a, b, changes, post, member } = await withTasks()
     app.setClock(later(5))
     await post(member, b, 'delete')
@@ -66,13 +66,13 @@ describe('updated_since', () => {
     expect(await changes(since(5))).toMatchObject({ rows: ['A2'] })
   })
 
-  it('does without rows of deleted tasks where it is not asked for', async () => {
+  it('omits deleted tasks if they are not requested', async () => {
     const { b, path, post, member } = await withTasks()
     await post(member, b, 'delete')
     expect((await app.as(member).get(`${path}/list`)).body.map(nameOf)).toEqual(['A', 'C'])
   })
 
-  it('on tasks/list goes by tab, done ones included', async () => {
+  it('on tasks/list follows the tabs, completed tasks included', async () => {
     const { a, b, mine, post, member, viewer, admin, account } = await withTasks()
     app.setClock(later(5))
     await post(viewer, a, 'markDone')
@@ -83,7 +83,7 @@ describe('updated_since', () => {
     expect(await mine(member, { updated_since })).toEqual([])
     expect(await mine(member, { updated_since, tab: 'delegated' })).toEqual(['B', 'C', 'A'])
     expect(await mine(admin, { updated_since, tab: 'all' })).toEqual([])
-    // Reassigned, it leaves my tab without a word; who still follows it sees it under all.
+    // A reassigned task leaves the tab without a deleted row; a follower still sees it under all.
     app.setClock(later(6))
     await post(member, b, 'update', { assignee_user_id: admin.id })
     expect(await mine(viewer, { updated_since: at(6) })).toEqual([])
@@ -98,7 +98,7 @@ describe('updated_since', () => {
     for (const caller of [account.owner, account.outsider]) expect(await mine(caller, { updated_since: at(6), tab: 'all' })).toEqual([])
   })
 
-  it('tells of tasks that went with their record', async () => {
+  it('lists tasks that were deleted with their record', async () => {
     const { a, b, c, mine, table, record, member, viewer } = await withTasks()
     app.setClock(later(5))
     await app.as(member).post(`/api/table/${table}/record/${record}/delete`)
@@ -108,7 +108,7 @@ describe('updated_since', () => {
     expect(rows).toHaveLength(3)
   })
 
-  it('is walked by cursor while tasks go on changing', async () => {
+  it('can be walked by cursor while tasks change', async () => {
     const { a, path, post, member } = await withTasks()
     app.setClock(later(2))
     const { body: many } = await app
@@ -119,12 +119,12 @@ describe('updated_since', () => {
     let cursor: string | null = ''
     for (let page = 0; cursor !== null && page < 10; page++) {
       const { body, headers } = await app.as(member).get(`${path}/list?${since(0)}&limit=3&cursor=${cursor}`)
-      // Counted where the walk begins.
+      // The count is taken where the walk begins.
       expect(headers.get('x-total-count')).toBe(page === 0 ? '10' : null)
       seen.push(...body.map(nameOf))
       cursor = headers.get('x-next-cursor')
       app.setClock(later(10 + page))
-      // What was on the first page moves to the end: by offset, others would be passed over.
+      // A changed task of the first page moves to the end: by offset, other tasks would be skipped.
       if (page === 0) await post(member, a, 'update', { title: 'A2' })
     }
     expect(seen).toEqual(['A', 'B', 'C', '0', '1', '2', '3', '4', '5', '6', 'A2'])
@@ -132,7 +132,7 @@ describe('updated_since', () => {
     expect([rows.length, typeof next_cursor]).toEqual([1, 'string'])
   })
 
-  it('is walked by cursor through tasks of one second that concern the caller in each way, and deleted ones', async () => {
+  it('can be walked by cursor through tasks of one second that concern the caller in each way, and deleted ones', async () => {
     const { b, post, create, viewer, member, admin } = await withTasks()
     app.setClock(later(5))
     const made = [
@@ -164,7 +164,7 @@ describe('updated_since', () => {
     expect((await walk({ limit: 4 })).rows).toEqual(all)
   })
 
-  it('pages by offset, too', async () => {
+  it('can be paged by offset, too', async () => {
     const { changes } = await withTasks()
     expect(await changes(`${since(0)}&limit=2&offset=1`)).toMatchObject({ rows: ['B', 'C'], total: '3', next: null })
     expect(await changes(`${since(0)}&limit=2`)).toMatchObject({ rows: ['A', 'B'], next: expect.any(String) })
@@ -214,7 +214,7 @@ describe('updated_since', () => {
   })
 })
 
-/** So many rows a statement has read, those included that it then left out. */
+/** Returns the number of rows that a statement has read, with those that it then discarded. */
 async function rowsRead(statement: Sql): Promise<number> {
   const [row] = await app.db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (analyze, format json) ${statement}`)
   return scanned((row as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan)
@@ -235,7 +235,7 @@ function scanned(node: PlanNode): number {
 
 it.each(['my', 'delegated', 'all'] as const)('a page of many that continues another reads about a page, tab %s', async (tab) => {
   const { id, member, viewer, admin } = await withTasks()
-  // The viewer has a third of them, made another, and follows some of the rest; a thousand changed in each second.
+  // The viewer has a third of the tasks, created another third, and follows some of the rest; a thousand changed in each second.
   await app.db.execute(sql`
     with made as (
       insert into tasks (account_id, creator_user_id, assignee_user_id, title, created_at, updated_at)

@@ -9,7 +9,7 @@ beforeEach(() => app.setClock(NOW))
 
 type Due = { due_date: string; due_time?: string }
 
-/** The badge of a person in the zone who has one task of each due, before and at the instants. */
+/** Returns the badge of a user in the zone who has one task of each due date, before and at the instants. */
 async function badges(timezone: string, due: Due, instants: string[]) {
   app.setClock(new Date(instants[0] ?? NOW))
   const { member } = await app.account({ timezone })
@@ -25,7 +25,7 @@ async function badges(timezone: string, due: Due, instants: string[]) {
 }
 
 describe('a task with a calendar date', () => {
-  // The last second of the day before, the first and the last second of the day, the first of the day after; by the clock of the zone.
+  // The last second of the day before, the first and the last second of the day, and the first of the day after, in local time.
   it.each([
     ['UTC', '2026-03-30', ['2026-03-29T23:59:59Z', '2026-03-30T00:00:00Z', '2026-03-30T23:59:59Z', '2026-03-31T00:00:00Z']],
     ['Pacific/Kiritimati', '2026-03-30', ['2026-03-29T09:59:59Z', '2026-03-29T10:00:00Z', '2026-03-30T09:59:59Z', '2026-03-30T10:00:00Z']],
@@ -43,7 +43,7 @@ describe('a task with a calendar date', () => {
 })
 
 describe('a task with a time', () => {
-  // An instant: due from the start of the local day it lies in, overdue the second after it.
+  // A time is an instant: the task is due from the start of its local day, and overdue the second after the instant.
   it.each([
     [
       'Pacific/Kiritimati',
@@ -76,7 +76,7 @@ describe('a task with a time', () => {
       '22:59:59',
       ['2026-10-24T21:59:59Z', '2026-10-24T22:00:00Z', '2026-10-25T22:59:59Z', '2026-10-25T23:00:00Z'],
     ],
-    // Within the hour that the clock shows twice.
+    // These are within the hour that occurs twice.
     [
       'Europe/Berlin',
       '2026-10-25',
@@ -91,7 +91,7 @@ describe('a task with a time', () => {
 describe('a calendar date', () => {
   const dates = ['2026-03-29', '2026-10-25', '2026-04-24', '2011-12-30', '2024-02-29', '1900-01-01', '0001-01-01', '9999-12-31']
 
-  /** What each endpoint says of the due date and time of the tasks, by title. */
+  /** Returns the due date and time of the tasks by title, from each endpoint. */
   async function shown({ member, keys }: TestAccount, path: string, id: number) {
     const list = await app.as(keys.personal).get(`${path}/list?limit=200`)
     const mine = await app.as(member).post('/api/tasks/list', { include_done: true, limit: 200 })
@@ -102,7 +102,7 @@ describe('a calendar date', () => {
   }
 
   it.each(['UTC', 'Pacific/Kiritimati', 'Etc/GMT+12', 'Asia/Kathmandu', 'Africa/Cairo', 'Pacific/Apia'])(
-    'never moves through any endpoint, in %s',
+    'is the same through every endpoint, in %s',
     async (timezone) => {
       const account = await app.account({ timezone })
       const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Analytical Engines' }] })

@@ -11,7 +11,7 @@ const { onRecord, told, subscribersOf, holding } = taskSupport(app)
 beforeEach(() => app.setClock(NOW))
 
 describe('creating a task on a record', () => {
-  it('answers the whole row', async () => {
+  it('returns the whole row', async () => {
     const { create, id, space, table, record, member, viewer } = await onRecord()
     const answer = await create(member, {
       title: '  Call back ',
@@ -48,7 +48,7 @@ describe('creating a task on a record', () => {
     })
   })
 
-  it('is the same on RPC', async () => {
+  it('works the same on RPC', async () => {
     const { create, table, record, keys } = await onRecord()
     const rest = await create(keys.personal, { title: 'Call', due_date: '2026-03-31', reminder_time: '08:00' })
     const rpc = await app.as(keys.personal).rpc.tasks.createOnRecord.mutate({
@@ -62,7 +62,7 @@ describe('creating a task on a record', () => {
     expect(rpc.reminder_at).toBe('2026-03-31 08:00:00')
   })
 
-  it('takes null for absent', async () => {
+  it('treats null as absent', async () => {
     const { create, member } = await onRecord()
     const nulls = Object.fromEntries(
       [
@@ -83,13 +83,13 @@ describe('creating a task on a record', () => {
     expect(body).toMatchObject({ assignee_user_id: member.id, creator_user_id: member.id, details: null, due_date: null })
   })
 
-  it('is open to a viewer, and to an account key within its whitelist', async () => {
+  it('is allowed for a viewer, and for an account key within its whitelist', async () => {
     const { create, account, space, keys } = await onRecord()
     expect((await create(keys.personalViewer, { title: 'Call' })).status).toBe(200)
     expect((await create(await keyFor(account, [space]), { title: 'Call' })).status).toBe(200)
   })
 
-  it('refuses who may not, word for word', async () => {
+  it('refuses callers without access, with the messages of the contract', async () => {
     const { create, keys, outsider, path } = await onRecord()
     const refusals: [Caller, number, string][] = [
       [null, 401, 'Sign in, or send an API key as a bearer token'],
@@ -105,13 +105,13 @@ describe('creating a task on a record', () => {
     expect((await app.as(keys.account).get(`${path}/count`)).body).toEqual({ open: 0, total: 0 })
   })
 
-  it('refuses somebody of the account who is not in the space', async () => {
+  it('refuses an assignee of the account who is not in the space', async () => {
     const { create, id } = await onRecord()
     const { status, body } = await create(await app.person(id, 'Nora Nowhere'), { title: 'Call' })
     expect([status, body.message]).toEqual([403, 'Not authorized'])
   })
 
-  it('refuses ids that name nothing', async () => {
+  it('refuses unknown ids', async () => {
     const { table, record, member } = await onRecord()
     const { id: elsewhere } = await makeTable(app, await app.account())
     const create = async (path: string) => {
@@ -128,7 +128,7 @@ describe('creating a task on a record', () => {
   it.each<[string, object, string]>([
     ['no title', {}, 'title: is required'],
     ['an empty title', { title: '  ' }, 'title: must not be empty'],
-    ['a title that is no text', { title: 5 }, 'title: must be text'],
+    ['a title that is not a text', { title: 5 }, 'title: must be text'],
     ['a null title', { title: null }, 'title: is required'],
     ['a long title', { title: 'x'.repeat(501) }, 'title: must have at most 500 characters'],
     ['long details', { title: 'x', details: 'x'.repeat(100_001) }, 'details: must have at most 100000 characters'],
@@ -166,14 +166,14 @@ describe('creating a task on a record', () => {
     expect(answer.body.issues[0].path).toEqual([message.split(':')[0]])
   })
 
-  it('refuses attachments from every key, even none', async () => {
+  it('refuses attachments from every key, even an empty list', async () => {
     const { create, keys, member } = await onRecord()
     for (const key of [keys.account, keys.personal])
       expect((await create(key, { title: 'x', attachments: [] })).body.message).toBe('Attachments cannot be set via the public API')
     expect((await create(member, { title: 'x', attachments: 5 })).status).toBe(400)
   })
 
-  it('does it once for an Idempotency-Key', async () => {
+  it('happens once for an Idempotency-Key', async () => {
     const { create, keys, path } = await onRecord()
     const first = await create(keys.account, { title: 'Call' }, { 'idempotency-key': 'k1' })
     const again = await create(keys.account, { title: 'Call' }, { 'idempotency-key': 'k1' })
@@ -183,7 +183,7 @@ describe('creating a task on a record', () => {
     expect((await app.as(keys.account).get(`${path}/count`)).body).toEqual({ open: 1, total: 1 })
   })
 
-  it('refuses a record that was deleted in the meantime, with its tasks', async () => {
+  it('refuses a record that was deleted with its tasks', async () => {
     const { create, table, record, other, path, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const { body: kept } = await app.as(member).post(`/api/tasks/onRecord/${table}/${other}/create`, { title: 'Mail' })
@@ -223,7 +223,7 @@ async function keyFor(account: TestAccount, spaceIds: number[]): Promise<string>
   return account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account', space_ids: spaceIds })
 }
 
-describe('whose task it is', () => {
+describe('the assignee and the assigner', () => {
   type Who = 'owner' | 'admin' | 'member' | 'viewer'
   const cases: {
     caller: 'account' | 'personal' | 'session'
@@ -341,7 +341,7 @@ describe('whose task it is', () => {
     }
   })
 
-  it('refuses people who are not in the space', async () => {
+  it('refuses users who are not in the space', async () => {
     const { create, id, keys, outsider } = await onRecord()
     const nobody = await app.person(id, 'Nora Nowhere')
     for (const person of [nobody, outsider]) {
@@ -357,7 +357,7 @@ describe('whose task it is', () => {
     }
   })
 
-  it('does not look up the address that loses against an id, and says so', async () => {
+  it('ignores the address beside an id without a lookup, and says so', async () => {
     const { create, keys, viewer, admin } = await onRecord()
     const answer = await create(keys.account, {
       title: 'Call',
@@ -377,7 +377,7 @@ describe('whose task it is', () => {
     )
   })
 
-  it('tells the assignee in sentences', async () => {
+  it('notifies the assignee in sentences', async () => {
     const { create, keys, member, viewer } = await onRecord()
     const timed = await create(member, { title: 'Call', assignee_user_id: viewer.id, due_date: '2026-03-31', due_time: '14:30' })
     await create(keys.account, { title: 'Mail', assignee_user_id: viewer.id })
@@ -400,7 +400,7 @@ describe('whose task it is', () => {
 })
 
 describe('the tasks of a record', () => {
-  it('are listed open before done, by due, none last; done ones newest first', async () => {
+  it('are listed with open ones first by due date, those without one last, then completed ones, newest first', async () => {
     const { create, member, path } = await onRecord()
     const made: Record<string, number> = {}
     for (const [title, body] of Object.entries({
@@ -432,7 +432,7 @@ describe('the tasks of a record', () => {
     expect((await app.as(member).get(`${path}/count`)).body).toEqual({ open: 5, total: 7 })
   })
 
-  it('are read by a read-only key, and by nobody else’s key', async () => {
+  it('are readable with a read-only key, but not with a key of another account', async () => {
     const { create, keys, member, path } = await onRecord()
     await create(member, { title: 'Call' })
     expect((await app.as(keys.accountReadOnly).get(`${path}/list`)).body).toHaveLength(1)
@@ -459,7 +459,7 @@ const ids = (path: string) => {
 }
 
 describe('getting a task', () => {
-  it('answers the row with all that belongs to it, the same on RPC', async () => {
+  it('returns the row with its comments and subscribers, the same on RPC', async () => {
     const { create, member, viewer, keys, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     for (let number = 1; number <= 21; number++)
@@ -480,29 +480,29 @@ describe('getting a task', () => {
     expect(recent_comments).toEqual(comments.slice(0, 20))
     expect(recent_comments[0]).toMatchObject({ content: 'Comment 21', created_at: '2026-03-30 09:30:00' })
     expect(await app.as(keys.personal).rpc.tasks.get.query({ task_id: task.id })).toEqual(body)
-    // An account key reads as the owner, who follows nothing here.
+    // An account key reads as the owner, who follows no task here.
     expect((await app.as(keys.account).get(`/api/task/${task.id}/get`)).body.subscribed).toBe(false)
   })
 
-  it('has no title where the table has no text field', async () => {
+  it('has no record title if the table has no text field', async () => {
     const account = await app.account()
     const { id: table, records } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'long_text' }], records: [{}] })
     const { body } = await app.as(account.member).post(`/api/tasks/onRecord/${table}/${records[0]}/create`, { title: 'Call' })
     expect((await app.as(account.member).get(`/api/task/${body.id}/get`)).body.record_title).toBeNull()
   })
 
-  it('is answered while the title field is being deleted', async () => {
+  it('succeeds while the title field is being deleted', async () => {
     const { create, member, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const title = async () => (await app.as(member).get(`/api/task/${task.id}/get`)).body.record_title
     expect(await title()).toBe('Analytical Engines')
-    // As after the check of the request, and before its read: the version that was checked is not the one that is read.
+    // The field is deleted after the request was checked and before its read, so that the two see different versions.
     await app.db.execute(sql`delete from fields where table_id = ${table}`)
     await app.db.execute(sql`alter table ${recordsOf(table)} drop column name`)
     expect(await title()).toBeNull()
   })
 
-  it('refuses who cannot read it, in any account', async () => {
+  it('refuses callers who cannot read it, in any account', async () => {
     const { create, id, member, keys, outsider } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const refusals: [Caller, number, string][] = [
@@ -530,7 +530,7 @@ describe('getting a task', () => {
     }
   })
 
-  it('is over when the table was deleted', async () => {
+  it('fails once the table is deleted', async () => {
     const { create, member, table } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     await app.db.execute(sql`update tables set deleted_at = now() where id = ${table}`)
@@ -540,7 +540,7 @@ describe('getting a task', () => {
 })
 
 describe('marking a task', () => {
-  it('changes it once, and tells the other subscribers', async () => {
+  it('changes it once, and notifies the other subscribers', async () => {
     const { create, member, viewer } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const mark = async (verb: string, caller: Caller = viewer) => (await app.as(caller).post(`/api/task/${task.id}/${verb}`)).body
@@ -565,7 +565,7 @@ describe('marking a task', () => {
     expect((await told(viewer.id)).map(({ event_type }) => event_type)).toEqual(['TASK_ASSIGNED'])
   })
 
-  it('lets one of many calls at the same moment win', async () => {
+  it('succeeds for one of many concurrent calls', async () => {
     const { create, member, keys, viewer } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const answers = await Promise.all(
@@ -578,7 +578,7 @@ describe('marking a task', () => {
     ).toBeLessThanOrEqual(2)
   })
 
-  it('that is deleted at the same moment is no mark', async () => {
+  it('fails if the task is deleted at the same moment', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     const commit = await holding(sql`delete from tasks where id = ${task.id}`)
@@ -589,7 +589,7 @@ describe('marking a task', () => {
     expect([status, body.message]).toEqual([404, 'Task not found'])
   })
 
-  it('is for creator and assignee, and for account keys in context, as the owner', async () => {
+  it('is allowed for the creator, the assignee, and account keys in context, as the owner', async () => {
     const { create, member, viewer, admin, owner, keys } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     const mark = async (caller: Caller) => {
@@ -604,7 +604,7 @@ describe('marking a task', () => {
     expect(await mark(null)).toEqual([401, 'Sign in, or send an API key as a bearer token'])
     expect(await mark(keys.account)).toEqual([200, undefined])
     expect((await app.as(member).get(`/api/task/${task.id}/get`)).body.completed_by_user_id).toBe(owner.id)
-    // The key is nobody: both subscribers hear of it.
+    // A key is no user, so both subscribers are notified.
     for (const person of [member, viewer])
       expect((await told(person.id)).at(-1)).toMatchObject({
         event_type: 'TASK_DONE',
@@ -613,7 +613,7 @@ describe('marking a task', () => {
       })
   })
 
-  it('tells nobody who has left the space', async () => {
+  it('does not notify former members', async () => {
     const { create, member, viewer, space } = await onRecord()
     const { body: task } = await create(member, { title: 'Call', assignee_user_id: viewer.id })
     await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${viewer.id}`)
@@ -622,7 +622,7 @@ describe('marking a task', () => {
     expect((await app.as(viewer).post(`/api/task/${task.id}/markUndone`)).status).toBe(403)
   })
 
-  it('takes no body in any form', async () => {
+  it('refuses every body', async () => {
     const { create, member } = await onRecord()
     const { body: task } = await create(member, { title: 'Call' })
     for (const init of [{}, { body: '' }, { body: '{}', headers: { 'content-type': 'application/json' } }])

@@ -1,4 +1,4 @@
-/** Saved views with a nested `filter` in place of `filters`, and an `order` of several keys (contract.md §7). */
+/** Tests saved views with a nested `filter` in place of `filters`, and an `order` of several keys (contract.md §7). */
 import { describe, expect, test } from 'vitest'
 import { systemContext } from '../src/platform/context.ts'
 import { type Answer, type Caller, testApp } from './support/app.ts'
@@ -51,7 +51,7 @@ const withoutBoth = (view: object) => Object.fromEntries(Object.entries(view).fi
 const won = { column: 'stage', compare: '=', value: 'Won' }
 const large = { column: 'amount', compare: '>', value: 15 }
 const early = { column: 'due', compare: '<=', value: '2026-03-28' }
-/** Bolt and Disk by their amounts, Acme by its date; Cone has none. */
+/** Bolt and Disk are found by their amounts, and Acme by its date; Cone has neither. */
 const GROUP = { any: [{ all: [{ ...won, compare: '!=' }, large] }, { all: [won, early] }] }
 const ORDER = [
   { field: 'due', dir: 'D' },
@@ -59,7 +59,7 @@ const ORDER = [
 ]
 
 describe('saving', () => {
-  test('answers the group and the order in their normal form, and to an older client something true', async () => {
+  test('returns the group and the order in their normal form, and valid old properties to an older client', async () => {
     const { status, body } = await create({
       name: 'Both',
       filter: {
@@ -97,7 +97,7 @@ describe('saving', () => {
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toContainEqual(body)
   })
 
-  test('by RPC is the same, and typed', async () => {
+  test('works the same by RPC, with types', async () => {
     const { rpc } = app.as(account.owner)
     const { id, ...made } = await rpc.views.create.mutate({
       table_id: table,
@@ -114,7 +114,7 @@ describe('saving', () => {
     expect(Object.keys(changed)).not.toContain('order')
   })
 
-  test('a view that has neither answers neither', async () => {
+  test('returns neither for a view without them', async () => {
     for (const body of [{}, { filters: [won], order_by: 'due' }, { filter: null, order: null }, { order: [] }]) {
       const view = await saved(body)
       expect(Object.keys(view)).not.toEqual(expect.arrayContaining(['filter']))
@@ -124,7 +124,7 @@ describe('saving', () => {
     expect('filter' in body || 'order' in body).toBe(false)
   })
 
-  test('checking tells the same, and saves nothing', async () => {
+  test('can be checked with the same answer, and without effect', async () => {
     const input = { name: `Checked ${counter++}`, type: 'calendar', config: { startField: 'due' }, filter: GROUP, order: ORDER }
     const { status, body } = await app.as(account.admin).post(`/api/table/${table}/views/check`, input)
     expect(status, JSON.stringify(body)).toBe(200)
@@ -143,7 +143,7 @@ describe('saving', () => {
     expect([refused.status, pathsOf(refused)]).toEqual([400, ['filter']])
   })
 
-  test('is for sessions of space admins', async () => {
+  test('is allowed for sessions of space admins', async () => {
     const body = { name: 'Not mine', type: 'grid', filter: GROUP, order: ORDER }
     expect((await create(body, table, account.keys.account)).body.message).toBe('API endpoint not available to API keys')
     expect((await create(body, table, account.member)).body.message).toBe('Not authorized')
@@ -158,13 +158,13 @@ describe('what is refused, and saves nothing', () => {
   const notBoth = 'send either filters or filter, not both'
   const begins = (key: string) => `contradicts order, which begins with '${key}': leave it out`
 
-  /** As it is sent, and where and how it is refused. */
+  /** The input of a view, with the place and the text of each error. */
   const cases: [string, object, [string, string][]][] = [
     ['a group that is a list', { filter: [won] }, [['filter', 'must be {all: […]} or {any: […]}']]],
     ['a group that is a text', { filter: 'all' }, [['filter', 'must be {all: […]} or {any: […]}']]],
     ['a condition where the group should be', { filter: won }, [['filter', 'must be {all: […]} or {any: […]}']]],
     ['a group with both keys', { filter: { all: [], any: [] } }, [['filter', 'must have one key, all or any']]],
-    ['a group of no list', { filter: { all: won } }, [['filter.all', 'must be an array']]],
+    ['a group without a list', { filter: { all: won } }, [['filter.all', 'must be an array']]],
     ['null in a group', { filter: { all: [null] } }, [['filter.all.0', 'must be a filter: {column, compare, value}']]],
     ['a connector in a group', { filter: { all: [{ ...won, connector: 'OR' }] } }, [['filter.all.0.connector', 'is not a known key']]],
     [
@@ -189,7 +189,7 @@ describe('what is refused, and saves nothing', () => {
     ['201 in a group', { filter: { all: many(201) } }, [['filter.all', 'must have at most 200 filters']]],
     ['201 in two groups', { filter: { any: [{ all: many(200) }, won] } }, [['', 'must have at most 200 filters']]],
     ['both forms of conditions', { filter: GROUP, filters: [won] }, [['filters', notBoth]]],
-    ['an order that is none', { order: 'due' }, [['order', 'must be an array of {field, dir}']]],
+    ['an invalid order', { order: 'due' }, [['order', 'must be an array of {field, dir}']]],
     ['a key that is a name', { order: ['due'] }, [['order.0', 'must be {field, dir}']]],
     ['a key without a field', { order: [{ dir: 'A' }] }, [['order.0.field', 'is required']]],
     ['an unknown key of a key', { order: [{ field: 'due', nulls: 'last' }] }, [['order.0.nulls', 'is not a known key']]],
@@ -207,7 +207,7 @@ describe('what is refused, and saves nothing', () => {
     ['an order and the other direction', { order: ORDER, order_by: 'due', order_dir: 'a' }, [['order_dir', begins('D')]]],
     ['an order and the other direction alone', { order: [{ field: 'due' }], order_dir: 'D' }, [['order_dir', begins('A')]]],
     ['an order and no direction', { order: ORDER, order_dir: 'up' }, [['order_dir', "must be 'A' or 'D'"]]],
-    ['an order and a key that is no name', { order: ORDER, order_by: ['due'] }, [['order_by', begins('due')]]],
+    ['an order and a key that is not a name', { order: ORDER, order_by: ['due'] }, [['order_by', begins('due')]]],
     [
       'an order and another first key in another direction',
       { order: ORDER, order_by: 'gone', order_dir: 'A' },
@@ -217,7 +217,7 @@ describe('what is refused, and saves nothing', () => {
       ],
     ],
     [
-      'an order of nothing and a key',
+      'an empty order and a key',
       { order: [], order_by: 'due', order_dir: 'A' },
       [
         ['order_by', 'contradicts order, which is empty: leave it out'],
@@ -225,7 +225,7 @@ describe('what is refused, and saves nothing', () => {
       ],
     ],
     [
-      'an order that cannot be read, beside its first key',
+      'an invalid order, beside its first key',
       { order: [{ field: 'gone' }], order_by: 'gone' },
       [['order.0.field', "'gone' is not a field of this table"]],
     ],
@@ -266,19 +266,19 @@ describe('what is refused, and saves nothing', () => {
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toHaveLength(count)
   })
 
-  test('in the words of records/query, where that refuses it, too', async () => {
-    // Conditions in two forms are joined there; a view has one of them.
+  test('uses the words of records/query if that refuses the input, too', async () => {
+    // A query joins conditions in two forms; a view has only one of them.
     for (const [what, body] of cases.filter(([, body]) => !('filter' in body && 'filters' in body))) {
       const [ofView, ofQuery] = [await create(body), await query(body)]
       expect([ofView.status, ofView.body.issues], what).toEqual([ofQuery.status, ofQuery.body.issues])
     }
   })
 
-  test('where, which no view keeps', async () => {
+  test('includes where, which a view cannot store', async () => {
     expect(pathsOf(await create({ where: { stage: 'Won' } }))).toEqual(['where'])
   })
 
-  test('five levels and 200 conditions are taken', async () => {
+  test('allows five levels and 200 conditions', async () => {
     expect((await saved({ filter: deep(4) })).filter).toEqual(deep(4))
     const view = await saved({ filter: { any: [{ all: many(150) }, { all: many(50) }] } })
     expect(await names({ view_id: view.id })).toBe('Acme Cone')
@@ -294,7 +294,7 @@ describe('changing', () => {
   const simple = { order_by: 'amount', order_dir: 'D' }
   const unsorted = { order_by: null, order_dir: null }
 
-  /** What was saved, what is sent, and what the view then has of the six keys. */
+  /** The saved view, the change, and the six properties of the view after it. */
   test.each<[string, object, object, object]>([
     ['nothing', { filter: GROUP, order: ORDER }, {}, { ...grouped, ...sorted }],
     ['a name', { filter: GROUP, order: ORDER }, { name: 'Renamed' }, { ...grouped, ...sorted }],
@@ -302,20 +302,20 @@ describe('changing', () => {
     ['no filters in place of a group', { filter: GROUP }, { filters: [] }, { filters: [], ...unsorted }],
     ['null for filters in place of a group', { filter: GROUP }, { filters: null }, { filters: [], ...unsorted }],
     ['null for a group', { filter: GROUP }, { filter: null }, { filters: [], ...unsorted }],
-    ['null for a group that is none', { filters: [large] }, { filter: null }, { ...listed, ...unsorted }],
+    ['null for a missing group', { filters: [large] }, { filter: null }, { ...listed, ...unsorted }],
     ['a group in place of filters', { filters: [large] }, { filter: GROUP }, { ...grouped, ...unsorted }],
     ['a group beside empty filters', { filters: [large] }, { filter: GROUP, filters: [] }, { ...grouped, ...unsorted }],
     ['a group beside null for filters', { filters: [large] }, { filter: GROUP, filters: null }, { ...grouped, ...unsorted }],
     ['filters beside null for the group', { filter: GROUP }, { filter: null, filters: [large] }, { ...listed, ...unsorted }],
     ['null for both', { filter: GROUP }, { filter: null, filters: null }, { filters: [], ...unsorted }],
-    ['a group that holds always', { filters: [large] }, { filter: { all: [] } }, { filter: { all: [] }, filters: [], ...unsorted }],
+    ['a group that is always true', { filters: [large] }, { filter: { all: [] } }, { filter: { all: [] }, filters: [], ...unsorted }],
     ['one key in place of several', { order: ORDER }, { order_by: 'amount', order_dir: 'd' }, { filters: [], ...simple }],
     ['one key without a direction keeps that of the first', { order: ORDER }, { order_by: 'amount' }, { filters: [], ...simple }],
     ['the first key alone', { order: ORDER }, { order_by: 'due' }, { filters: [], order_by: 'due', order_dir: 'D' }],
     ['no key in place of several', { order: ORDER }, { order_by: null }, { filters: [], ...unsorted }],
-    ['the direction of what an older client sees', { order: ORDER }, { order_dir: 'A' }, { filters: [], order_by: 'due', order_dir: 'A' }],
+    ['the direction that an older client sees', { order: ORDER }, { order_dir: 'A' }, { filters: [], order_by: 'due', order_dir: 'A' }],
     ['null for the order', { order: ORDER }, { order: null }, { filters: [], ...unsorted }],
-    ['null for an order that is none', { ...simple }, { order: null }, { filters: [], ...simple }],
+    ['null for a missing order', { ...simple }, { order: null }, { filters: [], ...simple }],
     ['null for the order beside one key', { order: ORDER }, { order: null, ...simple }, { filters: [], ...simple }],
     ['an empty order', { order: ORDER }, { order: [] }, { filters: [], ...unsorted }],
     ['an empty order in place of one key', { ...simple }, { order: [] }, { filters: [], ...unsorted }],
@@ -338,7 +338,7 @@ describe('changing', () => {
     expect(await names({ view_id: view.id })).toBe(await names({ filters, ...asked }))
   })
 
-  test('what changes nothing leaves the version and the time of the change as they were', async () => {
+  test('a change that alters nothing keeps the version and the time of the change', async () => {
     const view = await saved({ filter: GROUP, order: ORDER })
     const etag = (await get(view.id)).headers.get('etag')
     const inAnotherSpelling = {
@@ -355,14 +355,14 @@ describe('changing', () => {
     expect((await update(view.id, { order: [...ORDER].reverse() })).headers.get('etag')).not.toBe(etag)
   })
 
-  test('counts from the next query on', async () => {
+  test('applies to the next query', async () => {
     const view = await saved({ filter: GROUP, order: ORDER })
     expect(await names({ view_id: view.id })).toBe('Bolt Acme Disk')
     await update(view.id, { filter: { all: [won] }, order: [{ field: 'stage' }, { field: 'amount', dir: 'D' }] })
     expect(await names({ view_id: view.id })).toBe('Cone Acme')
   })
 
-  test('two admins at once: a view has one form of each, and with If-Match only the first change is made', async () => {
+  test('two concurrent admins: a view has one form of each, and with If-Match only the first change succeeds', async () => {
     const view = await saved({})
     const changes = [
       { filters: [large], order_by: 'amount' },
@@ -385,13 +385,13 @@ describe('changing', () => {
   })
 })
 
-describe('the answer of a view, sent back', () => {
+describe('a returned view that is sent back', () => {
   const KEYS = ['name', 'config', 'filters', 'filter', 'order_by', 'order_dir', 'order', 'is_table_default']
   const settable = (view: object) => Object.fromEntries(Object.entries(view).filter(([key]) => KEYS.includes(key)))
 
   test.each<[string, object]>([
     ['a group and several keys', { filter: GROUP, order: ORDER }],
-    ['a group that holds always, and one key as an order', { filter: { all: [] }, order: [{ field: 'amount', dir: 'D' }] }],
+    ['a group that is always true, and one key as an order', { filter: { all: [] }, order: [{ field: 'amount', dir: 'D' }] }],
     ['a list and one key', { filters: [{ ...large, connector: 'AND' }], order_by: 'due', order_dir: 'D' }],
     ['nothing', {}],
   ])('%s', async (_, body) => {
@@ -412,12 +412,12 @@ describe('the answer of a view, sent back', () => {
     const made = await rpc.views.create.mutate({ table_id: table, ...copy } as Parameters<typeof rpc.views.create.mutate>[0])
     expect(settable(made)).toEqual(settable(copy))
 
-    // A query takes the same, and with it answers what the view does.
+    // A query accepts the same input, and returns the same records with it.
     const { order_by, order_dir, order, filters, filter } = view
     expect(await names({ order_by, order_dir, order, filters, filter })).toBe(await names({ view_id: view.id }))
   })
 
-  test('part of what an order begins with is enough, in either case, on every query', async () => {
+  test('a prefix of an order is accepted, in either case, by every query', async () => {
     for (const body of [{ order_by: 'due' }, { order_dir: 'd' }, { order_by: 'due', order_dir: 'D' }, { order_by: null, order_dir: 'D' }]) {
       expect((await create({ order: ORDER, ...body })).body).toMatchObject({ order: ORDER, order_by: 'due', order_dir: 'D' })
       expect(await names({ order: ORDER, ...body })).toBe(await names({ order: ORDER }))
@@ -437,7 +437,7 @@ describe('the answer of a view, sent back', () => {
 describe('querying through such a view', async () => {
   const view = await saved({ filter: GROUP, order: ORDER })
 
-  test('is what the same group and order are ad hoc, by REST and RPC, with counts and groups', async () => {
+  test('returns the same as the group and order ad hoc, by REST and RPC, with counts and groups', async () => {
     expect(await names({ view_id: view.id })).toBe('Bolt Acme Disk')
     const rows = (await query({ filter: GROUP, order: ORDER })).body
     expect((await query({ view_id: view.id, limit: 2, offset: 1, count: true })).body).toEqual(rows.slice(1))
@@ -457,13 +457,13 @@ describe('querying through such a view', async () => {
     ])
   })
 
-  test('leaves the conditions and the order of the request unread, and names them', async () => {
+  test('ignores the conditions and the order of the request, and names them', async () => {
     const answer = await query({ view_id: view.id, filter: 'x', filters: 3, order: [{ field: 'gone' }], order_by: 'gone' })
     expect([answer.status, answer.body.length]).toEqual([200, 3])
     expect(answer.headers.get('x-ignored')).toBe('filters, filter, order_by, order')
   })
 
-  test('append_filters narrows the whole of the group, and a search does', async () => {
+  test('can be narrowed by append_filters, which apply to the whole group, and by a search', async () => {
     const any = await saved({ filter: { any: [won, large] }, order: ORDER })
     const append = { view_id: any.id, append_filters: true }
     expect(await names(append)).toBe('Bolt Acme Disk Cone')
@@ -474,7 +474,7 @@ describe('querying through such a view', async () => {
     expect(await names({ view_id: any.id, search: 'cone' })).toBe('Cone')
   })
 
-  test('a cursor goes with one key, as for any query', async () => {
+  test('allows a cursor with one key, like any query', async () => {
     const refused = await query({ view_id: view.id, cursor: '' })
     expect([refused.status, refused.body.message]).toEqual([400, 'order: must have one key to go with a cursor'])
     const walked = await saved({ filter: GROUP, order: [{ field: 'amount', dir: 'D' }] })
@@ -488,7 +488,7 @@ describe('querying through such a view', async () => {
     expect(seen.join(' ')).toBe('Disk Bolt Acme')
   })
 
-  test('explain spells it with its brackets, the whole order, and what keeps a record out', async () => {
+  test('is explained with brackets, the whole order, and the condition that excludes a record', async () => {
     const [, , { id: cone }] = (await query({})).body
     const ofView = (await query({ view_id: view.id, explain: true, record_id: cone })).body
     expect(ofView).toEqual((await query({ filter: GROUP, order: ORDER, explain: true, record_id: cone })).body)
@@ -499,7 +499,7 @@ describe('querying through such a view', async () => {
     })
   })
 
-  test('tokens and @me are resolved for who asks', async () => {
+  test('resolves tokens and @me for the caller', async () => {
     const mine = await saved({
       filter: { any: [{ column: 'owner', compare: '=', value: '@me' }, { all: [{ column: 'due', compare: '=', value: 'today' }] }] },
     })
@@ -510,7 +510,7 @@ describe('querying through such a view', async () => {
     app.setClock(null)
   })
 
-  test('an export has its records, in its order', async () => {
+  test('exports its records in its order', async () => {
     const grid = await saved({ filter: GROUP, order: ORDER, config: { columns: ['name'] } })
     const { body } = await app.as(account.viewer).get(`/api/table/${table}/export.csv?view_id=${grid.id}`)
     expect(body).toBe('Name\r\nBolt\r\nAcme\r\nDisk\r\n')
@@ -521,7 +521,7 @@ describe('a field of such a view', () => {
   const remove = (of: number, field: string, body?: object) => app.as(account.owner).post(`/api/table/${of}/field/${field}/delete`, body)
   const listed = async (of: number) => (await app.as(account.viewer).get(`/api/table/${of}/views/list`)).body.slice(1)
 
-  test('that is deleted takes the views with it whose group needs it; of an order, only its key goes', async () => {
+  test('that is deleted takes the views with it whose group needs it; an order only loses its key', async () => {
     const of = await dealsTable()
     const grouped = await saved({ name: '1 grouped', filter: GROUP, order: [{ field: 'amount' }] }, of)
     const first = await saved({ name: '2 first', order: ORDER }, of)
@@ -550,7 +550,7 @@ describe('a field of such a view', () => {
     expect(await names({ view_id: first.id }, of)).toBe('Acme Bolt Disk Cone')
   })
 
-  test('and saving a view that needs it cannot both pass', async () => {
+  test('cannot be deleted while a view that needs it is saved', async () => {
     const of = await dealsTable()
     for (const [field, body] of Object.entries({
       amount: { filter: { any: [large] } },
@@ -564,7 +564,7 @@ describe('a field of such a view', () => {
     }
   })
 
-  test('whose option is renamed: its groups follow, and hold the same records', async () => {
+  test('with a renamed option keeps its groups and their records', async () => {
     const of = await dealsTable()
     const group = { any: [{ all: [won, large] }, { ...won, compare: 'contains' }, { column: 'name', compare: '=', value: 'Won' }] }
     const view = await saved({ filter: group }, of)
@@ -579,7 +579,7 @@ describe('a field of such a view', () => {
     expect((await get(other.id, of)).headers.get('etag')).toBe(etag)
   })
 
-  test('whose option is removed: the group stays, and finds nothing by it', async () => {
+  test('with a removed option keeps the group, which then finds no record by it', async () => {
     const of = await dealsTable()
     const view = await saved({ filter: { any: [won, { ...won, value: 'Lost' }] } }, of)
     const body = { options: ['New', 'Lost'], force: true }
@@ -588,7 +588,7 @@ describe('a field of such a view', () => {
     expect(await names({ view_id: view.id }, of)).toBe('Disk')
   })
 
-  test('that is renamed is still the same', async () => {
+  test('keeps its views when it is renamed', async () => {
     const of = await dealsTable()
     const view = await saved({ filter: GROUP, order: ORDER }, of)
     expect((await app.as(account.owner).post(`/api/table/${of}/field/due/update`, { name: 'Deadline' })).status).toBe(200)
@@ -596,7 +596,7 @@ describe('a field of such a view', () => {
     expect(await names({ view_id: view.id }, of)).toBe('Bolt Acme Disk')
   })
 
-  test('that gets another type: views whose group is invalid go, keys that cannot be sorted by are dropped', async () => {
+  test('that is converted: views with invalid groups are deleted, keys that cannot be sorted by are dropped', async () => {
     const of = await dealsTable()
     const changeType = (body: object) => app.as(account.owner).post(`/api/table/${of}/field/amount/changeType`, body)
     await saved({ name: '1 larger', filter: { all: [{ any: [large] }] } }, of)

@@ -49,7 +49,7 @@ const companies = async (body: object, caller?: Caller) => {
 let counter = 0
 const newView = (body: object, tableId = table) => makeView(app, account, tableId, body)
 
-/** The calendar indexes that the table has. */
+/** Lists the calendar indexes of the table. */
 async function indexes(tableId: number): Promise<string[]> {
   const rows = await app.db.prisma.$queryRawUnsafe<{ indexname: string }[]>(
     `select indexname from pg_indexes where schemaname = 't${tableId}' and indexname like 'idx_layout_%' order by 1`,
@@ -58,7 +58,7 @@ async function indexes(tableId: number): Promise<string[]> {
 }
 
 describe('saving a view', () => {
-  test('answers the view in its normal form, the same to everyone who reads it', async () => {
+  test('returns the view in its normal form, the same to every reader', async () => {
     const { status, body } = await create(account.admin, {
       name: '  Won deals ',
       type: 'grid',
@@ -97,14 +97,14 @@ describe('saving a view', () => {
     expect(await app.as(account.viewer).rpc.views.get.query({ table_id: table, view_id: body.id })).toEqual(body)
   })
 
-  test('by RPC is the same', async () => {
+  test('works the same by RPC', async () => {
     const { rpc } = app.as(account.owner)
     const view = await rpc.views.create.mutate({ table_id: table, name: 'By RPC', type: 'kanban', config: { categoryField: 'stage' } })
     expect(view).toMatchObject({ name: 'By RPC', config: { categoryField: 'stage' }, filters: [], order_by: null })
     expect(await rpc.views.delete.mutate({ table_id: table, view_id: view.id })).toEqual({ ok: true })
   })
 
-  test('is for sessions of space admins', async () => {
+  test('is allowed for sessions of space admins', async () => {
     const body = { name: 'Not mine', type: 'grid' }
     for (const key of [account.keys.account, account.keys.personal, account.keys.accountReadOnly]) {
       const { status, body: answer } = await create(key, body)
@@ -123,7 +123,7 @@ describe('saving a view', () => {
     expect((await get(view.id)).status).toBe(200)
   })
 
-  test('a name is taken once in a table, whatever its case', async () => {
+  test('requires a unique name in the table, regardless of case', async () => {
     const name = `Höhe ${counter++}`
     const first = await newView({ name })
     expect((await create(account.admin, { name: name.toUpperCase(), type: 'grid' })).status).toBe(409)
@@ -133,7 +133,7 @@ describe('saving a view', () => {
     expect((await create(account.admin, { name, type: 'grid' }, otherTable)).status).toBe(200)
   })
 
-  test('of two with one name at once, one wins', async () => {
+  test('succeeds for one of two concurrent views with one name', async () => {
     const name = `Race ${counter++}`
     const statuses = (await Promise.all([1, 2, 3].map(() => create(account.admin, { name, type: 'grid' })))).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, 409, 409])
@@ -146,7 +146,7 @@ describe('saving a view', () => {
     ['no type', { type: undefined }, ['type']],
     ['an unknown type', { type: 'map' }, ['type']],
     ['an unknown key', { colour: 'red' }, ['colour']],
-    ['filters that are none', { filters: 'x' }, ['filters']],
+    ['invalid filters', { filters: 'x' }, ['filters']],
     ['an unknown column', { filters: [{ column: 'gone', compare: '=', value: 1 }] }, ['filters.0.column']],
     ['a wrong value', { filters: [{ column: 'due', compare: '=', value: 'someday' }] }, ['filters.0.value']],
     ['an unknown order', { order_by: 'gone' }, ['order_by']],
@@ -160,7 +160,7 @@ describe('saving a view', () => {
       { type: 'calendar', filters: [{ column: 'gone', compare: '=', value: 1 }], order_by: 'photo' },
       ['config.startField', 'filters.0.column', 'order_by'],
     ],
-    ['is_table_default that is no boolean', { is_table_default: 'yes' }, ['is_table_default']],
+    ['an is_table_default that is not a boolean', { is_table_default: 'yes' }, ['is_table_default']],
   ])('%s is 400 naming it, and saves nothing', async (_, change, paths) => {
     const before = (await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body.length
     const { status, body } = await create(account.admin, { name: `Bad ${counter++}`, type: 'grid', ...change })
@@ -169,12 +169,12 @@ describe('saving a view', () => {
     expect((await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body).toHaveLength(before)
   })
 
-  test('an unknown type is told which there are', async () => {
+  test('lists the known types for an unknown type', async () => {
     const { body } = await create(account.admin, { name: `Bad ${counter++}`, type: 'map' })
     expect(body.message).toBe('type: must be one of grid, calendar, gallery, kanban')
   })
 
-  test('checking tells what saving would do, and saves nothing', async () => {
+  test('can be checked first, with the same answer and without effect', async () => {
     const check = (body: object, caller: Caller = account.admin) => app.as(caller).post(`/api/table/${table}/views/check`, body)
     const before = (await app.as(account.viewer).get(`/api/table/${table}/views/list`)).body.length
     const name = `Checked ${counter++}`
@@ -197,7 +197,7 @@ describe('saving a view', () => {
   })
 })
 
-test('what a rule takes out of a layout is named in X-Ignored; a grid drops in silence', async () => {
+test('properties that a rule removes from a layout are named in X-Ignored; a grid drops them silently', async () => {
   const config = { categoryField: 'stage', secondaryField: 'secret' }
   const kanban = await create(account.admin, { name: `Kanban ${counter++}`, type: 'kanban', config })
   expect(kanban.body.config).toEqual({ categoryField: 'stage' })
@@ -207,7 +207,7 @@ test('what a rule takes out of a layout is named in X-Ignored; a grid drops in s
 })
 
 describe('changing a view', () => {
-  test('a key that is absent keeps its value, null clears it', async () => {
+  test('keeps the value of an absent key, and clears it with null', async () => {
     const filters = [{ column: 'stage', compare: '=', value: 'Won', connector: 'AND' }]
     const view = await newView({ config: { columns: ['company'] }, filters, order_by: 'amount', order_dir: 'D', is_table_default: true })
     const renamed = (await update(view.id, { name: `Renamed ${counter++}` })).body
@@ -238,7 +238,7 @@ describe('changing a view', () => {
     expect((await get(view.id)).body).toEqual(view)
   })
 
-  test('a stale If-Match is 409 with the view as it is', async () => {
+  test('with a stale If-Match is 409 with the current view', async () => {
     const view = await newView({})
     const path = `/api/table/${table}/view/${view.id}/update`
     const etag = (await get(view.id)).headers.get('etag') ?? ''
@@ -253,7 +253,7 @@ describe('changing a view', () => {
     )
   })
 
-  test('what changes nothing leaves the version and the time of the change as they were', async () => {
+  test('that alters nothing keeps the version and the time of the change', async () => {
     const view = await newView({ order_by: 'amount', order_dir: 'D', is_table_default: true })
     const path = `/api/table/${table}/view/${view.id}/update`
     const etag = (await get(view.id)).headers.get('etag')
@@ -266,12 +266,12 @@ describe('changing a view', () => {
     expect(changed.headers.get('etag')).not.toBe(etag)
   })
 
-  test('the direction goes with the sort that it belongs to', async () => {
+  test('changes the direction together with the sort', async () => {
     const view = await newView({ order_by: 'amount', order_dir: 'D' })
     expect((await update(view.id, { order_by: null })).body).toMatchObject({ order_by: null, order_dir: null })
   })
 
-  test('a view that the table does not have is 404', async () => {
+  test('of another table is 404', async () => {
     const elsewhere = await newView({}, otherTable)
     for (const id of [elsewhere.id, MISSING, -1, '99999999999999999999']) {
       expect((await get(id)).body.message).toBe('View not found')
@@ -283,7 +283,7 @@ describe('changing a view', () => {
     expect((await get(elsewhere.id, account.outsider)).body.message).toBe('Table not found')
   })
 
-  test('a deleted view is gone, also for a second delete', async () => {
+  test('after its deletion is 404, also for a second delete', async () => {
     const view = await newView({})
     const path = `/api/table/${table}/view/${view.id}/delete`
     expect((await app.as(account.admin).post(path)).body).toEqual({ ok: true })
@@ -293,7 +293,7 @@ describe('changing a view', () => {
 })
 
 describe('the list', () => {
-  test('starts with the Default view and goes by name, ignoring case', async () => {
+  test('starts with the Default view, and is sorted by name regardless of case', async () => {
     const mine = await app.account()
     const id = await dealsTable(mine, 'Sorted')
     for (const name of ['beta', 'Alpha', 'ÄTNA', 'alpha 2', 'Zulu', '2 fast'])
@@ -325,7 +325,7 @@ describe('the list', () => {
     )
   })
 
-  test('at most one view is the default of its table, also when many want to be at once', async () => {
+  test('has at most one default view, also after concurrent changes', async () => {
     const first = await newView({ is_table_default: true })
     const second = await newView({ is_table_default: true })
     expect((await get(first.id)).body.is_table_default).toBe(false)
@@ -341,7 +341,7 @@ describe('the list', () => {
 })
 
 describe('the index of a calendar', () => {
-  test('comes with the first view that starts from its field and goes with the last', async () => {
+  test('is created with the first view that starts from its field, and dropped with the last', async () => {
     const id = await dealsTable(account, `Calendar ${counter++}`)
     const calendar = (startField: string) => ({ type: 'calendar', config: { startField } })
     const first = await newView(calendar('due'), id)
@@ -373,7 +373,7 @@ describe('the index of a calendar', () => {
     expect(await indexes(id)).toEqual([])
   })
 
-  test('a view that is refused leaves none', async () => {
+  test('is not created for a refused view', async () => {
     const id = await dealsTable(account, `Calendar ${counter++}`)
     const { name } = await newView({}, id)
     expect((await create(account.admin, { name, type: 'calendar', config: { startField: 'due' } }, id)).status).toBe(409)
@@ -382,7 +382,7 @@ describe('the index of a calendar', () => {
 })
 
 describe('querying through a view', () => {
-  test('its filters and order replace those of the request, which are not even read', async () => {
+  test('ignores the filters and order of the request, without validating them', async () => {
     const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
     expect(await companies({ view_id: view.id })).toBe('Cone Acme')
     const answer = await query({ view_id: view.id, filters: 'nonsense', where: 3, order_by: 'gone', order_dir: 'up', search: 'acme' })
@@ -391,7 +391,7 @@ describe('querying through a view', () => {
     expect((await query({ view_id: view.id })).headers.get('x-ignored')).toBeNull()
   })
 
-  test('append_filters adds those of the request as one group, and its order if it has one', async () => {
+  test('with append_filters adds the filters of the request as one group, and its order if there is one', async () => {
     const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], order_by: 'amount', order_dir: 'D' })
     const filters = [
       { column: 'company', compare: '=', value: 'Acme' },
@@ -404,7 +404,7 @@ describe('querying through a view', () => {
     expect(await companies({ append_filters: true, filters })).toBe('Acme Bolt')
   })
 
-  test("an OR of the view does not open the request's filters", async () => {
+  test("applies the request's filters to every branch of an OR in the view", async () => {
     const view = await newView({
       filters: [
         { column: 'company', compare: '=', value: 'Acme' },
@@ -414,13 +414,13 @@ describe('querying through a view', () => {
     expect(await companies({ view_id: view.id, append_filters: true, where: { stage: 'New' } })).toBe('Bolt')
   })
 
-  test('0 is no view, and the default of the table is not applied', async () => {
+  test('0 uses no view, not even the default of the table', async () => {
     await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }], is_table_default: true })
     expect(await companies({ view_id: 0 })).toBe('Acme Bolt Cone')
     expect(await companies({ view_id: 0, where: { stage: 'New' } })).toBe('Bolt')
   })
 
-  test('tokens and @me are resolved for who asks, and for the owner of an account key', async () => {
+  test('resolves tokens and @me for the caller, and for the owner of an account key', async () => {
     const view = await newView({ filters: [{ column: 'owner', compare: '=', value: '@me' }] })
     expect(view.filters).toEqual([{ column: 'owner', compare: '=', value: '@me', connector: 'AND' }])
     expect(await companies({ view_id: view.id }, account.member)).toBe('Acme')
@@ -432,11 +432,11 @@ describe('querying through a view', () => {
     app.setClock(null)
   })
 
-  test("a calendar's week starts where it says", async () => {
+  test("starts a calendar's week on the configured day", async () => {
     const filters = [{ column: 'due', compare: '=', value: 'start_of_week' }]
     const config = { startField: 'due', weekStart: 'sunday' }
     const view = await newView({ type: 'calendar', config, filters: [{ column: 'due', compare: '>=', value: 'start_of_week' }] })
-    // Sunday 29 March 2026.
+    // The clock is at Sunday, 29 March 2026.
     app.setClock(new Date('2026-03-29T12:00:00Z'))
     expect(await companies({ view_id: view.id })).toBe('Bolt')
     expect(await companies({ view_id: view.id, append_filters: true, filters })).toBe('')
@@ -445,7 +445,7 @@ describe('querying through a view', () => {
     app.setClock(null)
   })
 
-  test('a change of the view counts from the next query on', async () => {
+  test('applies a change of the view from the next query on', async () => {
     const view = await newView({ filters: [{ column: 'stage', compare: '=', value: 'Won' }] })
     expect(await companies({ view_id: view.id })).toBe('Acme Cone')
     await update(view.id, { filters: [{ column: 'stage', compare: '=', value: 'New' }] })
@@ -454,7 +454,7 @@ describe('querying through a view', () => {
     expect((await query({ view_id: view.id })).status).toBe(500)
   })
 
-  test('a view_id of any wrong kind is the 500 that api.md fixes', async () => {
+  test('answers a view_id of a wrong type with the 500 that api.md fixes', async () => {
     const elsewhere = await newView({}, otherTable)
     for (const view_id of [elsewhere.id, MISSING, 99_999_999_999, -1, 1.5, '1', 'abc', true, null, [], {}]) {
       const { status, body } = await query({ view_id })
@@ -465,7 +465,7 @@ describe('querying through a view', () => {
 })
 
 describe('a field that a view needs', () => {
-  test('is kept, unless force deletes the view; a sort is only dropped', async () => {
+  test('is kept, unless force deletes the view; a sort is dropped without force', async () => {
     const id = await dealsTable(account, `Needed ${counter++}`)
     const filtered = await newView({ filters: [{ column: 'due', compare: 'is_empty' }] }, id)
     const calendar = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
@@ -487,7 +487,7 @@ describe('a field that a view needs', () => {
     expect(await indexes(id)).toEqual([])
   })
 
-  test('that was the only column: the grid shows all, and with showHidden says so', async () => {
+  test('that was the only column: the grid then shows all, and says so with showHidden', async () => {
     const id = await dealsTable(account, `Only ${counter++}`)
     const plain = await newView({ config: { columns: ['due'] } }, id)
     const open = await newView({ config: { columns: ['due'], widths: { due: 90 }, showHidden: true } }, id)
@@ -499,7 +499,7 @@ describe('a field that a view needs', () => {
     expect(await config(open)).toEqual(await config(all))
   })
 
-  test('deleting it and saving a view that needs it cannot both pass', async () => {
+  test('cannot be deleted while a view that needs it is saved', async () => {
     const id = await dealsTable(account, `Race ${counter++}`)
     const [deleted, saved] = await Promise.all([
       app.as(account.owner).post(`/api/table/${id}/field/amount/delete`),
@@ -508,7 +508,7 @@ describe('a field that a view needs', () => {
     expect([deleted.status, saved.status].sort()).toEqual(deleted.status === 200 ? [200, 400] : [200, 409])
   })
 
-  test('an option that is renamed is renamed in filters, too', async () => {
+  test('with a renamed option is renamed in filters, too', async () => {
     const id = await dealsTable(account, `Options ${counter++}`)
     const view = await newView(
       {
