@@ -13,6 +13,13 @@ const STUCK_AFTER_MS = 20
 const TIMEOUTS = '-c lock_timeout=50 -c statement_timeout=1000'
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
+/**
+ * The prepared statement does not exist. pg (8.23.1) takes a name for prepared as soon as the statement is sent. If PostgreSQL cannot parse it,
+ * the next use of the name in the same turn is sent without the text.
+ */
+const NOT_PREPARED = '26000'
+/** A read that fails with one of these is sent again on the pool, which gives the real answer or the real error. */
+const SENT_AGAIN = new Set([LOCK_TIMEOUT, CANCELED, NOT_PREPARED])
 /** How long no new connection is tried after one could not be opened. */
 const RECONNECT_AFTER_MS = 1_000
 
@@ -105,8 +112,8 @@ async function send(pipeline: Pipeline, statement: NamedStatement): Promise<pg.Q
     return await runPrepared(pipeline.client, statement)
   } catch (error) {
     const { severity, code } = error instanceof pg.DatabaseError ? error : {}
-    if (severity === 'ERROR' && code !== LOCK_TIMEOUT && code !== CANCELED) throw error
-    // The statement timed out or the connection was lost. A read can be sent again.
+    if (severity === 'ERROR' && !(code && SENT_AGAIN.has(code))) throw error
+    // The statement was not run to its end, or the connection was lost. A read can be sent again.
     return null
   } finally {
     pipeline.pending--
