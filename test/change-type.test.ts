@@ -370,7 +370,7 @@ describe('cells convert', () => {
       const refused = await changeType(table, change())
       expect(refused.body).toEqual({ job_id: expect.any(Number) })
       await run(refused.body.job_id)
-      const error = expect.stringMatching(/^(1 cell does|\d+ cells do) not convert; send drop_failing: true to empty (it|them)$/)
+      const error = expect.stringMatching(/^(1 cell|\d+ cells) cannot be converted; send drop_failing: true to empty (it|them)$/)
       expect((await job(refused.body.job_id)).body).toEqual({ state: 'refused', done: total, total, error, ...figures })
     }
     expect(await cells(table)).toEqual(before)
