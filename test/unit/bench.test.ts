@@ -1,4 +1,4 @@
-/** The options of the benchmark, and the length and load of a round. */
+/** Tests the options of the benchmark, and the length and load of a round. */
 import { describe, expect, it } from 'vitest'
 import { loadOf, loadOfOther } from '../../scripts/bench/drive.ts'
 import { isWanted, type Options, readOptions, refuseUnknown } from '../../scripts/bench/options.ts'
@@ -102,7 +102,7 @@ describe('a round', () => {
     expect(loadOf(9_000, 50, 30)).toEqual({ connections: 50, seconds: 30, isSlow: false })
   })
 
-  it('of a slow product has as many callers as get three answers each in five seconds, at least two', () => {
+  it('of a slow product has as many callers as get three answers each in five seconds, and at least two', () => {
     expect(loadOfOther(10, 10, 1)).toEqual({ connections: 10, seconds: 1, isSlow: false })
     expect(loadOfOther(100, 10, 1)).toEqual({ connections: 10, seconds: 3, isSlow: true })
     expect(loadOfOther(100, 50, 1)).toEqual({ connections: 16, seconds: 4.8, isSlow: true })

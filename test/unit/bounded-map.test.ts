@@ -8,12 +8,12 @@ const withKeys = (max: number, keys: string[]) => {
 }
 
 describe('a bounded map', () => {
-  it('keeps no more entries than it may, the latest', () => {
+  it('keeps the latest entries up to its limit', () => {
     const map = withKeys(2, ['a', 'b', 'c'])
     expect([map.size, map.get('a'), map.get('b'), map.get('c')]).toEqual([2, undefined, 1, 2])
   })
 
-  it('keeps an entry that was read or written again longer', () => {
+  it('keeps an entry longer that is read or written again', () => {
     const read = withKeys(2, ['a', 'b'])
     read.get('a')
     read.set('c', 2)
@@ -22,14 +22,14 @@ describe('a bounded map', () => {
     expect([written.get('a'), written.has('b'), written.get('c')]).toEqual([2, false, 3])
   })
 
-  it('does not take asking whether it has a key for a use', () => {
+  it('does not count a check for a key as a use', () => {
     const map = withKeys(2, ['a', 'b'])
     map.has('a')
     map.set('c', 2)
     expect(map.has('a')).toBe(false)
   })
 
-  it('keeps undefined, which is a value', () => {
+  it('stores undefined as a value', () => {
     const map = withKeys(2, ['a'])
     map.set('b', undefined)
     expect([map.has('b'), map.get('b'), map.size]).toEqual([true, undefined, 2])

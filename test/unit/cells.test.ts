@@ -128,11 +128,11 @@ describe('a cell', () => {
     ['lookup', { id: 5, title: 'Acme' }, { kind: 'records', ids: [5] }],
     ['multi_lookup', [5, { id: 5 }, 2], { kind: 'records', ids: [5, 2] }],
     ['file', [{ path: '1-2-a', name: 'forged' }], { kind: 'files', paths: ['1-2-a'] }],
-  ])('of type %s names with %j what is then looked for', (type, value, parsed) => {
+  ])('of type %s with %j refers to the users, records or files to look up', (type, value, parsed) => {
     expect(kept(type, value)).toEqual(parsed)
   })
 
-  it('never trips over a value of any form', () => {
+  it('accepts or refuses a value of any form without an exception', () => {
     fc.assert(
       fc.property(fc.constantFrom(...new Set(cases.map(([type]) => type))), fc.jsonValue(), (type, value) => {
         expect(['cell', 'wrong', 'users', 'records', 'files']).toContain(kept(type, value).kind)
@@ -140,7 +140,7 @@ describe('a cell', () => {
     )
   })
 
-  it('looks for own properties only', () => {
+  it('reads own properties only', () => {
     expect(kept('lookup', Object.create({ id: 5 })).kind).toBe('wrong')
     expect(kept('user', JSON.parse('{"__proto__": {"id": 5}}')).kind).toBe('wrong')
   })
@@ -183,7 +183,7 @@ describe('a decimal number', () => {
     expect(roundedDecimal(text, 2)).toBe('out of range')
   })
 
-  it('is within half of the last digit, and stays as it is when rounded again', () => {
+  it('is within half of the last digit, and does not change when it is rounded again', () => {
     fc.assert(
       fc.property(fc.double({ min: -1e14, max: 1e14, noNaN: true }), fc.integer({ min: 0, max: 8 }), (value, decimals) => {
         const rounded = roundedDecimal(String(value), decimals)

@@ -11,7 +11,7 @@ async function rowsOf(chunks: readonly Uint8Array[]) {
   return rows
 }
 
-/** The rows of a file that comes whole, in two parts cut at every byte, and byte by byte: they must all be the same. */
+/** Reads a file as a whole, in two parts cut at every byte, and byte by byte. @returns the rows, which must all be the same */
 async function rowsHoweverItComes(text: string) {
   const file = Buffer.from(text)
   const whole = await rowsOf([file])
@@ -33,7 +33,7 @@ describe('rows end with CRLF, LF or CR', () => {
       ['a', 'b'],
       ['', 'c'],
     ])
-    // A last cell that is empty, in quotes or not, and a file of one column.
+    // An empty last cell, with or without quotes, and a file of one column.
     expect(await cellsOf(`a,${first}b,""${second},${last}`)).toEqual([
       ['a', ''],
       ['b', ''],
@@ -43,7 +43,7 @@ describe('rows end with CRLF, LF or CR', () => {
   })
 
   it.each(ENDS.flatMap((inside) => ENDS.map((end) => [JSON.stringify([inside, end]), inside, end] as const)))(
-    'and are kept as they are within quotes: %s',
+    'but are kept within quotes: %s',
     async (_, inside, end) => {
       const kept = `${inside}x${inside}${inside}""y""${inside}`
       expect(await cellsOf(`h,i${end}"${kept}","${kept}"${end}"${inside}",z${end}`)).toEqual([
@@ -89,14 +89,14 @@ describe('the number of a row is the line where it begins', () => {
 describe('a row has at most 1,000 cells', () => {
   const issuesOf = (text: string) => rowsOf([Buffer.from(text)]).catch((error: AppError) => error.cellIssues)
 
-  it('and one of more is named', async () => {
+  it('and one with more is reported', async () => {
     expect(await cellsOf(`a${',a'.repeat(999)}`)).toEqual([Array(1_000).fill('a')])
     const issue = { column: null, message: 'has more than 1000 cells' }
     expect(await issuesOf(`h\n\n"a\nb"\n${','.repeat(1_000)}\n`)).toEqual([{ row: 5, ...issue }])
   })
 
-  // A row of commas has no size that the limit on rows could count.
-  it('or is not read to its end', async () => {
+  // A row of commas has no size that the limit on row bytes could catch.
+  it('or it is not read to its end', async () => {
     let given = 0
     async function* endless() {
       for (; given < 100; given++) yield Buffer.from('"",'.repeat(100_000))

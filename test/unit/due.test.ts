@@ -5,7 +5,7 @@ import { addDays, dayAt, dayRange, formatInstant, localDate } from '../../src/pl
 const HOUR = 3_600_000
 const ZONES = ['UTC', 'Etc/GMT+12', ...Intl.supportedValuesOf('timeZone')]
 
-/** Around days on which clocks changed, a date was skipped, or midnight struck twice; and others. */
+/** Instants around days on which clocks changed, a date was skipped, or midnight occurred twice; and others. */
 const MOMENTS = [
   ...['2026-03-29', '2026-11-01', '2026-04-24', '2026-12-31', '2011-12-30', '2010-11-07'],
   ...['1969-09-30', '1867-10-18', '1844-12-31'],
@@ -13,7 +13,7 @@ const MOMENTS = [
 
 describe('the badge', () => {
   // The statement sorts tasks by these bounds without knowing the zone (dueOfPrincipal).
-  test('is about a local day that lies no further from that of UTC than is read, in any zone', () => {
+  test('covers a local day within the days around that of UTC which the statement reads, in any zone', () => {
     for (const now of MOMENTS) {
       const utc = formatInstant(now).slice(0, 10)
       for (const zone of ZONES) {
@@ -21,13 +21,13 @@ describe('the badge', () => {
         const end = formatInstant(to)
         const place = `${zone} at ${formatInstant(now)}`
         expect([addDays(utc, -1), utc, addDays(utc, 1)], place).toContain(date)
-        // What was due before the day before is past due, what is due three days on is not due.
+        // A task due before the day before is overdue, and one due three days on is not due.
         expect(end >= `${addDays(utc, -1)} 00:00:00` && end <= `${addDays(utc, 3)} 00:00:00`, place).toBe(true)
       }
     }
   })
 
-  test('knows the day in a zone, asked again, as it is reckoned from the start', () => {
+  test('returns the same day from its cache as without it', () => {
     for (const now of MOMENTS)
       for (const zone of ['UTC', 'Pacific/Apia', 'America/Havana', 'America/St_Johns'])
         for (const at of [now, new Date(now.getTime() + 999), new Date(now.getTime() + 1000)]) {
@@ -36,7 +36,7 @@ describe('the badge', () => {
         }
   })
 
-  // Apia had no 30 December 2011; clocks in Havana and St John's struck midnight twice.
+  // Apia had no 30 December 2011; in Havana and St John's, midnight occurred twice.
   test.each([
     ['Pacific/Apia', '2011-12-30 09:59:59', '2011-12-29', null, '1/0'],
     ['Pacific/Apia', '2011-12-30 09:59:59', '2011-12-30', null, '0/0'],
@@ -58,7 +58,7 @@ describe('the badge', () => {
     expect(`${count}/${overdue}`).toBe(expected)
   })
 
-  test('counts those that are past due everywhere, too', () => {
+  test('counts the tasks that are overdue in every zone, too', () => {
     const now = new Date('2026-03-31T09:30:00Z')
     const near_due: [string, string | null][] = [
       ['2026-03-30', null],

@@ -29,7 +29,7 @@ const actor = fc
   })
   .map((parts): Actor => ({ ...systemActor, ...parts }))
 
-test('no event is kept from a user who may know of it, and none comes twice or out of order', () => {
+test('no event is withheld from a user who may see it, repeated or delivered out of order', () => {
   fc.assert(
     fc.property(fc.array(event), reach, actor, (events, known, who) => {
       const possible = who.isOwner ? events : (eventsByUser(events, known).get(who.userId) ?? [])

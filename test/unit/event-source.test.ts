@@ -3,7 +3,7 @@ import { FetchEventSource } from '../../src/events/event-source.ts'
 
 const encoder = new TextEncoder()
 
-/** Answers each connection with the next of these: a status, or parts of a stream that then ends. The last one is for all that follow. */
+/** Answers each connection with the next response: a status, or parts of a stream that then ends. The last one is repeated. */
 function server(...answers: (number | string[])[]) {
   const asked: (string | null)[] = []
   const fetch = async (_: string, init: RequestInit) => {
@@ -24,7 +24,7 @@ function server(...answers: (number | string[])[]) {
   return { asked, fetch }
 }
 
-/** Listens until so many connections have ended, or it is closed for good. */
+/** Listens until the given number of connections have ended, or the event source is closed for good. */
 async function listen({ fetch }: ReturnType<typeof server>, connections: number) {
   const heard: [type: string, data: string, id: string][] = []
   const source = new FetchEventSource('http://localhost', { fetch })
@@ -52,27 +52,27 @@ describe('the event source of the client', () => {
     ['a plain event', ['data: one\n\n'], [['message', 'one', '']]],
     ['its type and id', ['event: task.done\ndata: {"id":7}\nid: 7\n\n'], [['task.done', '{"id":7}', '7']]],
     ['several lines', ['data: one\ndata:two\n\n'], [['message', 'one\ntwo', '']]],
-    ['comments, and fields that it does not know', [': still here\nfoo: bar\ndata: one\n\n'], [['message', 'one', '']]],
+    ['comments, and unknown fields', [': still here\nfoo: bar\ndata: one\n\n'], [['message', 'one', '']]],
     [
-      'every end of a line',
+      'every line end',
       ['data: one\r\n\r\ndata: two\n\ndata: three\r\rdata: four\n\n'],
       ['one', 'two', 'three', 'four'].map((data) => ['message', data, '']),
     ],
-    ['parts, cut anywhere', [...'id: 3\r\nevent: task.done\r\ndata: ä\r\n\r\n'], [['task.done', 'ä', '3']]],
-    ['an id without data, which is no event but counts', ['id: 9\n\n', 'data: one\n\n'], [['message', 'one', '9']]],
-    ['no event that has not ended', ['data: one\nid: 4\n'], []],
+    ['parts that are cut anywhere', [...'id: 3\r\nevent: task.done\r\ndata: ä\r\n\r\n'], [['task.done', 'ä', '3']]],
+    ['an id without data, which is not an event but is remembered', ['id: 9\n\n', 'data: one\n\n'], [['message', 'one', '9']]],
+    ['no unfinished event', ['data: one\nid: 4\n'], []],
   ])('reads %s', async (_, parts, expected) => {
     expect((await listen(server(parts), 1)).heard).toEqual(expected)
   })
 
-  it('goes on after the last whole event', async () => {
+  it('resumes after the last complete event', async () => {
     const backend = server([AT_ONCE, 'data: one\nid: 1\n\ndata: two\nid: 2\n'], ['data: two\nid: 2\n\n'], [])
     const { heard } = await listen(backend, 3)
     expect(heard.map(([, data]) => data)).toEqual(['one', 'two'])
     expect(backend.asked).toEqual([null, '1', '2'])
   })
 
-  it('tries again while the service is away or busy, and not when it is refused', async () => {
+  it('retries while the service is down or busy, but not after a refusal', async () => {
     const backend = server([AT_ONCE], 503, 429, ['data: one\n\n'], 401)
     const { heard, readyState } = await listen(backend, 10)
     expect([heard.length, backend.asked.length, readyState]).toEqual([1, 5, 2])

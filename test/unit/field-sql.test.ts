@@ -1,4 +1,6 @@
-/** The SQL that each type of field is compared, sorted, grouped and indexed by, kept word for word: indexes that exist rely on it. */
+/**
+ * Keeps the SQL by which each type of field is compared, sorted, grouped and indexed word for word, because existing indexes rely on it.
+ */
 import { describe, expect, it } from 'vitest'
 import { CALC_FIELDS, type FieldDef, indexKey, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType } from '../../src/fields/registry.ts'
@@ -81,7 +83,7 @@ const pageSql = (selection: Partial<Selection>, more: Partial<ResolvedPage> = {}
   }).statement
 const printed = ({ text, values }: { text: string; values: unknown[] }) => `${text.replaceAll(/\s+/g, ' ')} ← ${JSON.stringify(values)}`
 
-/** A line for each condition that the field has and each text that it is printed as; refused values have none. */
+/** Returns a line for each condition of the field and each text that it is printed as; refused values have no line. */
 function conditionLines({ id }: FieldDef): string[] {
   const lines = new Map<string, string>()
   for (const compare of COMPARES) {
@@ -139,7 +141,7 @@ describe('the SQL of each type of field', () => {
     await expect(`${printed(search)}\n${columns}`).toMatchFileSnapshot('snapshots/search.txt')
   })
 
-  it('is indexed by the texts that existing indexes were made with', () => {
+  it('is indexed by the texts of existing indexes', () => {
     const known: Known = { groups: new Map(), made: new Set() }
     const uses = table.fields.flatMap(({ id }) => [
       { equal: [], sort: id },
@@ -189,7 +191,7 @@ describe('the SQL of each type of field', () => {
     `)
   })
 
-  it('is indexed by expressions that bind nothing and need nothing beside the record', () => {
+  it('is indexed by expressions without parameters that depend only on the record', () => {
     for (const each of table.fields) {
       const key = indexKey(each)
       expect(key?.values ?? []).toEqual([])

@@ -31,7 +31,7 @@ describe('the id of a field', () => {
     expect(slugOf(name, new Set(['taken', 'taken_2']), 3)).toBe(id)
   })
 
-  test('takes the first number that is free', () => {
+  test('gets the first free number', () => {
     expect(slugOf('住所', new Set(['field_3', 'field_4']), 3)).toBe('field_5')
   })
 
@@ -41,7 +41,7 @@ describe('the id of a field', () => {
     expect(slugOf(long, new Set(['a'.repeat(48)]), 1)).toBe(`${'a'.repeat(46)}_2`)
   })
 
-  test('is always a column name that is free', () => {
+  test('is always a free column name', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'grapheme', maxLength: 100 }), { maxLength: 20 }), (names) => {
         const taken = new Set<string>()
@@ -56,7 +56,7 @@ describe('the id of a field', () => {
   })
 })
 
-describe('options that change', () => {
+describe('changed options', () => {
   const present = [
     { id: 1, title: 'Lead' },
     { id: 2, title: 'Won' },
@@ -71,7 +71,7 @@ describe('options that change', () => {
     })
   })
 
-  test('get ids that no option has, and tell which have gone', () => {
+  test('get ids that no option has, and report the removed ones', () => {
     expect(changeOptions(present, ['Lead', 'New', 'Newer'])).toEqual({
       options: [present[0], { id: 6, title: 'New' }, { id: 7, title: 'Newer' }],
       removed: [present[1], present[2]],
@@ -87,7 +87,7 @@ describe('options that change', () => {
     ])
   })
 
-  test('are new when the title that they had was given to another', () => {
+  test('are new if the title that they had was given to another option', () => {
     expect(changeOptions(present, [{ title: 'Prospect', was: 'Lead' }, 'Lead', 'Won', 'Lost']).options).toEqual([
       { id: 1, title: 'Prospect' },
       { id: 6, title: 'Lead' },

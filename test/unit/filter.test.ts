@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/platform/http/errors.ts'
 import { type Condition, leavesOf, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
 
-/** The tree as a reader would write it: `(a and b) or c`. */
+/** Returns the tree in infix form: `(a and b) or c`. */
 function spell(tree: Tree<Condition>): string {
   if ('all' in tree) return tree.all.length === 1 ? spell(tree.all[0] as Tree<Condition>) : `(${tree.all.map(spell).join(' and ')})`
   if ('any' in tree) return `(${tree.any.map(spell).join(' or ')})`
@@ -23,16 +23,16 @@ function refusal(run: () => unknown): { message: string; paths: string[] } {
 const filter = (column: string, connector?: string) => ({ column, compare: '=', value: 1, ...(connector && { connector }) })
 
 describe('the normal form', () => {
-  test('the first connector is AND, whatever was sent; others default to AND', () => {
+  test('the first connector is AND, whatever is sent; others default to AND', () => {
     const sent = [filter('a', 'OR'), filter('b'), filter('c', 'or'), { ...filter('d'), connector: null }]
     expect(parseFilters(sent).map(({ connector }) => connector)).toEqual(['AND', 'AND', 'OR', 'AND'])
   })
 
-  test('field is another name of column', () => {
+  test('field is an alias of column', () => {
     expect(parseFilters([{ field: 'a', compare: '=', value: 1 }])).toEqual([{ column: 'a', compare: '=', value: 1, connector: 'AND' }])
   })
 
-  test('is_empty and is_not_empty have no value, even when one was sent', () => {
+  test('is_empty and is_not_empty have no value, even if one is sent', () => {
     expect(parseFilters([{ column: 'a', compare: 'EMPTY', value: 'x' }])).toEqual([{ column: 'a', compare: 'is_empty', connector: 'AND' }])
   })
 
@@ -65,12 +65,12 @@ describe('the normal form', () => {
     expect(parseFilters([{ column: 'a', compare: spelling, value: 1 }])[0]?.compare).toBe(compare)
   })
 
-  test('it is stable: read again, it stays as it is', () => {
+  test('it does not change when it is parsed again', () => {
     const once = parseFilters([filter('a', 'OR'), { field: 'b', compare: 'nempty' }, filter('c', 'or')])
     expect(parseFilters(once)).toEqual(once)
   })
 
-  test('nothing is no filter', () => {
+  test('an empty input is no filter', () => {
     expect(parseFilters(undefined)).toEqual([])
     expect(parseFilters(null)).toEqual([])
   })
@@ -90,7 +90,7 @@ describe('AND binds tighter than OR', () => {
     expect(spell(precedence(parseFilters(sent), ['filters']))).toBe(expected)
   })
 
-  test('as evaluating left to right with sums of products', () => {
+  test('it evaluates like sums of products from left to right', () => {
     const terms = fc.array(fc.tuple(fc.boolean(), fc.constantFrom('AND', 'OR')), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(terms, (list) => {
@@ -115,7 +115,7 @@ describe('AND binds tighter than OR', () => {
 })
 
 describe('where', () => {
-  test('a value means =, a pair is compare and value, one word asks for emptiness', () => {
+  test('a value means =, a pair is compare and value, and one word tests for emptiness', () => {
     const tree = parseConditions({ where: { status: 'Active', age: ['>', 21], note: ['is_empty'] } })
     expect(leavesOf(tree).map(({ column, compare, value }) => [column, compare, value])).toEqual([
       ['status', '=', 'Active'],
@@ -146,13 +146,13 @@ describe('groups', () => {
   })
 })
 
-describe('what cannot be read is refused, naming it', () => {
+describe('invalid input is refused by name', () => {
   test.each<[string, unknown, string[]]>([
     ['no array', { column: 'a' }, ['filters']],
     ['a text', 'a = 1', ['filters']],
-    ['an element that is no object', [1, null, 'a', ['a', '=', 1]], ['filters.0', 'filters.1', 'filters.2', 'filters.3']],
+    ['an element that is not an object', [1, null, 'a', ['a', '=', 1]], ['filters.0', 'filters.1', 'filters.2', 'filters.3']],
     ['a missing column', [{ compare: '=', value: 1 }], ['filters.0.column']],
-    ['a column that is no text', [{ column: 1, compare: '=', value: 1 }], ['filters.0.column']],
+    ['a column that is not a text', [{ column: 1, compare: '=', value: 1 }], ['filters.0.column']],
     ['column and field', [{ column: 'a', field: 'a', compare: '=', value: 1 }], ['filters.0.field']],
     ['a missing compare', [{ column: 'a', value: 1 }], ['filters.0.compare']],
     ['an unknown compare', [filter('a'), { column: 'a', compare: 'like', value: 1 }], ['filters.1.compare']],
@@ -176,14 +176,14 @@ describe('what cannot be read is refused, naming it', () => {
     ['a group that is an array', { filter: [] }, ['filter']],
     ['a group that is a condition', { filter: filter('a') }, ['filter']],
     ['a group with two keys', { filter: { all: [], any: [] } }, ['filter']],
-    ['a group whose list is none', { filter: { all: {} } }, ['filter.all']],
+    ['a group without a list', { filter: { all: {} } }, ['filter.all']],
     [
       'a bad condition deep in a group',
       { filter: { all: [{ any: [{ column: 'a', compare: '~', value: 1 }] }] } },
       ['filter.all.0.any.0.compare'],
     ],
     [
-      'more than 200 in all forms together',
+      'more than 200 conditions in all forms together',
       { filters: Array.from({ length: 150 }, () => filter('a')), filter: { all: Array.from({ length: 51 }, () => filter('a')) } },
       [''],
     ],
@@ -191,7 +191,7 @@ describe('what cannot be read is refused, naming it', () => {
     expect(refusal(() => parseConditions(input)).paths).toEqual(paths)
   })
 
-  test('anything at all is either read or refused with a reason', () => {
+  test('any input is either parsed or refused with a reason', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (input) => {
         for (const key of ['filters', 'where', 'filter']) {

@@ -1,4 +1,4 @@
-/** The law of the tree, tried on small trees. */
+/** Checks the house rules on small trees. */
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { findings } from '../../scripts/house-rules.ts'
@@ -14,13 +14,13 @@ model ApiKey {
 }
 `
 
-/** What is found in a tree, as `path:line what`. */
+/** Returns the findings in a tree, as `path:line what`. */
 function found(files: Record<string, string>, schema = SCHEMA): string[] {
   return findings(readFacts(files), schema).map(({ path, line, what }) => `${path}${line ? `:${line}` : ''} ${what}`)
 }
 
-describe('the law of the tree', () => {
-  it('finds nothing in a feature that keeps it', () => {
+describe('the house rules', () => {
+  it('find nothing in a feature that follows them', () => {
     const tree = {
       'src/platform/database/database.ts': 'export const sql = String.raw',
       'src/tasks/schema.ts': "import { z } from 'zod'\nexport const Task = z.object({})",
@@ -46,7 +46,7 @@ describe('the law of the tree', () => {
       { 'src/tasks/comments/router.ts': '\nif (1) {}' },
       'src/tasks/comments/router.ts:2 an `if` in a router',
     ],
-    ['a name that says nothing', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
+    ['a vague name', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
     ['an if in a router', { 'src/tasks/router.ts': '\nif (1) {}' }, 'src/tasks/router.ts:2 an `if` in a router'],
     ['a query in a router', { 'src/tasks/router.ts': 'const a = sql`select 1`' }, 'src/tasks/router.ts:1 a query in a router'],
     [
@@ -66,7 +66,7 @@ describe('the law of the tree', () => {
     ['a long job', { 'src/tasks/jobs.ts': `function sweep() {${'\n'.repeat(12)}}` }, 'src/tasks/jobs.ts:1 sweep has 13 lines'],
     ['another exit', { 'src/app.ts': 'process.exit(1)' }, 'src/app.ts:1 ends the process'],
     ['a file of more than 300 lines', { 'src/platform/html.ts': '\n'.repeat(301) }, 'src/platform/html.ts 301 lines'],
-  ])('finds %s', (_, tree, expected) => {
+  ])('find %s', (_, tree, expected) => {
     expect(found(tree as unknown as Record<string, string>)).toEqual([expected])
   })
 
@@ -88,7 +88,7 @@ describe('the law of the tree', () => {
     expect(found({ 'src/tasks/a.ts': text })).toEqual([])
   })
 
-  it('keeps the platform free of features, and everything free of the files at the root', () => {
+  it('keep the platform free of features, and everything free of the files at the root', () => {
     const tree = {
       'src/platform/http/rest.ts': "import '../../tasks/service.ts'\nimport '../../settings.ts'",
       'src/tasks/service.ts': "import '../router.ts'",
@@ -102,7 +102,7 @@ describe('the law of the tree', () => {
     ])
   })
 
-  it('names a cycle once, with its way', () => {
+  it('name a cycle once, with its path', () => {
     const tree = {
       'src/tasks/a.ts': "import './b.ts'",
       'src/tasks/b.ts': "import './c.ts'",
@@ -119,35 +119,35 @@ describe('the law of the tree', () => {
     'sql`with gone as (DELETE FROM "tasks" where id = 1 returning id) select id from gone`',
     'sql`update tasks t set version = 2`',
     "const text = 'update tasks set version = 1'",
-  ])('lets only the owner write: %s', (statement) => {
+  ])('let only the owner write: %s', (statement) => {
     expect(found({ 'src/tasks/due.ts': statement })).toEqual([])
     expect(found({ 'src/email/due.ts': statement })).toEqual(['src/email/due.ts:1 writes tasks'])
   })
 
   it.each(['sql`select id from tasks for update of tasks`', 'tx.task.findMany()', 'sql`insert into notes select * from tasks`'])(
-    'lets everybody read: %s',
+    'let every feature read: %s',
     (statement) => {
       expect(found({ 'src/email/due.ts': statement })).toEqual([])
     },
   )
 
-  it('wants an owner for each table', () => {
+  it('require an owner for each table', () => {
     expect(found({}, 'model Stamp {\n  id Int @id\n  @@map("stamps")\n}\n')).toEqual(['prisma/schema.prisma nobody owns the table stamps'])
   })
 
-  it('only warns of a file between 300 and 350 lines', () => {
+  it('only warn of a file between 300 and 350 lines', () => {
     const isWarning = (lines: number) => findings(readFacts({ 'src/platform/html.ts': '\n'.repeat(lines) }), '')[0]?.isWarning
     expect([isWarning(300), isWarning(301), isWarning(350), isWarning(351)]).toEqual([undefined, true, true, false])
   })
 
-  it('teaches: each finding has a reason and a way out', () => {
+  it('give each finding a reason and a fix', () => {
     for (const { why, instead } of findings(readFacts({ 'src/lib/index.ts': '', 'src/app.ts': 'process.exit(1)' }), SCHEMA)) {
       expect(why).toMatch(/\.$/)
       expect(instead).toMatch(/\.$/)
     }
   })
 
-  it('can read every file that there is', () => {
+  it('can read every file of the repository', () => {
     const files = Object.fromEntries(globSync('{src,scripts,test}/**/*.ts').map((path) => [path, readFileSync(path, 'utf8')]))
     expect(readFacts(files).flatMap(({ imports }) => imports).length).toBeGreaterThan(300)
   })

@@ -47,7 +47,7 @@ const table: TableDef = {
 
 const NOTHING_KNOWN: Known = { groups: new Map(), made: new Set() }
 
-/** `'due D, city'` as the wire has it. */
+/** Returns `'due D, city'` in the form of the API. */
 const orderOf = (text: string) =>
   text.split(', ').map((key) => {
     const [field, dir = 'A'] = key.split(' ')
@@ -57,14 +57,14 @@ const orderOf = (text: string) =>
 const eq = (column: string, value: unknown) => ({ column, compare: '=', value })
 const stage = eq('stage', 'Option 1')
 
-/** `-due` goes against the direction of the first key. */
+/** `-due` is in the direction opposite to the first key. */
 const further = (...keys: string[]) => keys.map((key) => ({ field: key.replace('-', ''), isReversed: key.startsWith('-') }))
 
-describe('what of a query an index can follow', () => {
+describe('the parts of a query that an index can serve', () => {
   const cases: [string, object, string | null, Shape | null][] = [
     ['nothing', {}, null, null],
     ['the order', {}, 'due', { equal: [], sort: 'due' }],
-    ['the order by id is the primary key', {}, 'id', null],
+    ['no order by id, which the primary key serves', {}, 'id', null],
     ['equality', { filters: [stage] }, null, { equal: ['stage'], sort: null }],
     ['equality and order', { filters: [stage] }, 'due', { equal: ['stage'], sort: 'due' }],
     ['equality and the order by id', { filters: [stage] }, 'id', { equal: ['stage'], sort: null }],
@@ -77,7 +77,7 @@ describe('what of a query an index can follow', () => {
     ['the same field twice', { filters: [stage, stage] }, null, { equal: ['stage'], sort: null }],
     ['no alternative', { filters: [stage, { ...eq('amount', 1), connector: 'OR' }] }, 'due', { equal: [], sort: 'due' }],
     [
-      'what stands in groups of AND',
+      'conditions in groups of AND',
       { filter: { all: [{ all: [stage] }, { any: [eq('amount', 1)] }] } },
       null,
       { equal: ['amount', 'stage'], sort: null },
@@ -94,31 +94,36 @@ describe('what of a query an index can follow', () => {
       null,
     ],
     [
-      'neither days of a datetime, nor checkboxes, nor lists, nor ids',
+      'no days of a datetime, checkboxes, lists or ids',
       { filters: [eq('starts', 'today'), eq('done', true), eq('tags', 'Option 1'), eq('id', 3)] },
       null,
       null,
     ],
-    ['neither urls nor long texts', { filters: [eq('site', 'x'), eq('notes', 'x')] }, null, null],
+    ['no urls and long texts', { filters: [eq('site', 'x'), eq('notes', 'x')] }, null, null],
     [
-      'beginnings, without an order',
+      'prefixes, without an order',
       { filters: [{ column: 'city', compare: 'starts_with', value: 'Ber' }] },
       null,
       { equal: [], sort: 'city' },
     ],
-    ['one text of two', { filters: [eq('city', 'x'), eq('email', 'x'), stage] }, null, { equal: ['city', 'stage'], sort: null }],
+    ['one of two texts', { filters: [eq('city', 'x'), eq('email', 'x'), stage] }, null, { equal: ['city', 'stage'], sort: null }],
     ['all keys of an order', {}, 'stage, due, city', { equal: [], sort: 'stage', further: further('due', 'city') }],
     [
-      'their directions against that of the first',
+      'their directions relative to that of the first',
       {},
       'stage D, due, city D',
       { equal: [], sort: 'stage', further: further('-due', 'city') },
     ],
-    ['the exact reverse alike', {}, 'stage, due D, city', { equal: [], sort: 'stage', further: further('-due', 'city') }],
-    ['ties by id as usual, asked for or not', {}, 'stage, due D, id D', { equal: [], sort: 'stage', further: further('-due') }],
-    ['ties by id the other way', {}, 'due D, id', { equal: [], sort: 'due', further: further('-id') }],
-    ['nothing after the id', { filters: [stage] }, 'id D, due', { equal: ['stage'], sort: null }],
-    ['beginnings of a url are for its trigrams', { filters: [{ column: 'site', compare: 'starts_with', value: 'http' }] }, null, null],
+    ['the exact reverse', {}, 'stage, due D, city', { equal: [], sort: 'stage', further: further('-due', 'city') }],
+    [
+      'ties by id in the usual direction, requested or not',
+      {},
+      'stage, due D, id D',
+      { equal: [], sort: 'stage', further: further('-due') },
+    ],
+    ['ties by id in the other direction', {}, 'due D, id', { equal: [], sort: 'due', further: further('-id') }],
+    ['no keys after the id', { filters: [stage] }, 'id D, due', { equal: ['stage'], sort: null }],
+    ['no prefixes of a url, which trigrams serve', { filters: [{ column: 'site', compare: 'starts_with', value: 'http' }] }, null, null],
   ]
   test.each(cases)('%s', (_, request, sort, shape) => {
     const where = resolveTree(parseConditions(request), table)
@@ -127,7 +132,7 @@ describe('what of a query an index can follow', () => {
 })
 
 describe('the index of a shape', () => {
-  // The title has an index anyway, so here it is another field.
+  // The title always has an index, so the tests use another field.
   const untitled = { ...table, fields: [field('title', 'text'), ...table.fields] }
   const on = (shape: Shape) =>
     planIndexes(untitled, [], [shape], NOTHING_KNOWN).find(({ reason }) => reason === 'queries outside of views')?.on
@@ -136,20 +141,20 @@ describe('the index of a shape', () => {
     [{ equal: ['email'], sort: null }, '("email", id)'],
     [{ equal: [], sort: 'city' }, '(lower("city") nulls first, id)'],
     [{ equal: ['stage'], sort: 'city' }, '("stage", lower("city") nulls first, id)'],
-    // Two texts might not fit into a row of an index.
+    // Two texts might not fit into an index row.
     [{ equal: ['email'], sort: 'city' }, '("email", id)'],
     [{ equal: ['stage'], sort: 'stage' }, '("stage", id)'],
     [{ equal: [], sort: 'stage' }, '("stage" nulls first, id)'],
     [{ equal: [], sort: 'done' }, '(coalesce("done", false) nulls first, id)'],
     [{ equal: [], sort: 'created_at' }, '("created_at" nulls first, id)'],
-    // No function of the record alone, or too long.
+    // These are not functions of the record alone, or are too long.
     [{ equal: [], sort: 'mixed' }, undefined],
     [{ equal: [], sort: 'owner' }, undefined],
     [{ equal: [], sort: 'company' }, undefined],
     [{ equal: [], sort: 'site' }, undefined],
     [{ equal: [], sort: 'notes' }, undefined],
     [{ equal: ['stage'], sort: 'owner' }, '("stage", id)'],
-    // As an earlier version may have noted it.
+    // An earlier version may have noted a shape like this.
     [{ equal: ['city', 'email'], sort: null }, '("city", id)'],
     [{ equal: [], sort: 'stage', further: further('amount') }, '("stage" nulls first, "amount" nulls first, id)'],
     [{ equal: [], sort: 'stage', further: further('-amount') }, '("stage" nulls first, "amount" desc nulls last, id desc)'],
@@ -158,17 +163,17 @@ describe('the index of a shape', () => {
       '("due", coalesce("done", false) nulls first, lower("city") desc nulls last, "amount" nulls first, id)',
     ],
     [{ equal: [], sort: 'due', further: further('-id') }, '("due" nulls first, id desc)'],
-    // What is compared decides nothing in the order but, as its last key, the direction of ties.
+    // Conditions do not affect the order, except for the direction of ties if their field is its last key.
     [{ equal: ['stage'], sort: 'stage', further: further('-amount') }, '("stage", "amount" nulls first, id)'],
     [{ equal: ['stage'], sort: 'amount', further: further('-stage', 'due') }, '("stage", "amount" nulls first, "due" nulls first, id)'],
     [{ equal: ['stage'], sort: 'amount', further: further('-stage') }, '("stage", "amount" nulls first, id desc)'],
-    // What cannot stand in an index ends it: Postgres sorts each group by the rest.
+    // A field that cannot be indexed ends the index; Postgres sorts each group by the remaining keys.
     [{ equal: [], sort: 'due', further: further('-owner', 'amount') }, '("due" nulls first, id)'],
     [{ equal: [], sort: 'due', further: further('-amount', 'mixed') }, '("due" nulls first, "amount" desc nulls last, id desc)'],
     [{ equal: [], sort: 'owner', further: further('due') }, undefined],
     [{ equal: ['stage'], sort: 'owner', further: further('due') }, '("stage", id)'],
     [{ equal: [], sort: 'due', further: further('gone') }, '("due" nulls first, id)'],
-    // One text at most, wherever it stands.
+    // An index has one text at most, in any position.
     [{ equal: [], sort: 'city', further: further('email') }, '(lower("city") nulls first, id)'],
     [{ equal: [], sort: 'city', further: further('due', 'email') }, '(lower("city") nulls first, "due" nulls first, id)'],
     [{ equal: ['email'], sort: 'due', further: further('city') }, '("email", "due" nulls first, id)'],
@@ -200,7 +205,7 @@ const view = (id: number, more: Partial<ViewRow>): ViewRow => ({
 })
 
 describe('the plan', () => {
-  test('takes calendars first, then the default view, then by age; who wants the same shares it', () => {
+  test('starts with calendars, then has the default view, then views by age; views with the same need share an index', () => {
     const views = [
       view(9, { order_by: 'amount', is_table_default: true }),
       view(2, { order_by: 'due' }),
@@ -223,7 +228,7 @@ describe('the plan', () => {
     expect(planIndexes(table, [...views].reverse(), [{ equal: [], sort: 'done' }], NOTHING_KNOWN)).toEqual(plan)
   })
 
-  test('follows a group by what all its records meet, and an order by all its keys', () => {
+  test('serves a group by the conditions that all its records meet, and an order by all its keys', () => {
     const condition = (column: string, value: unknown) => ({ column, compare: '=' as const, value })
     const [any, won] = [{ any: [condition('city', 'x'), condition('amount', 1)] }, condition('stage', 'Option 1')]
     const views = [
@@ -246,7 +251,7 @@ describe('the plan', () => {
     ])
   })
 
-  test('makes one index for an order and its exact reverse', () => {
+  test('has one index for an order and its exact reverse', () => {
     const sorted = ['stage, amount D', 'stage D, amount', 'stage, amount'].map((order, at) => view(at + 1, { order: orderOf(order) }))
     const wanted = planIndexes(table, sorted, [], NOTHING_KNOWN).filter(({ reason }) => reason.startsWith('view'))
     expect(wanted.map(({ on, reason }) => `${on}: ${reason}`)).toEqual([
@@ -255,7 +260,7 @@ describe('the plan', () => {
     ])
   })
 
-  describe('leaves keys out that only sort small groups', () => {
+  describe('omits keys that only sort small groups', () => {
     const planned = (order: string, groups: Record<string, number>, { made = [] as string[], filters = [] as ViewRow['filters'] } = {}) =>
       planIndexes(table, [view(1, { order: orderOf(order), filters })], [], {
         groups: new Map(Object.entries(groups)),
@@ -267,20 +272,20 @@ describe('the plan', () => {
       ['small groups of the first key', 'amount, due, city', { amount: 1_000 }, 'amount,id'],
       ['small groups of the second key', 'stage, amount D, city', { stage: 300_000, amount: 3, city: 900 }, 'stage,amount,id'],
       ['small groups of the last key', 'stage, due', { stage: 300_000, due: 7 }, 'stage,due,id'],
-      ['ties the other way', 'due, id D', { due: 7 }, 'due,id'],
+      ['ties in the other direction', 'due, id D', { due: 7 }, 'due,id'],
     ]
     test.each(cases)('%s: %s', (_, order, groups, fields) => {
       expect(`${planned(order, groups)?.fields}`).toBe(fields)
     })
 
-    test('the first key stays, and what is compared counts, too', () => {
+    test('the first key stays, and fields of conditions count, too', () => {
       const filters = [{ column: 'owner', compare: '=' as const, value: '@me', connector: 'AND' as const }]
       expect(`${planned('stage, due', { owner: 40, stage: 300_000, due: 5_000 }, { filters })?.fields}`).toBe('owner,stage,id')
       expect(planned('stage, amount D', { amount: 3 })?.on).toBe('("stage" nulls first, "amount" desc nulls last, id desc)')
       expect(planned('due, id D', { due: 7 })?.name).toBe(planned('due', {})?.name)
     })
 
-    test('an index that is longer stays when estimates move', () => {
+    test('a longer existing index stays when estimates change', () => {
       const [longest, middle, shortest] = ['due, stage, amount', 'due, stage', 'due'].map((order) => planned(order, {})?.name as string)
       const few = { due: 999 }
       expect(planned('due, stage, amount', few)?.name).toBe(shortest)
@@ -291,7 +296,7 @@ describe('the plan', () => {
     })
   })
 
-  test('names indexes by what they are, within the 63 bytes of a name', () => {
+  test('names indexes by their columns, within the 63 bytes of a name', () => {
     const long = 'f'.repeat(48)
     const wide = { ...table, fields: [field(long, 'text'), field(`${long.slice(1)}a`, 'number')] }
     const names = planIndexes(wide, [view(1, { order_by: `${long.slice(1)}a` })], [], NOTHING_KNOWN).map(({ name }) => name)

@@ -5,7 +5,7 @@ import { admitBody, LARGE_BYTES, openLargeBodies } from '../../src/platform/http
 
 const LARGE = { 'content-length': String(LARGE_BYTES + 1) }
 
-/** A request that waits to be admitted; `close` is what its connection does in the end. */
+/** Starts a request that waits for admission; `close` closes its connection. */
 function requestWith(bodies: ReturnType<typeof openLargeBodies>, headers: Record<string, string>) {
   const raw = new EventEmitter()
   const request = { isAdmitted: false, close: () => raw.emit('close'), admission: Promise.resolve() }
@@ -28,7 +28,7 @@ describe('large bodies', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('are read six at a time, and the next when a response was sent', async () => {
+  it('are read six at a time, and the next one after a response', async () => {
     const bodies = openLargeBodies()
     const requests = Array.from({ length: 8 }, () => requestWith(bodies, LARGE))
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, false, false])
@@ -36,7 +36,7 @@ describe('large bodies', () => {
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, true, false])
   })
 
-  it('do not hold up small ones; a chunked body counts as large', async () => {
+  it('do not delay small ones; a chunked body counts as large', async () => {
     const bodies = openLargeBodies()
     for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
     const [small, empty, chunked] = [
@@ -47,7 +47,7 @@ describe('large bodies', () => {
     expect(await admitted([small, empty, chunked])).toEqual([true, true, false])
   })
 
-  it('give their permit back when the connection closes, also while they wait or just as they are admitted', async () => {
+  it('release their permit when the connection closes, also while they wait or just as they are admitted', async () => {
     const bodies = openLargeBodies()
     const reading = Array.from({ length: 6 }, () => requestWith(bodies, LARGE))
     await admitted(reading)
@@ -59,7 +59,7 @@ describe('large bodies', () => {
     expect(await admitted([next])).toEqual([true])
   })
 
-  it('are refused after half a minute', async () => {
+  it('are refused after waiting half a minute', async () => {
     const bodies = openLargeBodies()
     for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
     const late = expect(requestWith(bodies, LARGE).admission).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 })

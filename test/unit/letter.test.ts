@@ -39,7 +39,7 @@ const letter = (items: Partial<LetterItem>[], timezone = 'Europe/Berlin', name =
   )
 
 describe('a letter', () => {
-  it('reads well as text', () => {
+  it('has a readable text form', () => {
     const comment = {
       id: 3,
       event_type: 'TASK_COMMENT',
@@ -73,7 +73,7 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     ['Pacific/Kiritimati', 'Wednesday, 1 April 2026, 12:30'],
     ['Etc/GMT+12', 'Tuesday, 31 March 2026, 10:30'],
     ['Asia/Kathmandu', 'Wednesday, 1 April 2026, 04:15'],
-  ])('tells in %s that the task is due %s', (timezone, due) => {
+  ])('says in %s that the task is due %s', (timezone, due) => {
     const { text, html } = letter([{}], timezone)
     expect(text).toContain(`due ${due}`)
     expect(html).toContain(`due ${due}`)
@@ -83,12 +83,12 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(letter([{ due_time: null }], timezone).text).toContain('due Tuesday, 31 March 2026\n')
   })
 
-  it('survives the ends of the calendar', () => {
+  it('supports the first and the last dates of the calendar', () => {
     expect(letter([{ due_date: '9999-12-31' }], 'Pacific/Kiritimati').text).toContain('1 January 10000, 12:30')
     expect(letter([{ due_date: '0001-01-01', due_time: null }]).text).toContain('1 January 1\n')
   })
 
-  it('shows what people write as text, on one line of a subject', () => {
+  it('shows user input as text, on one line of a subject', () => {
     const title = 'Tom & <img src=x onerror=alert(1)>\r\nBcc: eve@example.com'
     const message = `Ada <b> assigned you the task “${title}”.`
     const { subject, html, text } = letter([{ task_title: title, message }], 'UTC', '<script>')
@@ -99,7 +99,7 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(html).not.toMatch(/<(img|script|b)\b/)
   })
 
-  it('names a record without a title by its id, and a task without a record by itself', () => {
+  it('names a record without a title by its id, and a standalone task by its title alone', () => {
     expect(letter([{ ...onRecord, record_title: null }]).text).toContain('\nRecord 12 – Companies\n')
     const alone = { table_name: null, record_id: null, record_title: null, due_date: null }
     expect(letter([alone]).text).toContain('\n“Call back”\n- ')
@@ -111,7 +111,7 @@ No more mails like this: https://grid.example/unsubscribe/8.x
     expect(subject.endsWith('…')).toBe(true)
   })
 
-  it('of several reminders says so', () => {
+  it('mentions that it contains several reminders', () => {
     const reminder = (id: number, title: string) => ({ id, task_title: title, url: `/task/${id}`, event_type: 'TASK_REMINDER' }) as const
     expect(letter([reminder(1, 'One'), reminder(2, 'Two'), reminder(3, 'Three')]).subject).toBe('3 reminders: “Three”, “Two” and 1 more')
   })

@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest'
 import { memo } from '../../src/platform/memo.ts'
 
-it('makes a value once for an object, and another one for an equal object', () => {
+it('computes a value once for an object, and again for an equal object', () => {
   const make = vi.fn(({ id }: { id: number }) => ({ doubled: id * 2 }))
   const doubled = memo(make)
   const one = { id: 4 }
@@ -18,7 +18,7 @@ it('remembers undefined, too', () => {
   expect(make).toHaveBeenCalledOnce()
 })
 
-it('makes the value again after a failure', () => {
+it('computes the value again after a failure', () => {
   const make = vi
     .fn((_: object) => 'made')
     .mockImplementationOnce(() => {

@@ -21,11 +21,11 @@ describe('a reply', () => {
     ['reply-spanish', 'Gracias, de acuerdo.'],
     ['reply-japanese', '承知しました。'],
     ['reply-polish', 'Dziękuję, zgadzam się.'],
-  ])('%s shows only what its sender wrote', async (name, expected) => {
+  ])('%s contains only the text of its sender', async (name, expected) => {
     expect((await mail(name)).visibleText).toBe(expected)
   })
 
-  test('tells who wrote it, to whom, about what, and which mail it answers', async () => {
+  test('shows its author, its recipients, its subject, and the mail that it answers', async () => {
     expect(await mail('gmail-reply')).toMatchObject({
       from: { name: 'Ann Lee', email: 'ann@customer.example' },
       to: ['reply-0123456789abcdef@reply.example.net'],
@@ -49,7 +49,7 @@ describe('a reply', () => {
     expect(text).toContain('Grüße')
   })
 
-  test('with attachments has them under harmless names, and its HTML without scripts', async () => {
+  test('with attachments gives them safe names, and removes scripts from its HTML', async () => {
     const { attachments, html, cc, subject, from } = await mail('nested-multipart')
     expect(attachments.map(({ name, type }) => [name, type])).toEqual([
       ['logo.png', 'image/png'],
@@ -64,7 +64,7 @@ describe('a reply', () => {
     expect(from.name).toBe('Lee, Ann')
   })
 
-  test('that passes a mail on keeps what it passes on', async () => {
+  test('that forwards a mail keeps the forwarded text', async () => {
     expect((await mail('forwarded')).visibleText).toContain('It does not work.')
   })
 })
@@ -72,25 +72,29 @@ describe('a reply', () => {
 describe('visible text', () => {
   test.each([
     [
-      'a sentence that looks like an introduction stays',
+      'a sentence like an introduction stays',
       'On Monday 3 March you wrote:\nthat it is late. Why?',
       'On Monday 3 March you wrote:\nthat it is late. Why?',
     ],
     ['From: in the middle of a text stays', 'Our train:\nFrom: Bern\nat nine.', 'Our train:\nFrom: Bern\nat nine.'],
-    ['an unquoted copy below an introduction goes', 'Yes.\n\nOn 2 Mar 2026 at 10:12, Desk <d@e.example> wrote:\nOld text', 'Yes.'],
+    ['an unquoted copy below an introduction is removed', 'Yes.\n\nOn 2 Mar 2026 at 10:12, Desk <d@e.example> wrote:\nOld text', 'Yes.'],
     [
-      'an introduction over three lines goes',
+      'an introduction over three lines is removed',
       'Yes.\n\nOn Mon, 2 Mar 2026 at 10:12,\nDesk of the long name\n<desk@e.example> wrote:\n> Old',
       'Yes.',
     ],
-    ['own words right above a Finnish introduction stay', 'Kiitos!\n2.3.2026 klo 10.12 Desk <d@e.example> kirjoitti:\n> Vanha', 'Kiitos!'],
+    [
+      "the sender's words right above a Finnish introduction stay",
+      'Kiitos!\n2.3.2026 klo 10.12 Desk <d@e.example> kirjoitti:\n> Vanha',
+      'Kiitos!',
+    ],
     ['an answer below the quote stays', '> Old\n> text\n\nNew.', 'New.'],
-    ['Outlook’s divider goes with what is below', 'Yes.\n\n-----Original Message-----\nFrom: x', 'Yes.'],
-    ['an introduction without a date goes with its quote', 'Thanks!\n\nOn Monday, Ann wrote:\n> Old', 'Thanks!'],
-    ['nothing of one’s own is nothing', 'On 2 Mar 2026, Desk wrote:\n> Old', ''],
-    ['a signature goes', 'Yes.\n-- \nBob\n+41', 'Yes.'],
-    ['a phone’s line goes', 'Ja.\n\nVon meinem iPhone gesendet', 'Ja.'],
-    ['line ends of every kind are one', 'a\r\nb\rc\nd', 'a\nb\nc\nd'],
+    ['Outlook’s divider is removed with everything below it', 'Yes.\n\n-----Original Message-----\nFrom: x', 'Yes.'],
+    ['an introduction without a date is removed with its quote', 'Thanks!\n\nOn Monday, Ann wrote:\n> Old', 'Thanks!'],
+    ['a mail without new text is empty', 'On 2 Mar 2026, Desk wrote:\n> Old', ''],
+    ['a signature is removed', 'Yes.\n-- \nBob\n+41', 'Yes.'],
+    ['a phone’s line is removed', 'Ja.\n\nVon meinem iPhone gesendet', 'Ja.'],
+    ['line ends of every kind become LF', 'a\r\nb\rc\nd', 'a\nb\nc\nd'],
   ])('%s', (_, text, expected) => {
     expect(visibleText(text)).toBe(expected)
   })
@@ -118,7 +122,7 @@ describe('a delivery report', () => {
     })
   })
 
-  test('of Exchange tells failed from delayed', async () => {
+  test('of Exchange distinguishes failed from delayed', async () => {
     const { report } = await mail('dsn-exchange')
     expect(report?.originalMessageId).toBe('<offer-1@example.com>')
     expect(report?.recipients.map(({ address, action, status }) => [address, action, status])).toEqual([
@@ -127,7 +131,7 @@ describe('a delivery report', () => {
     ])
   })
 
-  test('is not found in a mail that only talks about one', async () => {
+  test('is not found in a mail about one', async () => {
     expect((await mail('gmail-reply')).report).toBeNull()
   })
 })
@@ -180,11 +184,11 @@ describe('recipients', () => {
     [`To: reply-${token}@reply.example.net.evil.example`],
     [`To: xreply-${token}@reply.example.net`],
     ['X: 1\r\n\r\nTo: reply-0123456789abcdef@reply.example.net'],
-  ])('are not seen in %j', (header) => {
+  ])('are ignored in %j', (header) => {
     expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([])
   })
 
-  test('are each named once', () => {
+  test('are listed once', () => {
     const headers = readHeaders(raw(`To: ${address}, a@b.example`, `Cc: ${address.toUpperCase()}, A@b.example`, '', ''))
     expect(replyTokens(headers, 'reply.example.net')).toEqual([token])
   })
@@ -201,11 +205,11 @@ test.each([
 ])('a hostile header is searched in no time: %s', (_, header) => {
   const startedAt = performance.now()
   for (let round = 0; round < 10; round++) expect(replyTokens(readHeaders(raw(header, '', 'body')), 'reply.example.net')).toEqual([])
-  // A square of this length takes minutes; a straight search some milliseconds.
+  // A quadratic search of this length takes minutes, a linear one some milliseconds.
   expect(performance.now() - startedAt).toBeLessThan(2_000)
 })
 
-describe('a message that is no proper mail', () => {
+describe('a malformed message', () => {
   test.each<[string, Buffer]>([
     ['nothing', Buffer.alloc(0)],
     ['no header', raw('', 'text')],
@@ -235,7 +239,7 @@ describe('a message that is no proper mail', () => {
     )
   })
 
-  test('has its Message-ID only where that is one', () => {
+  test('has its Message-ID only if it is valid', () => {
     expect(messageIdOf('<a@b.example>')).toBe('<a@b.example>')
     expect(messageIdOf('a@b.example')).toBeNull()
     expect(messageIdOf('<a b>')).toBeNull()
@@ -244,7 +248,7 @@ describe('a message that is no proper mail', () => {
   })
 })
 
-describe('the parser’s thread', () => {
+describe('the parser thread', () => {
   const parser = openParser()
   afterAll(() => parser.close())
 
@@ -254,18 +258,18 @@ describe('the parser’s thread', () => {
     expect(result.visibleText).toBe('See the plan.')
   })
 
-  test('answers many at once', async () => {
+  test('answers many concurrent requests', async () => {
     const results = await Promise.all(['gmail-reply', 'apple-reply', 'dsn-postfix'].map((name) => parser.parse(fixture(name))))
     expect(results.map(({ subject }) => subject)).toEqual(['Re: Our offer', 'Re: Meeting', 'Undelivered Mail Returned to Sender'])
   })
 
-  test('says that a message is unreadable, and reads the next', async () => {
+  test('reports an unreadable message, and reads the next', async () => {
     const deep = Array.from({ length: 200 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}\r\n`).join('')
     await expect(parser.parse(Buffer.from(deep))).rejects.toThrow(UnreadableMail)
     expect((await parser.parse(fixture('apple-reply'))).subject).toBe('Re: Meeting')
   })
 
-  test('is ended when a message takes too long, and started again', async () => {
+  test('is terminated when a message takes too long, and restarted', async () => {
     const hasty = openParser({ timeoutMs: 1 })
     await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow('could not be read within')
     await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow(UnreadableMail)

@@ -1,4 +1,4 @@
-/** A new type of field is one file and one line: tried on a copy of the service, to which the fixture `rating` is added. */
+/** A new field type takes one file and one line: the fixture `rating` is added to a copy of the service. */
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -22,7 +22,7 @@ async function compile(): Promise<string[]> {
   return stdout.split('\n').filter((line) => line !== '')
 }
 
-/** What of the copy answers to the new type. */
+/** Returns everything in the copy that supports the new type. */
 const CALLER = `import { isConvertible } from './conversions/rules.ts'
 import { KEY_FIELD, parseCell } from './fields/definition.ts'
 import { FIELD_TYPES } from './fields/registry.ts'
@@ -58,11 +58,11 @@ beforeAll(async () => {
 afterAll(() => rm(copy, { recursive: true, force: true }))
 
 describe('the types of fields', () => {
-  it('become only types that there are', () => {
+  it('convert only to existing types', () => {
     for (const type of FIELD_TYPES) expect(FIELD_TYPES).toEqual(expect.arrayContaining(Object.keys(TYPES[type].becomes)))
   })
 
-  it('are named by nobody else: what depends on a type is asked of its definition', () => {
+  it('are named nowhere else: code that depends on a type asks its definition', () => {
     // Email offers a record's addresses to write to, and a record's title is its first text field (api.md).
     const allowed = ["src/email/service.ts type === 'email'", "src/fields/definition.ts type === 'text'"]
     const naming = new RegExp(`(?:\\btype (?:===|!==)|\\bcase) '(?:${FIELD_TYPES.join('|')})'`, 'g')
@@ -74,7 +74,7 @@ describe('the types of fields', () => {
 })
 
 describe('a new type of field', () => {
-  it('is a file and a line in the table of types, and all of the service knows it', { timeout: SLOW }, async () => {
+  it('takes a file and a line in the table of types, and the whole service supports it', { timeout: SLOW }, async () => {
     expect(await compile()).toEqual([])
     const { stdout } = await run(process.execPath, [join(copy, 'src/caller.ts')], { cwd: copy })
     expect(JSON.parse(stdout)).toEqual({
@@ -89,7 +89,7 @@ describe('a new type of field', () => {
     })
   })
 
-  it('does not compile until it is whole: the compiler names what is missing', { timeout: SLOW }, async () => {
+  it('does not compile until it is complete: the compiler names what is missing', { timeout: SLOW }, async () => {
     const members = Object.keys(rating)
     for (const member of members) {
       const without = `import type { FieldTypeDefinition } from '../field-type.ts'

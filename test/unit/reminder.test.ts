@@ -15,19 +15,19 @@ const none: Due = { due_date: null, due_time: null, reminder_offset_mins: null, 
 
 describe('the instant of a reminder', () => {
   it.each<[string, Partial<Due>, string | null]>([
-    ['is none without a due date', {}, null],
-    ['is none without a reminder', { due_date: '2026-03-31', due_time: '14:30' }, null],
+    ['is null without a due date', {}, null],
+    ['is null without a reminder', { due_date: '2026-03-31', due_time: '14:30' }, null],
     [
       'is the due instant for an offset of 0',
       { due_date: '2026-03-31', due_time: '14:30', reminder_offset_mins: 0 },
       '2026-03-31 14:30:00',
     ],
-    ['lies before the due instant', { due_date: '2026-03-31', due_time: '14:30:15', reminder_offset_mins: 45 }, '2026-03-31 13:45:15'],
-    ['can lie on the day before', { due_date: '2026-03-01', due_time: '00:10', reminder_offset_mins: 20 }, '2026-02-28 23:50:00'],
-    ['can lie a year before', { due_date: '2025-03-01', due_time: '00:00', reminder_offset_mins: 525_600 }, '2024-03-01 00:00:00'],
+    ['is before the due instant', { due_date: '2026-03-31', due_time: '14:30:15', reminder_offset_mins: 45 }, '2026-03-31 13:45:15'],
+    ['can be on the day before', { due_date: '2026-03-01', due_time: '00:10', reminder_offset_mins: 20 }, '2026-02-28 23:50:00'],
+    ['can be a year before', { due_date: '2025-03-01', due_time: '00:00', reminder_offset_mins: 525_600 }, '2024-03-01 00:00:00'],
     ['is a time of day on the due date', { due_date: '2026-03-31', reminder_time: '08:00' }, '2026-03-31 08:00:00'],
     // 2026-03-29 02:30 does not exist in Berlin, but these are UTC.
-    ['knows no clock changes', { due_date: '2026-03-29', reminder_time: '02:30' }, '2026-03-29 02:30:00'],
+    ['ignores clock changes', { due_date: '2026-03-29', reminder_time: '02:30' }, '2026-03-29 02:30:00'],
   ])('%s', (_, due, at) => {
     expect(reminderAt({ ...none, ...due })).toBe(at)
   })
@@ -62,7 +62,7 @@ describe('a change', () => {
   const dateOnly: Due = { due_date: '2026-03-31', due_time: null, reminder_offset_mins: null, reminder_time: '08:00:00' }
 
   it.each<[string, Due, Partial<Due>, Due]>([
-    ['of nothing keeps all', timed, {}, timed],
+    ['of no property keeps all', timed, {}, timed],
     ['of the date keeps time and reminder', timed, { due_date: '2026-04-01' }, { ...timed, due_date: '2026-04-01' }],
     ['that clears the date clears all', timed, { due_date: null }, none],
     ['that clears the time drops the offset', timed, { due_time: null }, { ...none, due_date: '2026-03-31' }],
@@ -72,7 +72,7 @@ describe('a change', () => {
       { due_time: '09:00' },
       { ...timed, due_time: '09:00:00', reminder_offset_mins: null },
     ],
-    ['can trade one reminder for the other', timed, { due_time: null, reminder_time: '08:00:00' }, dateOnly],
+    ['can replace one reminder by the other', timed, { due_time: null, reminder_time: '08:00:00' }, dateOnly],
     ['that clears the reminder keeps the rest', timed, { reminder_offset_mins: null }, { ...timed, reminder_offset_mins: null }],
   ])('%s', (_, current, change, expected) => {
     const next = changeDue(current, change)
@@ -81,9 +81,9 @@ describe('a change', () => {
   })
 
   it.each<[string, Due, Partial<Due>]>([
-    ['a time for no date', none, { due_time: '09:00' }],
+    ['a time without a date', none, { due_time: '09:00' }],
     ['a time while it clears the date', timed, { due_date: null, due_time: '09:00' }],
-    ['an offset for no time', dateOnly, { reminder_offset_mins: 5 }],
+    ['an offset without a time', dateOnly, { reminder_offset_mins: 5 }],
     ['a time of day beside a due time', timed, { reminder_time: '08:00' }],
   ])('that names %s is refused', (_, current, change) => {
     expect(dueIssues(changeDue(current, change))).not.toEqual([])
@@ -110,7 +110,7 @@ describe('a change', () => {
     fc.assert(fc.property(possible, clearing, (current, change) => dueIssues(changeDue(current, change)).length === 0))
   })
 
-  it('keeps what it names, for the rules to judge', () => {
+  it('keeps its properties, which the rules then check', () => {
     const change = fc
       .tuple(anyDue, fc.subarray(['due_date', 'due_time', 'reminder_offset_mins', 'reminder_time'] as const))
       .map(([due, keys]) => Object.fromEntries(keys.map((key) => [key, due[key]])) as Partial<Due>)
@@ -166,7 +166,7 @@ describe('a reminder', () => {
     [{ can_see: false }, 'none'],
     [{ status: 'done', reminder_at: '2026-03-30 09:00:00' }, 'missed'],
     [{ can_see: false, reminder_at: '2026-03-30 09:00:00' }, 'missed'],
-    // About to be sent: the sweep comes every minute.
+    // The reminder is about to be sent: the sweep runs every minute.
     [{ reminder_at: '2026-03-30 09:29:30' }, 'scheduled'],
   ])('of %j is %s', (facts, state) => {
     expect(reminderState({ ...due, ...facts }, now)).toBe(state)

@@ -13,7 +13,7 @@ import {
 } from '../../src/platform/secrets.ts'
 
 describe('API keys', () => {
-  test('tell their kind without a query', () => {
+  test('show their kind without a query', () => {
     expect(looksLikeKey(newKeySecret('account'))).toBe('account')
     expect(looksLikeKey(newKeySecret('personal'))).toBe('personal')
   })
@@ -24,7 +24,7 @@ describe('API keys', () => {
     expect(new Set(Array.from({ length: 1000 }, () => newKeySecret('account'))).size).toBe(1000)
   })
 
-  test('with one character changed, cut off, added or under the other prefix are no keys', () => {
+  test('with a character changed, removed, added or under the other prefix are not keys', () => {
     const key = newKeySecret('account')
     for (let at = 8; at < key.length; at += 1) {
       const other = key[at] === 'a' ? 'b' : 'a'
@@ -36,7 +36,7 @@ describe('API keys', () => {
 })
 
 describe('tokens', () => {
-  test('are random, of the length asked for, and stored as a hash', () => {
+  test('are random, of the requested length, and stored as a hash', () => {
     expect(newToken()).toMatch(/^[\w-]{43}$/)
     expect(newHexToken(8)).toMatch(/^[0-9a-f]{16}$/)
     expect(tokenHash('abc').toString('hex')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
@@ -46,7 +46,7 @@ describe('tokens', () => {
 describe('secrets at rest', () => {
   const key = randomBytes(32)
 
-  test('come back as they were, whatever the text', () => {
+  test('are decrypted unchanged, whatever the text', () => {
     for (const text of ['', 'pässwörd', 'x'.repeat(10_000)]) expect(decrypt(key, encrypt(key, text, 'smtp:1'), 'smtp:1')).toBe(text)
   })
 
@@ -54,7 +54,7 @@ describe('secrets at rest', () => {
     expect(encrypt(key, 'same', 'smtp:1').equals(encrypt(key, 'same', 'smtp:1'))).toBe(false)
   })
 
-  test('are not readable for another row, with another key, or changed', () => {
+  test('cannot be read for another row, with another key, or after a change', () => {
     const encrypted = encrypt(key, 'secret', 'smtp:1')
     expect(() => decrypt(key, encrypted, 'smtp:2')).toThrow()
     expect(() => decrypt(randomBytes(32), encrypted, 'smtp:1')).toThrow()
@@ -79,12 +79,12 @@ describe('passwords', () => {
     expect(await verifyPassword('cafe\u0301', await hashPassword('caf\u00e9'))).toBe(true)
   })
 
-  test('of nobody never match, and cost the same work', async () => {
+  test('of an unknown user never match, and cost the same work', async () => {
     expect(await verifyPassword('anything', null)).toBe(false)
     expect(await verifyPassword('', undefined)).toBe(false)
   })
 
-  test('are all answered when many come at once', async () => {
+  test('are all verified when many arrive at once', async () => {
     const hash = await hashPassword('p')
     const answers = await Promise.all(Array.from({ length: 8 }, (_, i) => verifyPassword(i % 2 ? 'p' : 'q', hash)))
     expect(answers).toEqual([false, true, false, true, false, true, false, true])

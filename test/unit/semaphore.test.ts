@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Release, Semaphore } from '../../src/platform/semaphore.ts'
 
-/** The permit, if the semaphore grants it within a few microtasks. */
+/** Returns the permit, if the semaphore grants it within a few microtasks. */
 async function settled(permit: Promise<Release>): Promise<Release | undefined> {
   let release: Release | undefined
   permit.then(
@@ -16,7 +16,7 @@ async function settled(permit: Promise<Release>): Promise<Release | undefined> {
 
 const isGranted = async (permit: Promise<Release>) => (await settled(permit)) !== undefined
 
-/** How many permits are free now; they are all taken afterwards. */
+/** Counts the free permits, and takes them all. */
 async function takeFree(semaphore: Semaphore): Promise<number> {
   const leaving = new AbortController()
   let free = 0
@@ -29,7 +29,7 @@ describe('a semaphore', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it('hands out its permits at once, and further ones in the order of the callers', async () => {
+  it('grants its permits at once, and further ones in the order of the callers', async () => {
     const semaphore = new Semaphore(2)
     const [a, b, c, d] = [semaphore.acquire(), semaphore.acquire(), semaphore.acquire(), semaphore.acquire()]
     expect([await isGranted(a), await isGranted(b), await isGranted(c)]).toEqual([true, true, false])
@@ -39,7 +39,7 @@ describe('a semaphore', () => {
     expect(await isGranted(d)).toBe(true)
   })
 
-  it('counts a permit that is released twice once', async () => {
+  it('counts a permit that is released twice only once', async () => {
     const semaphore = new Semaphore(1)
     const release = await semaphore.acquire()
     release()
@@ -56,7 +56,7 @@ describe('a semaphore', () => {
     expect([await isGranted(next), await isGranted(last)]).toEqual([true, false])
   })
 
-  it('has all permits again once all were released', async () => {
+  it('has all permits again after all were released', async () => {
     const semaphore = new Semaphore(3)
     const held = await Promise.all([1, 2, 3].map(() => semaphore.acquire()))
     for (const release of held) release()
@@ -72,7 +72,7 @@ describe('a semaphore', () => {
     const next = semaphore.acquire({ timeoutMs: 1_000 })
     release()
     expect(await isGranted(next)).toBe(true)
-    // The timer of a caller that was served is gone.
+    // The timer of a served caller has been cleared.
     expect(vi.getTimerCount()).toBe(0)
   })
 
@@ -89,13 +89,13 @@ describe('a semaphore', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('refuses a caller whose signal has aborted before, and takes no permit for it', async () => {
+  it('refuses a caller whose signal was already aborted, and takes no permit for it', async () => {
     const semaphore = new Semaphore(1)
     await expect(semaphore.acquire({ signal: AbortSignal.abort(new Error('hung up')) })).rejects.toThrow('hung up')
     expect(await takeFree(semaphore)).toBe(1)
   })
 
-  it('loses no permit that is released in the same turn as its signal aborts', async () => {
+  it('loses no permit that is released in the turn in which its signal aborts', async () => {
     for (const isReleasedFirst of [true, false]) {
       const semaphore = new Semaphore(1)
       const release = await semaphore.acquire()
@@ -113,7 +113,7 @@ describe('a semaphore', () => {
     }
   })
 
-  it('loses no permit that is released in the same turn as the wait times out', async () => {
+  it('loses no permit that is released in the turn in which the wait times out', async () => {
     for (const releasedAfterMs of [999, 1_000, 1_001]) {
       const semaphore = new Semaphore(1)
       const release = await semaphore.acquire()
@@ -135,7 +135,7 @@ describe('a semaphore', () => {
     expect(await takeFree(semaphore)).toBe(1)
   })
 
-  it('never runs more functions than it has permits, and runs all of those that nobody aborts', async () => {
+  it('never runs more functions than it has permits, and runs every function that is not aborted', async () => {
     const semaphore = new Semaphore(3)
     let [running, most, done, refused] = [0, 0, 0, 0]
     const all = Array.from({ length: 60 }, (_, index) => {

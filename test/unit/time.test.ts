@@ -67,7 +67,7 @@ describe('calendar dates', () => {
     ['2024-02-28', 1, '2024-02-29'],
     ['2026-03-01', -1, '2026-02-28'],
     ['2011-12-29', 1, '2011-12-30'],
-  ])('%s and %d days is %s, whatever the zone of the machine lacks', (date, days, expected) => {
+  ])("%s and %d days is %s, also across days that the machine's zone skips", (date, days, expected) => {
     expect(addDays(date, days)).toBe(expected)
   })
 
@@ -116,7 +116,7 @@ describe('instants as text', () => {
     '0001-01-01T00:00:00+01:00',
     'now',
     '',
-  ])('%j is none', (text) => {
+  ])('%j is not an instant', (text) => {
     expect(parseInstant(text)).toBeNull()
     expect(instantText(text)).toBeNull()
   })
@@ -139,7 +139,7 @@ describe('time zones', () => {
     expect(isTimeZone(name)).toBe(true)
   })
 
-  test.each(['', 'Mars/Olympus', '+02:00', 'Europe/Berlin ', 'local', '../etc/passwd'])('%j is none', (name) => {
+  test.each(['%j is not a time zone', 'Mars/Olympus', '+02:00', 'Europe/Berlin ', 'local', '../etc/passwd'])('%j is none', (name) => {
     expect(isTimeZone(name)).toBe(false)
   })
 
@@ -160,10 +160,10 @@ describe('time zones', () => {
     ['a day that loses an hour', '2026-03-29', 'Europe/Berlin', '2026-03-28 23:00:00', 23],
     ['a day that gains an hour', '2026-10-25', 'Europe/Berlin', '2026-10-24 22:00:00', 25],
     ['a day without midnight', '2026-04-24', 'Africa/Cairo', '2026-04-23 22:00:00', 23],
-    ['a day that the zone left out', '2011-12-30', 'Pacific/Apia', '2011-12-30 10:00:00', 0],
+    ['a day that the zone skipped', '2011-12-30', 'Pacific/Apia', '2011-12-30 10:00:00', 0],
     ['the day after it', '2011-12-31', 'Pacific/Apia', '2011-12-30 10:00:00', 24],
     ['a half-hour change', '2026-04-05', 'Australia/Lord_Howe', '2026-04-04 13:00:00', 24.5],
-    ['a midnight that strikes twice', '2010-11-07', 'America/St_Johns', '2010-11-07 02:30:00', 25],
+    ['a midnight that occurs twice', '2010-11-07', 'America/St_Johns', '2010-11-07 02:30:00', 25],
     ['a change that ends at midnight', '2026-11-01', 'America/Havana', '2026-11-01 04:00:00', 25],
     ['the first of all days', '0001-01-01', 'UTC', '0001-01-01 00:00:00', 24],
     ['the first of all days, west', '0001-01-01', 'America/New_York', '0001-01-01 04:56:02', 24],
@@ -177,14 +177,16 @@ describe('time zones', () => {
   })
 
   const clocks = new Map<string, Intl.DateTimeFormat>()
-  /** Shows instants in a zone as Intl does, independently of the module under test. Making a format takes long, so it is kept. */
+  /**
+   * Shows instants in a zone as Intl does, independently of the module under test. The formats are cached because they are slow to create.
+   */
   function clock(zone: string) {
     const format = clocks.get(zone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
     clocks.set(zone, format)
     return (at: number) => format.format(at)
   }
 
-  /** The first second of each clock change in the time, found by halving spans of three weeks. */
+  /** Returns the first second of each clock change in the time, found by bisecting spans of three weeks. */
   function* clockChanges(zone: string, from: number, to: number): Generator<number> {
     const show = clock(zone)
     const offset = (at: number) => Date.parse(`${show(at).replace(' ', 'T')}Z`) - at
@@ -204,7 +206,7 @@ describe('time zones', () => {
   function startsWhenFirstShown(date: string, zone: string): boolean {
     const show = clock(zone)
     const start = startOfDay(date, zone).getTime()
-    // Where midnight strikes twice, the first one starts the day: no earlier time within three hours shows the date.
+    // Where midnight occurs twice, the first one starts the day: no earlier time within three hours shows the date.
     const isShownBefore = [15, 30, 45, 60, 90, 120, 150, 180].some((minutes) => show(start - minutes * 60_000) >= date)
     return show(start) >= date && show(start - 1000) < date && !isShownBefore
   }
@@ -223,14 +225,14 @@ describe('time zones', () => {
     expect(changes).toBeGreaterThan(2000)
   })
 
-  test('days follow each other without gap or overlap, and hold the instants whose local date they are', () => {
+  test('days follow each other without gap or overlap, and contain the instants with their local date', () => {
     const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
     const instants = fc.date({ min: new Date('1990-01-01'), max: new Date('2037-12-31'), noInvalidDate: true })
     fc.assert(
       fc.property(zones, instants, (zone, at) => {
         const { from, to } = dayRange(localDate(at, zone), zone)
         expect(from.getTime()).toBeLessThanOrEqual(at.getTime())
-        // Where midnight strikes twice, the hour between belongs to the day that has come.
+        // Where midnight occurs twice, the hour between belongs to the new day.
         if (!(at.getTime() < to.getTime())) expect(localDate(to, zone) > localDate(at, zone)).toBe(true)
       }),
       { seed: 20261120, numRuns: 2000 },
@@ -246,11 +248,11 @@ describe('time zones', () => {
     ['2026-03-30 10:10:00', 'Pacific/Kiritimati', '2026-03-30 10:00:00'],
     ['2026-03-30 10:10:00', 'Etc/GMT+12', '2026-03-30 10:00:00'],
     ['1960-01-01 00:30:00', 'UTC', '1960-01-01 00:00:00'],
-    // The clock goes from 02:00 to 03:00, and from 03:00 to 02:00: in neither case has an hour no beginning.
+    // The clock moves from 02:00 to 03:00, and from 03:00 to 02:00; each hour still has a start.
     ['2026-03-29 01:10:00', 'Europe/Berlin', '2026-03-29 01:00:00'],
     ['2026-10-25 00:59:59', 'Europe/Berlin', '2026-10-25 00:00:00'],
     ['2026-10-25 01:10:00', 'Europe/Berlin', '2026-10-25 01:00:00'],
-    // From 02:00 to 02:30, and from 02:00 to 01:30.
+    // The clock moves from 02:00 to 02:30, and from 02:00 to 01:30.
     ['2026-10-03 15:29:59', 'Australia/Lord_Howe', '2026-10-03 14:30:00'],
     ['2026-10-03 15:59:59', 'Australia/Lord_Howe', '2026-10-03 15:30:00'],
     ['2026-10-03 16:00:00', 'Australia/Lord_Howe', '2026-10-03 16:00:00'],
@@ -260,7 +262,7 @@ describe('time zones', () => {
     expect(formatInstant(startOfHour(instantOf(at), zone))).toBe(start)
   })
 
-  test('an hour begins where the clock of its zone strikes it, or jumps into it', () => {
+  test('an hour starts when the clock of its zone reaches it, or jumps into it', () => {
     const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'))
     const instants = fc.date({ min: new Date('1990-01-01'), max: new Date('2037-12-31'), noInvalidDate: true })
     fc.assert(

@@ -91,7 +91,7 @@ describe('tokens that mean an instant', () => {
     expect(meaningOf(token('today+3h'), berlin)).toEqual({ instant: new Date('2026-03-29T02:00:00Z') })
   })
 
-  test('on a date field they count as the local day in which they lie', () => {
+  test('on a date field they count as their local day', () => {
     const tokyo: Moment = { ...FRIDAY, timeZone: 'Asia/Tokyo' }
     expect(dateMeant(token('now'), tokyo)).toBe('2026-11-21')
     expect(dateMeant(token('-1h'), tokyo)).toBe('2026-11-20')
@@ -128,11 +128,11 @@ test.each([
     '2026-01-01',
     'constructor',
   ],
-])('%j is no token', (text) => {
+])('%j is not a token', (text) => {
   expect(parseToken(text)).toBeNull()
 })
 
-test('every token means a day that exists, within a thousand years, in every zone', () => {
+test('every token is an existing day, within a thousand years, in every zone', () => {
   const unit = fc.constantFrom('day', 'week', 'month', 'quarter', 'year')
   const base = fc.oneof(
     fc.constantFrom('', 'now', 'today', 'yesterday', 'tomorrow'),

@@ -9,7 +9,7 @@ function refusal(schema: z.ZodType, input: unknown): AppError['issues'] {
   return error && badShape(error).issues
 }
 
-describe('the text of a refusal', () => {
+describe('the text of a validation error', () => {
   it.each([
     ['text', z.string(), 5, 'must be text'],
     ['a whole number', z.int(), '10', 'must be a whole number'],
@@ -34,17 +34,17 @@ describe('the text of a refusal', () => {
     ['null for an id', Id, null, 'is required'],
     ['an absent choice', z.enum(['A', 'D']), undefined, 'is required'],
     ['null for a choice', z.enum(['A', 'D']), null, 'is required'],
-    ['what a schema says itself', z.string('must be a colour'), 5, 'must be a colour'],
+    ['a schema with its own text', z.string('must be a colour'), 5, 'must be a colour'],
   ])('of %s', (_, schema, input, message) => {
     expect(refusal(z.strictObject({ key: schema }), { key: input })).toEqual([{ path: ['key'], message }])
   })
 
-  it('takes null in a list, and as the whole, for a wrong value', () => {
+  it('reports null in a list, and as the whole, as a wrong value', () => {
     expect(refusal(z.array(z.string()), [null])).toEqual([{ path: [0], message: 'must be text' }])
     expect(refusal(z.strictObject({}), null)).toEqual([{ path: [], message: 'must be an object' }])
   })
 
-  it('tells of the shape that was meant', () => {
+  it('describes the expected shape', () => {
     const either = z.array(z.union([z.string(), z.strictObject({ title: z.string() })]))
     expect(refusal(either, [{ title: 5 }])).toEqual([{ path: [0, 'title'], message: 'must be text' }])
     expect(refusal(either, [{ title: 'a', more: 1 }])).toEqual([{ path: [0, 'more'], message: 'is not a known key' }])
@@ -55,7 +55,7 @@ describe('the text of a refusal', () => {
 describe('an update', () => {
   const whole = z.strictObject({ name: Name, note: z.string().nullish(), user_id: Id, email: EmailAddress })
 
-  it('needs no key, and takes null where a value can be empty', () => {
+  it('requires no key, and accepts null where a value can be empty', () => {
     expect(changesOf(whole).parse({})).toEqual({})
     expect(changesOf(whole).parse({ note: null })).toEqual({ note: null })
   })
@@ -65,7 +65,7 @@ describe('an update', () => {
     expect(refusal(whole, { name: 'a', user_id: 1, email: 'a@b.example', [key]: null })).toEqual([{ path: [key], message: 'is required' }])
   })
 
-  it('refuses everything else as a create does', () => {
+  it('refuses everything else that a create refuses', () => {
     const given = { name: '', user_id: 'a', email: 'a' }
     expect(refusal(changesOf(whole), given)).toEqual(refusal(whole, given))
   })

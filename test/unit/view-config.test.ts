@@ -39,19 +39,19 @@ const all = table.fields.map(({ id }) => id)
 const paths = (type: (typeof VIEW_TYPES)[number], config: unknown) =>
   readConfig(type, config, table).issues.map(({ path }) => path.join('.'))
 
-describe('a grid is never wrong', () => {
+describe('a grid accepts any config', () => {
   test.each<[string, unknown, object]>([
     ['no config', undefined, { columns: [] }],
     ['null', null, { columns: [] }],
     ['a text', 'x', { columns: [] }],
     ['columns in order', { columns: ['due', 'company', 'id'] }, { columns: ['due', 'company', 'id'] }],
     ['unknown, hidden and repeated ids', { columns: ['due', 'gone', 'secret', 'due', 7, null] }, { columns: ['due'] }],
-    ['columns that are no array', { columns: 'due' }, { columns: [] }],
+    ['columns that are not an array', { columns: 'due' }, { columns: [] }],
     ['hidden ids with showHidden', { columns: ['secret'], showHidden: true }, { columns: ['secret'], showHidden: true }],
     ['showHidden without columns: all of them, written out', { showHidden: true }, { columns: all, showHidden: true }],
     ['showHidden with none that exist', { columns: ['gone'], showHidden: true }, { columns: all, showHidden: true }],
-    ['showHidden false is not kept', { columns: ['due'], showHidden: false }, { columns: ['due'] }],
-    ['showHidden that is no boolean is not kept', { columns: ['secret'], showHidden: 'true' }, { columns: [] }],
+    ['showHidden false is omitted', { columns: ['due'], showHidden: false }, { columns: ['due'] }],
+    ['showHidden that is not a boolean is omitted', { columns: ['secret'], showHidden: 'true' }, { columns: [] }],
     [
       'widths of fields that may be shown',
       { columns: [], widths: { due: 120, secret: 80, gone: 50, company: '9', stage: -4, starts_at: Number.POSITIVE_INFINITY } },
@@ -68,19 +68,19 @@ describe('a grid is never wrong', () => {
     expect(readConfig('grid', sent, table).config).toEqual(kept)
   })
 
-  test('whatever is sent', () => {
+  test('for any input', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (sent) => {
         const { config, issues } = readConfig('grid', sent, table)
         expect(issues).toEqual([])
-        // What is kept is kept when it is saved again.
+        // The stored config does not change when it is saved again.
         expect(readConfig('grid', config, table).config).toEqual(config)
       }),
       { seed: 20261120 },
     )
   })
 
-  test('what was left out can be told', () => {
+  test('and names the omitted properties', () => {
     expect(readConfig('grid', { columns: ['due', 'gone'], widths: { secret: 1 }, other: 1 }, table).dropped).toEqual([
       'config.other',
       'config.columns.1',
@@ -97,7 +97,7 @@ describe('a calendar', () => {
     expect(paths('calendar', 'x')).toEqual(['config'])
   })
 
-  test('takes everything it knows, and leaves out what is null', () => {
+  test('accepts every known key, and omits null', () => {
     const config = {
       startField: 'due',
       endField: 'starts_at',
@@ -115,20 +115,20 @@ describe('a calendar', () => {
   })
 
   test.each<[string, object, string[]]>([
-    ['a start that is no date', { startField: 'company' }, ['config.startField']],
-    ['an always-hidden start, showHidden or not', { startField: 'hidden_due', showHidden: true }, ['config.startField']],
+    ['a start that is not a date', { startField: 'company' }, ['config.startField']],
+    ['an always-hidden start, with or without showHidden', { startField: 'hidden_due', showHidden: true }, ['config.startField']],
     ['an unknown start', { startField: 'gone' }, ['config.startField']],
-    ['an end that is no date', { startField: 'due', endField: 'stage' }, ['config.endField']],
-    ['a colour that is no select', { startField: 'due', colorField: 'company' }, ['config.colorField']],
+    ['an end that is not a date', { startField: 'due', endField: 'stage' }, ['config.endField']],
+    ['a colour that is not a select', { startField: 'due', colorField: 'company' }, ['config.colorField']],
     ['an always-hidden colour', { startField: 'due', colorField: 'hidden_stage' }, ['config.colorField']],
     ['an unknown mode and week', { startField: 'due', mode: 'year', weekStart: 'friday' }, ['config.mode', 'config.weekStart']],
     ['an unknown key', { startField: 'due', columns: [] }, ['config.columns']],
-    ['a field that is no text', { startField: 7 }, ['config.startField']],
+    ['a field that is not a text', { startField: 7 }, ['config.startField']],
   ])('refuses %s', (_, config, expected) => {
     expect(paths('calendar', config)).toEqual(expected)
   })
 
-  test('never keeps showHidden, and so no hidden field to show', () => {
+  test('never stores showHidden, and so shows no hidden field', () => {
     const { config, dropped } = readConfig('calendar', { startField: 'due', secondaryField: 'secret', showHidden: true }, table)
     expect(config).toEqual({ startField: 'due', mode: 'month', weekStart: 'monday' })
     expect(dropped).toEqual(['config.showHidden', 'config.secondaryField'])
@@ -157,14 +157,14 @@ describe.each([
     expect(readConfig(type, { [key]: good, showHidden: false }, table).config).toEqual({ [key]: good })
   })
 
-  test('refuses an unknown second field, unknown keys and a showHidden that is none', () => {
+  test('refuses an unknown second field, unknown keys and an invalid showHidden', () => {
     expect(paths(type, { [key]: good, secondaryField: 'gone' })).toEqual(['config.secondaryField'])
     expect(paths(type, { [key]: good, mode: 'month' })).toEqual(['config.mode'])
     expect(paths(type, { [key]: good, showHidden: 1 })).toEqual(['config.showHidden'])
   })
 })
 
-test('a field that goes is dropped from what is only displayed', () => {
+test('a deleted field is dropped from the properties that only display it', () => {
   expect(withoutField({ columns: ['due', 'company'], widths: { due: 9 } }, 'due', table)).toEqual({ columns: ['company'] })
   expect(withoutField({ columns: ['company'], widths: { due: 9, company: 8 } }, 'due', table)).toEqual({
     columns: ['company'],
@@ -173,7 +173,7 @@ test('a field that goes is dropped from what is only displayed', () => {
   expect(withoutField({ imageField: 'photo', secondaryField: 'company' }, 'company', table)).toEqual({ imageField: 'photo' })
 })
 
-test('no type of view fails on anything', () => {
+test('no type of view fails on any input', () => {
   fc.assert(
     fc.property(fc.constantFrom(...VIEW_TYPES), fc.jsonValue(), (type, sent) => {
       readConfig(type, sent, table)
