@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { check } from '../src/conversions/job/check.ts'
 import { convert } from '../src/conversions/job/convert.ts'
-import { follow } from '../src/indexes/service.ts'
+import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
@@ -158,7 +158,7 @@ test('an unfinished index is rebuilt, belongs to no view, and is dropped with th
 
   const { body: listed } = await as.get(`/api/table/${table}/indexes`)
   expect(JSON.stringify(listed)).not.toContain('~')
-  await follow(systemContext(app.deps), { table_id: table })
+  await adapt(systemContext(app.deps), { table_id: table })
   expect(await isValid()).toBe(false)
 
   await set(table, 7, '7.5')

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { follow, followAll } from '../src/indexes/service.ts'
+import { adapt, adaptAll } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { asBuilder } from '../src/tables/index-builds.ts'
-import { followIndexes, indexesFollow } from '../src/tables/indexing.ts'
+import { adaptIndexes, enqueueIndexing } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
 import { makeTable, makeView } from './support/tables.ts'
 
@@ -79,7 +79,7 @@ async function real(table: number): Promise<{ name: string; valid: boolean }[]> 
 const jobsOf = async (table: number) =>
   (
     await app.db.query<{ n: number }>(
-      sql`select count(*) as n from pgboss.job where name = ${followIndexes.name} and (data->>'table_id')::int = ${table}`,
+      sql`select count(*) as n from pgboss.job where name = ${adaptIndexes.name} and (data->>'table_id')::int = ${table}`,
     )
   )[0]?.n
 
@@ -121,7 +121,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(19_000)
     await newView(table, { filters: [filter('stage', '=', 'Open')], order_by: 'due', order_dir: 'D' })
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).map(({ name, fields, state }) => ({ name, fields, state }))).toEqual([
       { name: 'records_pkey', fields: ['id'], state: 'ready' },
       { name: 'idx_layout_due', fields: ['due', 'id'], state: 'ready' },
@@ -130,7 +130,7 @@ describe('the indexes of a table', () => {
     await fill(table, 2_000)
     const before = await listed(table)
     expect(before.filter(({ state }) => state === 'building').map(({ fields }) => fields)).toContainEqual(['stage', 'due', 'id'])
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const after = await listed(table)
     expect(after.map(({ fields, state, reason }) => ({ fields, state, reason: reason.replaceAll(/\d+/g, 'n') }))).toEqual([
       { fields: ['id'], state: 'ready', reason: 'the primary key' },
@@ -150,13 +150,13 @@ describe('the indexes of a table', () => {
   test('are dropped only when the table has shrunk below half of that', async () => {
     const table = await largeTable(21_000)
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const all = (await real(table)).length
     await run(`delete from t${table}.records where id > 15000`)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await real(table)).length).toBe(all)
     await run(`delete from t${table}.records where id > 9000`)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name)).toEqual(['idx_layout_due'])
   })
 
@@ -167,7 +167,7 @@ describe('the indexes of a table', () => {
       filter: { all: [filter('amount', '=', 7), any] },
       order: [{ field: 'due', dir: 'D' }, { field: 'company' }],
     })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const index = (await listed(table)).find(({ fields }) => `${fields}` === 'amount,due,id')
     expect(index).toMatchObject({ state: 'ready', reason: expect.stringMatching(/^view "View \d+"$/) })
     expect(await explained(table, { view_id })).toContain(index?.name)
@@ -191,7 +191,7 @@ describe('the indexes of a table', () => {
       await newView(table, view)
       before.push([await idsOf(table, view), await idsOf(table, reversed(view))])
     }
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const all = await listed(table)
     for (const [at, [fields, view]] of wanted.entries()) {
       const index = all.find((each) => `${each.fields}` === fields)
@@ -215,7 +215,7 @@ describe('the indexes of a table', () => {
     await newView(table, { order: keys('amount', 'email') })
     const ofViews = async () => {
       await run(`analyze t${table}.records`)
-      await follow(context(), { table_id: table })
+      await adapt(context(), { table_id: table })
       return (await listed(table)).flatMap(({ fields, state, reason }) => (reason.startsWith('view') ? `${fields} ${state}` : []))
     }
     expect(await ofViews()).toEqual(['amount,id ready'])
@@ -233,7 +233,7 @@ describe('the indexes of a table', () => {
     await newView(table, { type: 'kanban', config: { categoryField: 'stage' } })
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
     await newView(table, { filters: [filter('email', '=', 'x@example.com')] })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const names = Object.fromEntries(
       (await listed(table)).map(({ name, fields, state }) => [`${fields}${name.startsWith('idx_text') ? ' text' : ''}`, state && name]),
     )
@@ -257,7 +257,7 @@ describe('the indexes of a table', () => {
 
   test('of texts sample more values than usual to tell rare words from frequent ones, and keep a smaller pending list', async () => {
     const table = await largeTable(21_000)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const samples = await app.db.query<{ name: string; samples: number | null; options: string[] }>(sql`
       select c.relname as name, a.attstattarget as samples, c.reloptions as options from pg_index i join pg_class c on c.oid = i.indexrelid
       join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
@@ -274,7 +274,7 @@ describe('the indexes of a table', () => {
     await newView(table, { filters: [filter('email', '=', 'x'), filter('company', '=', 'x')] })
     await newView(table, { order: keys('stage', 'company D', 'email') })
     await newView(table, { filters: [filter('email', '=', 'x')], order: keys('stage', 'company', 'amount') })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     // Each letter has three bytes, in an order that does not compress.
     const long = (length: number) =>
       Array.from({ length }, (_, i) => String.fromCharCode(0x4e00 + ((i * 7_919 + i * i * 104_729) % 20_000))).join('')
@@ -288,7 +288,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(21_000)
     const view = await newView(table, { order_by: 'amount' })
     const calendar = await newView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
       'idx_layout_due',
       'idx_sort_amount',
@@ -299,7 +299,7 @@ describe('the indexes of a table', () => {
     ])
     for (const id of [view, calendar]) await app.as(account.admin).post(`/api/table/${table}/view/${id}/delete`)
     await app.as(account.admin).post(`/api/table/${table}/field/email/delete`)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await real(table)).map(({ name }) => name.replace(/_[0-9a-f]{8}$/, ''))).toEqual([
       'idx_sort_company',
       'idx_text_company',
@@ -312,7 +312,7 @@ describe('the indexes of a table', () => {
     const table = await largeTable(21_000, more)
     for (const order_by of ['amount', 'due', 'email', 'stage', 'created_at', 'updated_at']) await newView(table, { order_by })
     await newView(table, { type: 'calendar', config: { startField: 'due' } })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const all = await listed(table)
     const of = (state: string, kind: string) =>
       all.filter((index) => index.state === state && index.name.startsWith(kind)).map(({ fields }) => fields[0])
@@ -331,7 +331,7 @@ describe('a build', () => {
     // An old transaction blocks every build that waits for transactions which may not know the index yet.
     const old = await app.db.connect()
     await old.query(`begin; insert into t${table}.records (created_at, updated_at) values (now(), now())`)
-    const job = follow(context(), { table_id: table })
+    const job = adapt(context(), { table_id: table })
     const failure = expect(job).rejects.toThrow('Not built: idx_sort_company_')
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     const building = (await listed(table)).filter(({ state }) => state === 'building')
@@ -343,7 +343,7 @@ describe('a build', () => {
     expect((await real(table)).filter(({ valid }) => !valid)).toEqual([])
     expect((await listed(table)).filter(({ state }) => state === 'failed').map(({ fields }) => fields)).toEqual([['company', 'id']])
 
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).every(({ state }) => state === 'ready')).toBe(true)
     expect(await app.db.query(sql`select * from index_failures where table_id = ${table}`)).toEqual([])
   })
@@ -351,11 +351,11 @@ describe('a build', () => {
   test('repairs an index that an earlier build left unfinished', async () => {
     const table = await largeTable(21_000)
     await newView(table, { order_by: 'amount' })
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const name = (await real(table)).find((index) => index.name.startsWith('idx_sort_amount'))?.name
     await app.db.execute(sql`update pg_index set indisvalid = false where indexrelid = to_regclass(${`t${table}.${name}`})`)
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('building')
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await real(table)).every(({ valid }) => valid)).toBe(true)
     expect((await listed(table)).find((index) => index.name === name)?.state).toBe('ready')
   })
@@ -363,12 +363,12 @@ describe('a build', () => {
   test('is alone on its table: another job tries again later', async () => {
     const table = await largeTable(21_000)
     await asBuilder(app.db, table, async () => {
-      await follow(context(), { table_id: table })
+      await adapt(context(), { table_id: table })
       expect(await real(table)).toEqual([])
       expect(await jobsOf(table)).toBe(1)
     })
-    await Promise.all([follow(context(), { table_id: table }), follow(context(), { table_id: table })])
-    await follow(context(), { table_id: table })
+    await Promise.all([adapt(context(), { table_id: table }), adapt(context(), { table_id: table })])
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).map(({ state }) => state)).toEqual(Array(5).fill('ready'))
   })
 
@@ -377,7 +377,7 @@ describe('a build', () => {
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
-    const job = follow(context(), { table_id: table })
+    const job = adapt(context(), { table_id: table })
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     const added = await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'Added', type: 'text' })
     expect(added.status, JSON.stringify(added.body)).toBe(200)
@@ -385,7 +385,7 @@ describe('a build', () => {
     await old.query('rollback')
     await old.end()
     expect(await jobsOf(table)).toBeGreaterThan(0)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).map(({ state }) => state)).toEqual(Array(6).fill('ready'))
     expect((await real(table)).map(({ name }) => name).join()).toContain('idx_text_added')
   })
@@ -395,18 +395,18 @@ describe('a build', () => {
     const old = await app.db.connect()
     await old.query('begin isolation level repeatable read')
     await old.query('select count(*) from tables')
-    const job = follow(context(), { table_id: table })
+    const job = adapt(context(), { table_id: table })
     await expect.poll(() => builders(table), { timeout: 20_000 }).toHaveLength(1)
     await app.db.query(sql`select pg_cancel_backend(${(await builders(table))[0]?.pid})`)
     await old.query('rollback')
     await old.end()
     await run(`drop schema t${table} cascade`)
     await job
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
 
     const deleted = await largeTable(21_000)
     expect((await app.as(account.admin).post(`/api/table/${deleted}/delete`)).status).toBe(200)
-    await follow(context(), { table_id: deleted })
+    await adapt(context(), { table_id: deleted })
     expect(await real(deleted)).toEqual([])
   })
 })
@@ -425,7 +425,7 @@ describe('the job', () => {
       await app.as(account.admin).post(`/api/table/${table}/view/${view}/delete`)
       await app.as(account.admin).post(`/api/table/${table}/fields/create`, { name: 'More', type: 'text' })
       await app.as(account.admin).post(`/api/table/${table}/field/more/delete`)
-      await indexesFollow(context(), table)
+      await enqueueIndexing(context(), table)
     }
     expect(await jobsOf(large)).toBe(5)
     expect(await jobsOf(small)).toBe(0)
@@ -434,7 +434,7 @@ describe('the job', () => {
   test('is started by the clock for tables that have grown', async () => {
     const [large, small] = [await largeTable(21_000), await largeTable(100)]
     const before = (await jobsOf(large)) ?? 0
-    await followAll(context())
+    await adaptAll(context())
     expect(await jobsOf(large)).toBe(before + 1)
     expect(await jobsOf(small)).toBe(0)
   })
@@ -455,7 +455,7 @@ describe('a query outside of views', () => {
       { shape: '{"equal":[],"sort":"email"}', hits: 1 },
       { shape: '{"equal":["stage"],"sort":"amount"}', hits: 1 },
     ])
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
     // Both may have been noted in the same second.
     expect(new Set(wanted.map(({ fields, state }) => `${fields} ${state}`))).toEqual(new Set(['email,id ready', 'stage,amount,id ready']))
@@ -463,8 +463,8 @@ describe('a query outside of views', () => {
 
     // An index that no query has needed for a month is dropped.
     await app.db.execute(sql`update index_uses set last_at = last_at - interval '31 days' where table_id = ${table}`)
-    await followAll(context())
-    await follow(context(), { table_id: table })
+    await adaptAll(context())
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views')).toEqual([])
   })
 
@@ -479,7 +479,7 @@ describe('a query outside of views', () => {
         hits: 1,
       },
     ])
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     const wanted = (await listed(table)).filter(({ reason }) => reason === 'queries outside of views')
     // At most nine records share an amount, so a further key is useless.
     expect(wanted.map(({ fields, state }) => `${fields} ${state}`)).toEqual(['stage,amount,id ready'])
@@ -495,7 +495,7 @@ describe('a query outside of views', () => {
     expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
     await slowly(table, { order_by: 'amount' })
     expect(await noted()).toEqual([{ shape: '{"equal":[],"sort":"due"}' }])
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     expect((await listed(table)).filter(({ reason }) => reason === 'queries outside of views').map(({ fields }) => `${fields}`)).toEqual([
       'due,id',
     ])
@@ -505,7 +505,7 @@ describe('a query outside of views', () => {
     const table = await largeTable(21_000)
     for (const body of [{}, { order_by: 'notes' }, { filters: [filter('stage', '!=', 'Won')] }, { order_by: 'id' }])
       await slowly(table, body)
-    await follow(context(), { table_id: table })
+    await adapt(context(), { table_id: table })
     await slowly(table, { order_by: 'company' })
     expect(await app.db.query(sql`select shape from index_uses where table_id = ${table}`)).toEqual([])
   })

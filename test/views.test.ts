@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { follow } from '../src/indexes/service.ts'
+import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { makeRecords, makeTable, makeView } from './support/tables.ts'
@@ -366,10 +366,10 @@ describe('the index of a calendar', () => {
     )
     const view = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
-    await follow(systemContext(app.deps), { table_id: id })
+    await adapt(systemContext(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual(['idx_layout_due'])
     await app.as(account.admin).post(`/api/table/${id}/view/${view.id}/delete`)
-    await follow(systemContext(app.deps), { table_id: id })
+    await adapt(systemContext(app.deps), { table_id: id })
     expect(await indexes(id)).toEqual([])
   })
 

@@ -8,7 +8,7 @@ import type { Settings } from '../settings.ts'
 export const SESSION_COOKIE = 'gridpost_session'
 /** A session ends this long after its last use; so does its cookie. */
 export const sessionSeconds = ({ keepSessionsDays }: Pick<Settings, 'keepSessionsDays'>) => keepSessionsDays * 86_400
-/** A use is not written within a minute of the last written one. */
+/** A session's last use is written at most once in this time. */
 const NOTE_AFTER_MS = 60_000
 
 const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
@@ -47,7 +47,7 @@ export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSe
   db.execute(sql`
     update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>
-    log.warn({ err: error }, 'session use not noted'),
+    log.warn({ err: error }, 'last use of the session not recorded'),
   )
   return true
 }

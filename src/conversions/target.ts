@@ -1,5 +1,5 @@
 /** Reads the target of a conversion from the request. */
-import { aField, type FieldDef, isLookup, isSelect, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, isLookup, isSelect, type TableDef, withArticle } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { badInput, badInputs } from '../platform/http/errors.ts'
 import { neededByViews, viewsThat } from '../tables/cascade.ts'
@@ -17,7 +17,7 @@ import type { TypeChange } from './schema.ts'
 export async function targetOf(context: Context, table: TableDef, field: FieldDef, input: TypeChange): Promise<Target> {
   const { type, options, decimals } = input
   if (type === field.type) throw badInput('type', `is ${type} already`)
-  if (!isConvertible(field.type, type)) throw badInput('type', `${aField(field.type)} cannot be converted to ${aField(type)}`)
+  if (!isConvertible(field.type, type)) throw badInput('type', `${withArticle(field.type)} cannot be converted to ${withArticle(type)}`)
   const lookedUp = input.table ?? (isLookup(type) ? field.lookup_table_id : null)
   if (isLookup(type) && isLookup(field.type) && lookedUp !== field.lookup_table_id)
     throw badInput('table', "must be the field's present table")

@@ -1,7 +1,7 @@
 /** Exports records as a file, page by page, without an open transaction or cursor between two pages (design.md §3). */
 
 import { fieldsById } from '../fields/by-id.ts'
-import { type FieldDef, settled, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, type TableDef, withoutPendingChanges } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -58,7 +58,7 @@ export function exportRecords(
 }
 
 /** All properties of the fields that affect the file. */
-const shownAs = ({ fields }: TableDef) => JSON.stringify(fields.map(settled))
+const columnsText = ({ fields }: TableDef) => JSON.stringify(fields.map(withoutPendingChanges))
 
 /** The columns of a grid in its order. Otherwise all fields, with always-hidden ones only if there is no view. */
 function shownFields(table: TableDef, config: object | undefined): readonly FieldDef[] {
@@ -128,6 +128,6 @@ async function* pagesOf(context: Context, definition: TableDef, fields: readonly
 async function sameTable({ db }: Context, table: TableDef): Promise<TableDef> {
   const now = (await tableDefinitions(db, [table.id])).get(table.id)
   if (now?.version === table.version) return table
-  if (!now || shownAs(now) !== shownAs(table)) throw new AppError('CONFLICT', 'The table was changed during the export')
+  if (!now || columnsText(now) !== columnsText(table)) throw new AppError('CONFLICT', 'The table was changed during the export')
   return now
 }

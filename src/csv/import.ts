@@ -1,7 +1,7 @@
 /** Imports a CSV file as records: all of its rows, or none. */
 
 import type { UserRef } from '../fields/cell.ts'
-import { type FieldDef, ownFields, settled, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, ownFields, type TableDef, withoutPendingChanges } from '../fields/definition.ts'
 import type { TitledRecords } from '../fields/field-type.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
@@ -12,7 +12,7 @@ import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts
 import { cellArrays, changeBy } from '../records/rows.ts'
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition } from '../tables/definitions.ts'
-import { indexesFollowGrowth } from '../tables/indexing.ts'
+import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
 import { type Column, readHeader } from './header.ts'
@@ -37,7 +37,7 @@ export function importRecords(
     const definition = await tableDefinition(context.db, table)
     const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress })
     const created = count ? await publish(context, table, definition, staging) : 0
-    await indexesFollowGrowth(context, table.id)
+    await enqueueIndexingAfterGrowth(context, table.id)
     return { value: { created }, ignored: ignoredHeaders(columns) }
   }).catch((error) => {
     throw isOutdated(error) ? changed() : error
@@ -173,6 +173,6 @@ function publish(context: Context, table: TableRef, judgedBy: TableDef, staging:
 const changed = () => conflict('The fields of the table were changed while the file was read')
 
 const fieldsText = (table: TableDef) =>
-  JSON.stringify(ownFields(table).map((field) => ({ ...settled(field), name: '', always_hidden: false })))
+  JSON.stringify(ownFields(table).map((field) => ({ ...withoutPendingChanges(field), name: '', always_hidden: false })))
 /** True if cells that were checked against one definition are valid for the other. */
 const hasSameFields = (one: TableDef, other: TableDef) => one.version === other.version || fieldsText(one) === fieldsText(other)

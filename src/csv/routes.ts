@@ -24,24 +24,24 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
     // The handler reads the body itself, as a stream.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.get('/api/table/:table_id/export.csv', {
-      onRequest: (request) => admitted(request, EXPORT, false),
+      onRequest: (request) => requireAccess(request, EXPORT, false),
       handler: sendExport,
     })
     scope.post('/api/table/:table_id/import', {
       config: { needsCredentials: true },
-      onRequest: (request) => admitted(request, IMPORT, true),
-      handler: (request, reply) => takeImport(request, reply, maxBytes),
+      onRequest: (request) => requireAccess(request, IMPORT, true),
+      handler: (request, reply) => receiveImport(request, reply, maxBytes),
     })
   })
 }
 
 /** Checks the request before its body is read, as procedures with ids in the path do. */
-async function admitted(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
+async function requireAccess(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
   const ids = idsOf(request.params as Record<string, string>)
   request.context.admission = await admit(accessRequestOf(request.context), access, isWrite, ids)
 }
 
-function admittedTo({ context }: FastifyRequest) {
+function grantedTo({ context }: FastifyRequest) {
   const { actor, row } = context.admission as { actor: Parameters<typeof tableOf>[1]; row: object }
   return { context: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
 }
@@ -61,7 +61,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
     throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known key' : 'must be a whole number')
   }
-  const { context, table } = admittedTo(request)
+  const { context, table } = grantedTo(request)
   const { fileName, text } = await exportRecords(context, table, query.data.view_id)
   reply.type('text/csv; charset=utf-8; header=present')
   reply.headers({
@@ -74,11 +74,11 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
   return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
 }
 
-async function takeImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
+async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
   const { raw, headers } = request
   if (!/^text\/csv\s*(;|$)/i.test(headers['content-type'] ?? '') || isEncoded(headers))
     throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be text/csv in UTF-8, not compressed')
-  const { context, table } = admittedTo(request)
+  const { context, table } = grantedTo(request)
   const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
   try {
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)

@@ -55,7 +55,7 @@ export const CALC_FIELDS: readonly FieldDef[] = [
 ]
 
 /** The field without its pending cell changes. Two fields that are equal in this form hold the same values. */
-export const settled = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
+export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field, removed_options: [], is_rounding: false, narrowing: null })
 
 /** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((field) => !field.key && !field.calc)
@@ -64,7 +64,7 @@ export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((f
 export const titleField = (table: TableDef): FieldDef | undefined => table.fields.find((field) => field.type === 'text')
 
 /** The type with its article, for messages: `a text field`, `an email field`. */
-export const aField = (type: FieldType) => `${/^[aei]/.test(type) ? 'an' : 'a'} ${type} field`
+export const withArticle = (type: FieldType) => `${/^[aei]/.test(type) ? 'an' : 'a'} ${type} field`
 
 export const isSelect = (type: FieldType) => TYPES[type].takes === 'options'
 export const isLookup = (type: FieldType) => TYPES[type].takes === 'table'
@@ -88,11 +88,11 @@ export function parseCell(field: FieldDef, value: unknown, me: number): Parsed {
 export function indexKey(field: FieldDef): Sql | null {
   const { sort } = TYPES[field.type]
   // While a job changes cells, the index already has the expression for the final cells. Queries can use it once the job is done.
-  return sort?.isIndexable(field) ? sort.key(settled(field), ident(field.id), NO_OTHERS) : null
+  return sort?.isIndexable(field) ? sort.key(withoutPendingChanges(field), ident(field.id), NO_CONTEXT) : null
 }
 
 /** An indexable key depends on the record alone, so it needs no context. */
-const NO_OTHERS = { lookups: new Map(), accountId: 0 }
+const NO_CONTEXT = { lookups: new Map(), accountId: 0 }
 
 /** The value of a cell of a row `r`, as SQL. Removed options are left out, and numbers are rounded, even before a job changes the cells. */
 export const cellValue = (field: FieldDef) => TYPES[field.type].value(field, columnOf(field))

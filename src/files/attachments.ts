@@ -1,12 +1,12 @@
-/** Files of a table that a comment or an email attaches. */
+/** Checks the files of a table that a comment or an email attaches. */
 
 import type { Database } from '../platform/database/database.ts'
 import { badInputs, type Issue } from '../platform/http/errors.ts'
 import { type FileEntry, findFiles } from '../platform/stored-files.ts'
 
 /**
- * The stored entries of the paths, each path once, in the order of the request. Names and sizes in the request are not compared with them.
- * @param problemOf what else may be wrong with a path
+ * Returns the stored entries of the paths, each path once, in the order of the request. Names and sizes in the request are ignored.
+ * @param problemOf returns a further reason to refuse a path
  * @throws AppError 400 for each path that is not a stored file of the table
  */
 export async function tableAttachments(

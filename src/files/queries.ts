@@ -9,13 +9,13 @@ import { tableDefinitions } from '../tables/definitions.ts'
 /** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {
   table_id: number | null
-  /** Of the record or task; null for a standalone task. */
+  /** The space of the record or task; null for a standalone task. */
   space_id: number | null
   task_id: number | null
   member_role: Role | null
   /** True if the user takes part in the standalone task, or has staged the file for a new task. */
   is_on_task: boolean
-  /** The place of the bytes if it is not the path. */
+  /** The key of the bytes in the storage, if it is not the path. */
   storage_key: string | null
   dropped_at: string | null
 }

@@ -1,4 +1,4 @@
-/** Both ends included. */
+/** A range of bytes that includes both ends. */
 export interface ByteRange {
   start: number
   end: number

@@ -9,7 +9,7 @@ export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_UPLOAD_BYTES / 3) * 4 + 64 * 1024
 export const File = z
   .object({
     name: z.string(),
-    path: z.string().meta({ description: 'Names the file; GET /api/file/{path} gives its bytes.' }),
+    path: z.string().meta({ description: 'Identifies the file; GET /api/file/{path} returns its bytes.' }),
     size: z.int().meta({ description: 'In bytes.' }),
     type: z.string().meta({ description: 'The media type.' }),
     host: z.string().meta({ description: 'Where the bytes are kept.' }),
@@ -18,8 +18,8 @@ export const File = z
 export type File = z.infer<typeof File>
 
 export const StagedFile = File.extend({
-  staged_token: z.string().meta({ description: 'Counts once, in the session that uploaded the file, for a day.' }),
-}).meta({ id: 'StagedFile', description: 'A file that waits for the task that it is for; with the task it gets its final path.' })
+  staged_token: z.string().meta({ description: 'Valid once, within a day, in the session that uploaded the file.' }),
+}).meta({ id: 'StagedFile', description: 'A file for a task that does not exist yet. It gets its final path when the task is created.' })
 export type StagedFile = z.infer<typeof StagedFile>
 
 /** The form of a media type. A file with any other type counts as application/octet-stream. */
@@ -31,8 +31,8 @@ export const Upload = z.strictObject({
     .string()
     .refine((type) => type === '' || MEDIA_TYPE.test(type), 'must be a media type, such as image/png')
     .nullish()
-    .meta({ description: 'The media type; application/octet-stream unless told.' }),
-  data: z.string().meta({ description: 'The bytes as base64, at most 50 MB of them.' }),
+    .meta({ description: 'The media type. By default application/octet-stream.' }),
+  data: z.string().meta({ description: 'The bytes as base64, at most 50 MB after decoding.' }),
 })
 export type Upload = z.infer<typeof Upload>
 

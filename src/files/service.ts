@@ -84,8 +84,8 @@ const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: nu
 })
 
 /**
- * Stores bytes under a path of the record. Until `holdFiles` is called, the file counts as dropped, so that the clean-up deletes
- * it if the request fails.
+ * Stores bytes under a path of the record. The file counts as dropped until `holdFiles` is called, so that the clean-up deletes it if the
+ * request fails.
  */
 export async function stage(
   context: Context,

@@ -19,7 +19,7 @@ export async function sweep(context: Context): Promise<void> {
   while (await sweepSome(context)) {}
 }
 
-/** One short transaction. @returns whether there may be more */
+/** Deletes some files in one short transaction. @returns true if there may be more */
 async function sweepSome(context: Context): Promise<boolean> {
   const { db, jobs, now, transaction } = context
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
@@ -40,7 +40,7 @@ async function sweepSome(context: Context): Promise<boolean> {
   })
 }
 
-/** The rows are deleted already, and a path is never used twice, so this may run again. */
+/** Deletes the bytes. The rows are already deleted, and a path is never used twice, so this may run again. */
 export async function removeAll({ storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) await storage.remove(path)
 }

@@ -21,23 +21,23 @@ const LONG_TEXT = 2_000
  */
 const SMALL_GROUP = 1_000
 
-/** What the database knows about the records. */
-export interface Known {
+/** The statistics and the existing indexes of a table. */
+export interface TableStatistics {
   /** By field, an estimate of the records that share its most frequent value, or that have no value. A field without statistics is absent. */
   groups: ReadonlyMap<string, number>
   /** Names of the existing indexes. */
   made: ReadonlySet<string>
 }
 
-export interface Wanted {
+export interface PlannedIndex {
   name: string
   /** Ids of the fields, in the order of the index. */
   fields: string[]
   /** The part of CREATE INDEX after the name of the table. */
   on: string
-  /** For people: the views that use the index. */
+  /** The views and queries that use the index, as a text for people. */
   reason: string
-  /** True when the index is not built, because others use up the budget. */
+  /** True if the index is not built, because more important ones use up the budget. */
   isOverBudget: boolean
 }
 
@@ -55,7 +55,7 @@ interface Candidate {
  * oldest), of the title, and of queries outside of views; last the trigram indexes in the order of the fields, long texts after the others.
  * @param uses shapes of queries outside of views, the oldest first
  */
-export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[], known: Known): Wanted[] {
+export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[], known: TableStatistics): PlannedIndex[] {
   const byAge = [...views].sort((a, b) => Number(b.is_table_default) - Number(a.is_table_default) || a.id - b.id)
   const title = titleField(table)
   const candidates = [
@@ -73,7 +73,7 @@ export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: re
   })
 }
 
-/** Whether an index can serve the shape at all. */
+/** True if an index can serve the shape at all. */
 export const isIndexable = (table: TableDef, shape: Shape): boolean => btreesOf(table, shape, () => false).length > 0
 
 // ── candidates ──────────────────────────────────────────────────────────────
@@ -88,7 +88,7 @@ function ofCalendar(table: TableDef, view: ViewRow): Candidate[] {
   return [{ name: layoutIndex(startField), kind: 'btree', fields: [startField, 'id'], on, wantedBy: `calendar "${view.name}"` }]
 }
 
-function ofView(table: TableDef, view: ViewRow, known: Known): Candidate[] {
+function ofView(table: TableDef, view: ViewRow, known: TableStatistics): Candidate[] {
   const { where, order } = queryOf(view, table)
   const shape = shapeOf(where, order)
   const category = 'categoryField' in view.config ? view.config.categoryField : undefined
@@ -102,7 +102,7 @@ function ofView(table: TableDef, view: ViewRow, known: Known): Candidate[] {
  * The shortest sufficient index, or a longer one that exists already: estimates change, and an index is not rebuilt for that. Empty where
  * no part of the shape can be indexed.
  */
-function btree(table: TableDef, shape: Shape, wantedBy: string, { groups, made }: Known): Candidate[] {
+function btree(table: TableDef, shape: Shape, wantedBy: string, { groups, made }: TableStatistics): Candidate[] {
   const enough = btreesOf(table, shape, (field) => (groups.get(field) ?? Number.POSITIVE_INFINITY) <= SMALL_GROUP)
   const chosen = enough.findLast(({ fields, on }) => made.has(nameOf('btree', fields, on))) ?? enough[0]
   return chosen ? [{ kind: 'btree', ...chosen, wantedBy }] : []

@@ -8,14 +8,14 @@ export interface PresentIndex {
   isPrimary: boolean
   /** False while the index is built, and after a build that failed. */
   isValid: boolean
-  /** Whether the index is being built. */
+  /** True while the index is being built. */
   isBuilding: boolean
   bytes: number
   /** The keys that are plain columns. */
   columns: string[]
 }
 
-/** The indexes by name, the primary key first. The index that a conversion uses (tables/ddl.ts) is left out. */
+/** Returns the indexes by name, the primary key first. The index that a conversion uses (tables/ddl.ts) is left out. */
 export function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
   return db.query<PresentIndex>(
     sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
@@ -29,12 +29,12 @@ export function presentIndexes(db: Database, tableId: number): Promise<PresentIn
 }
 
 /**
- * Whether a table has fewer than half of the records from which on indexes are built, more than half, or all of them. A table in between
- * keeps the indexes that it has.
+ * The size of a table: `many` if it is large enough for indexes, `few` if it has less than half as many records. A table in between keeps
+ * the indexes that it has.
  */
-export type Fill = 'few' | 'between' | 'many'
+export type TableSize = 'few' | 'between' | 'many'
 
-export async function fillOf(db: Database, tableId: number): Promise<Fill> {
+export async function tableSizeOf(db: Database, tableId: number): Promise<TableSize> {
   const [found] = await db.query<{ n: number }>(
     sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) r`,
   )

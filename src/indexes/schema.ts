@@ -4,11 +4,11 @@ export const TableIndex = z
   .object({
     name: z.string(),
     fields: z.array(z.string()).meta({ description: 'Ids of fields, in the order of the index.' }),
-    reason: z.string().meta({ description: 'What it is for: which views want it.' }),
+    reason: z.string().meta({ description: 'The views and queries that use the index.' }),
     state: z.enum(['ready', 'building', 'failed', 'over_budget']).meta({
       description:
-        'building: it is built or about to be. failed: it could not be built and will be tried again. over_budget: it would be ' +
-        'useful, but others come first; it is not built.',
+        'building: it is being built or waits to be. failed: the build failed and will be repeated. over_budget: it would be useful, ' +
+        'but the table has its maximum number of more important indexes, so it is not built.',
     }),
     size: z.int().meta({ description: 'Bytes on disk.' }),
   })

@@ -1,4 +1,4 @@
-/** Adapts the indexes of tables to their use, in steps that may be interrupted. */
+/** Adapts the indexes of tables to their queries, in steps that may be interrupted. */
 
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -7,10 +7,10 @@ import { sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
 import { analyzeRecords, asBuilder, buildIndex, dropIndex } from '../tables/index-builds.ts'
-import { followIndexes } from '../tables/indexing.ts'
+import { adaptIndexes } from '../tables/indexing.ts'
 import { readViews } from '../views/saved.ts'
-import { planIndexes, type Wanted } from './plan.ts'
-import { failuresOf, fillOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, usesOf } from './queries.ts'
+import { type PlannedIndex, planIndexes } from './plan.ts'
+import { failuresOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
 
 /** The service drops only indexes with such names; an operator may have created others. */
@@ -22,7 +22,7 @@ export async function list({ db }: Context, table: TableRef): Promise<{ rows: Ta
   const failures = await failuresOf(db, table.id)
   const byName = new Map(present.map((index) => [index.name, index]))
   const rows = [
-    ...present.filter(({ isPrimary }) => isPrimary).map((index) => asItIs(index, 'the primary key')),
+    ...present.filter(({ isPrimary }) => isPrimary).map((index) => presentRow(index, 'the primary key')),
     ...wanted.map((index) => ({
       name: index.name,
       fields: index.fields,
@@ -32,12 +32,12 @@ export async function list({ db }: Context, table: TableRef): Promise<{ rows: Ta
     })),
     ...present
       .filter(({ name, isPrimary }) => !isPrimary && !wanted.some((index) => index.name === name))
-      .map((index) => asItIs(index, OURS.test(index.name) ? 'no longer wanted; it will be dropped' : 'made by hand')),
+      .map((index) => presentRow(index, OURS.test(index.name) ? 'no longer needed; it will be dropped' : 'created by an operator')),
   ]
   return { rows, total: rows.length }
 }
 
-const asItIs = (index: PresentIndex, reason: string): TableIndex => ({
+const presentRow = (index: PresentIndex, reason: string): TableIndex => ({
   name: index.name,
   fields: index.columns,
   reason,
@@ -45,7 +45,7 @@ const asItIs = (index: PresentIndex, reason: string): TableIndex => ({
   size: index.bytes,
 })
 
-function stateOfOne({ isOverBudget }: Wanted, present: PresentIndex | undefined, hasFailed: boolean): TableIndex['state'] {
+function stateOfOne({ isOverBudget }: PlannedIndex, present: PresentIndex | undefined, hasFailed: boolean): TableIndex['state'] {
   if (present?.isValid) return 'ready'
   if (present?.isBuilding) return 'building'
   if (isOverBudget) return 'over_budget'
@@ -53,14 +53,15 @@ function stateOfOne({ isOverBudget }: Wanted, present: PresentIndex | undefined,
 }
 
 /**
- * The job: builds and drops indexes until they are as planned. If another process works on the table, the job ends and is repeated later.
+ * Runs the job, which builds and drops indexes until they match the plan. If another process does so for the table, the job ends and is
+ * repeated later.
  * @throws Error when an index could not be built; its remains have been dropped, and the job will be repeated
  */
-export async function follow(context: Context, { table_id }: { table_id: number }): Promise<void> {
+export async function adapt(context: Context, { table_id }: { table_id: number }): Promise<void> {
   const { db, jobs, now } = context
   const tried = new Set<string>()
   const failed: string[] = []
-  const again = (delayMs: number) => jobs.send(followIndexes, { table_id }, { startAfter: new Date(now.getTime() + delayMs) })
+  const again = (delayMs: number) => jobs.send(adaptIndexes, { table_id }, { startAfter: new Date(now.getTime() + delayMs) })
   while (await nextStep(context, table_id, tried)) {
     const outcome = await takeStep(context, table_id, tried)
     if (outcome === 'busy') return again(BUSY_MS)
@@ -72,22 +73,22 @@ export async function follow(context: Context, { table_id }: { table_id: number 
   if (failed.length) throw new Error(`Not built: ${failed.join(', ')}`)
 }
 
-/** Another job works on the indexes of this table. */
+/** The delay if another job works on the indexes of this table. */
 const BUSY_MS = 10_000
-/** A change of the table has cancelled the build. */
+/** The delay if a change of the table has cancelled the build. */
 const INTERRUPTED_MS = 2_000
 
-/** On a schedule: finds tables that have grown or shrunk, and builds that were given up. */
-export async function followAll({ db, jobs, now }: Context): Promise<void> {
+/** On a schedule: enqueues the job for tables that have grown or shrunk, and for those with failed builds. */
+export async function adaptAll({ db, jobs, now }: Context): Promise<void> {
   const unused = formatInstant(new Date(now.getTime() - UNUSED_DAYS * 86_400_000))
   await db.execute(sql`delete from index_uses where last_at < ${unused}::timestamp`)
-  for (const id of await indexedTables(db)) await jobs.send(followIndexes, { table_id: id })
+  for (const id of await indexedTables(db)) await jobs.send(adaptIndexes, { table_id: id })
 }
 
 /** A shape that no query outside of a view has had for this long is deleted. */
 const UNUSED_DAYS = 30
 
-type Step = { drop: string } | { build: Wanted }
+type Step = { drop: string } | { build: PlannedIndex }
 
 /** The next step; null when the indexes are as planned. @param tried names of indexes whose build has failed in this job */
 async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<string>): Promise<Step | null> {
@@ -107,7 +108,7 @@ type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
 
 /** Determines the step again, now that no other job works on the table, and executes it. */
 async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<Outcome> {
-  let building: Wanted | undefined
+  let building: PlannedIndex | undefined
   try {
     return await asBuilder<Outcome>(context.db, tableId, async (client) => {
       const step = await nextStep(context, tableId, tried)
@@ -130,7 +131,7 @@ async function takeStep(context: Context, tableId: number, tried: Set<string>): 
   }
 }
 
-/** No such schema, table or column: it has been deleted. */
+/** The schema, table or column does not exist, because it has been deleted. */
 const IS_GONE = new Set(['3F000', '42P01', '42703'])
 const CANCELLED = '57014'
 
@@ -142,12 +143,12 @@ async function stateOf(db: Context['db'], tableId: number) {
   const made = new Set(present.filter(({ isValid }) => isValid).map(({ name }) => name))
   const known = { groups: await groupsOf(db, tableId), made }
   const all = planIndexes(table, await readViews(db, tableId), await usesOf(db, tableId), known)
-  const fill = await fillOf(db, tableId)
+  const fill = await tableSizeOf(db, tableId)
   const wanted = all.filter((index) => fill === 'many' || isOfCalendar(index) || (fill === 'between' && made.has(index.name)))
   return { wanted, present, isGone: false }
 }
 
-const isOfCalendar = ({ name }: Wanted) => name.startsWith('idx_layout_')
+const isOfCalendar = ({ name }: PlannedIndex) => name.startsWith('idx_layout_')
 
 async function noteFailure({ db, log, now }: Context, tableId: number, name: string, error: unknown): Promise<void> {
   log.warn({ err: error, tableId, index: name }, 'index not built')

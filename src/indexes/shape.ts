@@ -19,7 +19,7 @@ export interface Shape {
 
 export interface FurtherKey {
   field: string
-  /** Whether its direction is the opposite of the first key's. The first direction does not matter, since an index can be read both ways. */
+  /** True if its direction is opposite to the first key's. The first direction does not matter, because an index can be read both ways. */
   isReversed: boolean
 }
 
@@ -62,5 +62,5 @@ export function comparable(fields: readonly FieldDef[]): FieldDef[] {
 
 const rankOf = ({ type }: FieldDef) => TYPES[type].equalityRank
 
-/** Whether an index holds the whole text, so that it can find prefixes. */
+/** True if an index holds the whole text, so that it can find prefixes. */
 const isShortText = (field: FieldDef) => isText(field.type) && rankOf(field) !== null

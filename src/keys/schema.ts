@@ -20,8 +20,10 @@ export const Key = z
     kind: z.enum(['account', 'personal']),
     name: z.string(),
     read_only: z.boolean(),
-    space_ids: z.array(Id).nullable().meta({ description: 'The only spaces that an account key may reach; null is every space.' }),
-    ip_allowlist: z.array(z.string()).meta({ description: 'The only addresses that the key may be used from; empty is any.' }),
+    space_ids: z.array(Id).nullable().meta({ description: 'The only spaces that an account key can access; null stands for every space.' }),
+    ip_allowlist: z
+      .array(z.string())
+      .meta({ description: 'The only addresses from which the key can be used; an empty list permits any address.' }),
     expires_at: Instant.nullable(),
     last_used_at: Instant.nullable().meta({ description: 'Exact to a minute.' }),
     created_at: Instant,
@@ -59,5 +61,5 @@ export const Self = z
     account_id: Id,
     acts_as: z.strictObject({ id: Id, email: z.string(), name: z.string(), timezone: z.string() }),
   })
-  .meta({ id: 'Self', description: 'What a key is, and on whose behalf it acts.' })
+  .meta({ id: 'Self', description: 'A key, and the user on whose behalf it acts.' })
 export type Self = z.infer<typeof Self>

@@ -114,7 +114,7 @@ async function read(db: Database, id: number): Promise<Key> {
 
 async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: number[] | null | undefined): Promise<void> {
   if (!spaceIds) return
-  if (kind === 'personal') throw badInput('space_ids', 'is for account keys; a personal key reaches what its user may')
+  if (kind === 'personal') throw badInput('space_ids', 'is only for account keys; a personal key has the access of its user')
   const found = await db.query<{ id: number }>(sql`
     select id from spaces where id = any(${spaceIds}) and account_id = ${actor.accountId} and deleted_at is null`)
   const known = new Set(found.map(({ id }) => id))
@@ -131,6 +131,6 @@ export function noteKeyUse({ db, log }: Deps, actor: Actor, lastUsedAt: string |
   db.execute(sql`
     update api_keys set last_used_at = ${formatInstant(now)}::timestamp
     where id = ${actor.keyId}::int and (last_used_at is null or last_used_at <= ${oldest}::timestamp)`).catch((error: unknown) =>
-    log.warn({ err: error }, 'key use not noted'),
+    log.warn({ err: error }, 'last use of the key not recorded'),
   )
 }

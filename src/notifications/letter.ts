@@ -36,7 +36,7 @@ export interface Composed {
 }
 
 /** The letter lists the newest notifications and counts the others. */
-const MOST_TOLD = 20
+const MAX_LISTED = 20
 const MAX_SUBJECT = 150
 
 /** The notifications about one task or record, newest first. */
@@ -60,12 +60,12 @@ export function composeLetter(
   links: { publicUrl: string; unsubscribe: string },
 ): Composed {
   const newestFirst = items.toSorted((a, b) => b.id - a.id)
-  const topics = topicsOf(newestFirst.slice(0, MOST_TOLD), reader, now, links.publicUrl)
+  const topics = topicsOf(newestFirst.slice(0, MAX_LISTED), reader, now, links.publicUrl)
   const letter: Letter = {
     subject: subjectOf(newestFirst),
     greeting: `Hello ${oneLine(reader.name)},`,
     topics,
-    more: Math.max(0, items.length - MOST_TOLD),
+    more: Math.max(0, items.length - MAX_LISTED),
     timezone: reader.timezone,
     unsubscribe: links.unsubscribe,
   }
@@ -87,7 +87,7 @@ const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim()
 /** The subject of one notification is its message; that of several is their number and topics. */
 function subjectOf(items: readonly LetterItem[]): string {
   const [first, ...others] = items
-  if (!first) throw new Error('A letter about nothing')
+  if (!first) throw new Error('A letter needs a notification')
   if (!others.length) return shortened(oneLine(first.message).replace(/\.$/, ''))
   const topics = [...new Set(items.map(topicTitle))]
   const named = topics.slice(0, 2).join(', ')

@@ -6,7 +6,7 @@ import { defineQueue } from '../platform/jobs/queue.ts'
 import { tokenHash } from '../platform/secrets.ts'
 import { formatInstant, startOfHour } from '../platform/time.ts'
 import { composeLetter, type LetterItem } from './letter.ts'
-import { CONCERNS, canSee } from './queries.ts'
+import { canSee, MAY_READ_TASK } from './queries.ts'
 import { placeKey, type RecordPlace, recordTitles } from './record-titles.ts'
 import { unsubscribePath } from './unsubscribe.ts'
 
@@ -25,7 +25,7 @@ type LetterJob = z.infer<typeof sendLetter.schema>
 const BATCH = 5_000
 
 /** A letter refers to the newest of an hour, lists some of them and counts the rest. */
-const MOST_IN_A_LETTER = 1_000
+const MAX_PER_LETTER = 1_000
 
 /** Two simultaneous runs could split notifications that belong into one letter, so they exclude each other. */
 const MAIL_LOCK = 7_405_011
@@ -81,7 +81,7 @@ const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => 
     returning n.id, n.user_id, n.read_at is null as is_unread
   )
   select d.user_id, d.is_unread and u.status = 'active' and u.mail_preference <> 'none' as is_wanted,
-    (array_agg(d.id order by d.id desc))[1:${MOST_IN_A_LETTER}] as notification_ids
+    (array_agg(d.id order by d.id desc))[1:${MAX_PER_LETTER}] as notification_ids
   from decided d join users u on u.id = d.user_id group by 1, 2`
 
 /** A condition on notification `n`, user `u` and the hour `h` of their zone. Reminders do not wait for a digest (contract.md §4). */
@@ -104,7 +104,7 @@ export async function mailLetter(
 ): Promise<void> {
   const [reader] = await db.query<Addressee>(sql`
     select id, email, name, timezone from users where id = ${user_id} and status = 'active' and mail_preference <> 'none'`)
-  const items = reader ? await tellable(db, reader.id, notification_ids) : []
+  const items = reader ? await readableItems(db, reader.id, notification_ids) : []
   if (!reader || !items.length) return
   const base = publicUrl()
   const unsubscribe = base + unsubscribePath(settings.secretKey, reader.id)
@@ -122,7 +122,7 @@ export async function mailLetter(
 }
 
 /** Checks membership again: tasks and records that the user may no longer see, or that were deleted, are left out. */
-async function tellable(db: Database, userId: number, ids: readonly number[]): Promise<LetterItem[]> {
+async function readableItems(db: Database, userId: number, ids: readonly number[]): Promise<LetterItem[]> {
   const found = await db.query<Omit<LetterItem, 'record_title'> & RecordPlace>(sql`
     select n.id, n.event_type, n.message, n.summary, n.url, n.created_at, k.title as task_title, k.due_date, k.due_time,
       t.id as table_id, t.version as table_version, t.name as table_name, n.record_id
@@ -132,7 +132,7 @@ async function tellable(db: Database, userId: number, ids: readonly number[]): P
     left join tables t on t.id = n.table_id
     where n.user_id = ${userId} and n.id = any(${ids}::int[]) and n.read_at is null
       and (n.task_id is null or k.id is not null)
-      and ${canSee(sql`u`, sql`n`)} and ${CONCERNS}`)
+      and ${canSee(sql`u`, sql`n`)} and ${MAY_READ_TASK}`)
   const titles = await recordTitles({ db }, found)
   return found
     .filter((item) => item.table_id === null || titles.has(placeKey(item)))

@@ -39,13 +39,13 @@ export async function countUnread(db: Database, actor: Actor): Promise<number> {
 }
 
 /** True if the caller may read the task or record of notification `n`. Others are kept, because the right may return. */
-export const mayRead = (actor: Actor): Sql => sql`(${inReach(sql`n`, actor)} and ${CONCERNS})`
+export const mayRead = (actor: Actor): Sql => sql`(${inReach(sql`n`, actor)} and ${MAY_READ_TASK})`
 
 /**
  * True if the user of notification `n` can read its task: a standalone task is visible to creator, assignee and subscribers
  * (contract.md §4, Read). Notifications about deleted tasks stay visible.
  */
-export const CONCERNS = sql`(n.space_id is not null or not exists (
+export const MAY_READ_TASK = sql`(n.space_id is not null or not exists (
   select 1 from tasks k where k.id = n.task_id and n.user_id not in (k.creator_user_id, k.assignee_user_id)
     and not exists (select 1 from task_subscribers f where f.task_id = k.id and f.user_id = n.user_id)))`
 

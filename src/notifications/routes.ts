@@ -28,9 +28,9 @@ ${body}
 
 const ASK = page(
   'No more mails about notifications?',
-  '<form method="post"><p>Gridpost goes on telling you in the app.</p><button>Stop the mails</button></form>',
+  '<form method="post"><p>You will still see notifications in the app.</p><button>Stop the mails</button></form>',
 )
-const DONE = page('No more mails', '<p>You get no more mails about notifications. In your profile you can choose to get them again.</p>')
+const DONE = page('No more mails', '<p>You will get no more mails about notifications. You can turn them on again in your profile.</p>')
 const UNKNOWN = page('This link is incomplete', '<p>Open it again from the mail.</p>')
 
 const HEADERS = {

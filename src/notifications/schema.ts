@@ -6,21 +6,21 @@ export const Notification = z
   .strictObject({
     id: Id,
     user_id: Id,
-    actor_user_id: Id.nullable().meta({ description: 'Who did it; null for an account key and for the service itself.' }),
+    actor_user_id: Id.nullable().meta({ description: 'The user who made the change; null for an account key and for the service itself.' }),
     account_id: Id,
     space_id: Id.nullable(),
     table_id: Id.nullable(),
     record_id: Id.nullable(),
     task_id: Id.nullable(),
     event_type: z.string().meta({ example: 'TASK_ASSIGNED' }),
-    message: z.string().meta({ description: 'What happened, as a sentence.' }),
-    url: z.string().meta({ description: 'The path of the place in a frontend.' }),
-    summary: z.string().meta({ description: 'What it is about, as a sentence.' }),
+    message: z.string().meta({ description: 'The change, as a sentence.' }),
+    url: z.string().meta({ description: 'The path of the task or record in a frontend.' }),
+    summary: z.string().meta({ description: 'The task or record, as a sentence.' }),
     seen_at: Instant.nullable(),
     read_at: Instant.nullable(),
     created_at: Instant,
   })
-  .meta({ id: 'Notification', description: 'Something that a user is told.' })
+  .meta({ id: 'Notification', description: 'A message to a user about a change of a task or a record.' })
 export type Notification = z.infer<typeof Notification>
 
 export const NotificationQuery = z.strictObject({

@@ -3,7 +3,7 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { countDue } from './due.ts'
-import { CONCERNS, canSee, countUnread, type DueRow, listNotifications, mayRead } from './queries.ts'
+import { canSee, countUnread, type DueRow, listNotifications, MAY_READ_TASK, mayRead } from './queries.ts'
 import type { Notification, NotificationQuery, ReadState, UnreadCount } from './schema.ts'
 
 /** The caller's own notification in the path. One about a task or record that the caller may no longer read is not found. */
@@ -11,7 +11,7 @@ export const notificationResource: Resource<{ notification_id: number }> = {
   ids: [{ name: 'id', thing: 'Notification', found: 'notification_id' }],
   select: ({ id }) => sql`
     select n.id as notification_id from notifications n join users u on u.id = n.user_id
-    where n.id = ${id} and n.user_id = p.p_user_id and ${canSee(sql`u`, sql`n`)} and ${CONCERNS}`,
+    where n.id = ${id} and n.user_id = p.p_user_id and ${canSee(sql`u`, sql`n`)} and ${MAY_READ_TASK}`,
   check: () => {},
 }
 

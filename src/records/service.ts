@@ -10,7 +10,7 @@ import { memo } from '../platform/memo.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { recordsDeleted } from '../tables/cascade.ts'
 import { withdrawForCells } from '../tables/cells/lossy-change.ts'
-import { indexesFollowGrowth } from '../tables/indexing.ts'
+import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
 import { type Draft, readDrafts } from './drafts.ts'
@@ -47,7 +47,7 @@ export async function createBatch(context: Context, table: TableRef, { records }
     records.map(({ data }, index) => ({ data, path: ['records', index, 'data'] })),
   )
   const [first, last] = [rows[0], rows.at(-1)]
-  if (first && last && stepOf(last) > stepOf(first)) await indexesFollowGrowth(context, table.id)
+  if (first && last && stepOf(last) > stepOf(first)) await enqueueIndexingAfterGrowth(context, table.id)
   return { rows }
 }
 

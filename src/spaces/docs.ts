@@ -30,7 +30,7 @@ export const docs = operationDocs('Spaces', {
 
   delete: {
     summary: 'Delete a space',
-    description: 'Deletes its tables, records, tasks and comments, too. For seven days an operator can restore it.',
+    description: 'Also deletes its tables, records, tasks and comments. An operator can restore the space for seven days.',
     example: { output: { ok: true } },
   },
 

@@ -4,7 +4,7 @@ import { changesOf } from '../platform/http/validation-messages.ts'
 
 const Role = z
   .enum(['viewer', 'member', 'admin'])
-  .meta({ description: 'viewer reads, member writes, admin changes tables, views and members.' })
+  .meta({ description: 'A viewer can read, a member can also write records, an admin can also change tables, views and members.' })
 
 export const Space = z
   .strictObject({ id: Id, name: z.string(), account_id: Id, role: Role.meta({ description: "The caller's role." }) })

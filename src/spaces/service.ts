@@ -7,7 +7,7 @@ import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.t
 import { sendInvite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 
-/** Returns the spaces that the caller can reach, by name. */
+/** Returns the spaces that the caller can access, by name. */
 export async function list({ db, actor }: Context): Promise<{ rows: Space[]; total: number }> {
   const rows = await db.query<Space>(sql`
     select s.id, s.name, s.account_id, case when ${actor.isOwner} then 'admin' else m.role end as role

@@ -6,7 +6,7 @@ import { sql } from '../platform/database/database.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { tableDefinition } from './definitions.ts'
-import { indexesFollow } from './indexing.ts'
+import { enqueueIndexing } from './indexing.ts'
 
 /**
  * The lock timeout of each attempt, in milliseconds. New statements queue up behind a waiting change, so the first attempts are short:
@@ -37,7 +37,7 @@ export function changeTable<T>(context: Context, table: { id: number }, fn: (def
     ).find(({ id }) => id === table.id)
     if (!bumped) throw notFound('Table')
     const result = await fn(await tableDefinition(context.db, { id: table.id, version: bumped.version }))
-    await indexesFollow(context, table.id)
+    await enqueueIndexing(context, table.id)
     return result
   })
 }

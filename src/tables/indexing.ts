@@ -5,7 +5,7 @@ import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 
 /** A build on a million records takes a minute, and waits up to five for locks. */
-export const followIndexes = defineQueue({
+export const adaptIndexes = defineQueue({
   name: 'indexes.follow',
   schema: z.object({ table_id: z.int() }),
   options: { expireInSeconds: 3_600, retryLimit: 8, retryDelay: 5 },
@@ -18,8 +18,8 @@ const MIN_BYTES = 500_000
  * Enqueues the job after a change of the table, or after many records were created. In a transaction the job starts after the
  * commit. Tables that are too small for indexes are skipped at little cost.
  */
-export async function indexesFollow({ db, jobs }: Pick<Context, 'db' | 'jobs'>, tableId: number): Promise<void> {
-  if (await isWorthIndexing(db, tableId)) await jobs.send(followIndexes, { table_id: tableId })
+export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>, tableId: number): Promise<void> {
+  if (await isWorthIndexing(db, tableId)) await jobs.send(adaptIndexes, { table_id: tableId })
 }
 
 /** True if the table may have enough records for indexes besides its primary key. */
@@ -32,9 +32,9 @@ export async function isWorthIndexing(db: Database, tableId: number): Promise<bo
 }
 
 /** Does the same after records were created. A failure is only logged, because a scheduled job enqueues it again within five minutes. */
-export async function indexesFollowGrowth(context: Pick<Context, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
+export async function enqueueIndexingAfterGrowth(context: Pick<Context, 'db' | 'jobs' | 'log'>, tableId: number): Promise<void> {
   try {
-    await indexesFollow(context, tableId)
+    await enqueueIndexing(context, tableId)
   } catch (error) {
     context.log.error({ err: error, table_id: tableId }, 'index job not enqueued')
   }

@@ -1,7 +1,7 @@
 /** The config of each view type: its keys, the fields that it may name, and the inputs that a grid ignores (api.md, View). */
 
 import { fieldsById, notAField } from '../fields/by-id.ts'
-import { aField, type FieldDef, type TableDef } from '../fields/definition.ts'
+import { type FieldDef, type TableDef, withArticle } from '../fields/definition.ts'
 import type { LayoutRole } from '../fields/field-type.ts'
 import { FIELD_TYPES, TYPES } from '../fields/registry.ts'
 import type { Issue } from '../platform/http/errors.ts'
@@ -102,7 +102,7 @@ function readStructural(read: Reading, key: string, { required, role }: Structur
   if (!field) return
   if (!TYPES[field.type].roles.includes(role)) {
     const types = FIELD_TYPES.filter((type) => TYPES[type].roles.includes(role))
-    refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${aField(field.type)}`)
+    refuse(read, [key], `must be a ${types.join(' or ')} field; '${field.id}' is ${withArticle(field.type)}`)
   } else if (field.always_hidden) refuse(read, [key], `must not be an always-hidden field`)
   else read.config[key] = field.id
 }

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest'
 import { CALC_FIELDS, type FieldDef, indexKey, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType } from '../../src/fields/registry.ts'
-import { type Known, planIndexes } from '../../src/indexes/plan.ts'
+import { planIndexes, type TableStatistics } from '../../src/indexes/plan.ts'
 import { shapeOf } from '../../src/indexes/shape.ts'
 import { AppError } from '../../src/platform/http/errors.ts'
 import { printAfter } from '../../src/records/query/order-sql.ts'
@@ -142,7 +142,7 @@ describe('the SQL of each type of field', () => {
   })
 
   it('is indexed by the texts of existing indexes', () => {
-    const known: Known = { groups: new Map(), made: new Set() }
+    const known: TableStatistics = { groups: new Map(), made: new Set() }
     const uses = table.fields.flatMap(({ id }) => [
       { equal: [], sort: id },
       { equal: [id], sort: null },

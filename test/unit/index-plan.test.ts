@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import type { FieldType } from '../../src/fields/registry.ts'
-import { type Known, planIndexes } from '../../src/indexes/plan.ts'
+import { planIndexes, type TableStatistics } from '../../src/indexes/plan.ts'
 import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
 import { resolveTree } from '../../src/views/filters/resolve.ts'
@@ -45,7 +45,7 @@ const table: TableDef = {
   ],
 }
 
-const NOTHING_KNOWN: Known = { groups: new Map(), made: new Set() }
+const NOTHING_KNOWN: TableStatistics = { groups: new Map(), made: new Set() }
 
 /** Returns `'due D, city'` in the form of the API. */
 const orderOf = (text: string) =>

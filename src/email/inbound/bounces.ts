@@ -1,4 +1,4 @@
-/** Delivery reports: which recipients of an email bounced, and when the email as a whole has (contract.md §6, Not a reply). */
+/** Records the bounces in delivery reports: of single recipients, and of the whole email (contract.md §6, Not a reply). */
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
 import { outboundMail, type Thread } from '../queries.ts'
@@ -7,8 +7,8 @@ import { RECIPIENT_STATES, recipientCanBecome, transitionTo } from '../states.ts
 import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
 
 /**
- * Marks the recipients that the report names as bounced, and the email once no recipient has it or may still get it. The reply address
- * identifies the email; the report itself could name any.
+ * Marks the recipients that the report names as bounced, and the email once no recipient has received it or still can. The reply address
+ * identifies the email, because the report itself could name any email.
  * @throws Error when the report overtook the end of the attempt, so that its job is repeated
  */
 export async function recordBounces({ db, now }: Context, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
@@ -28,7 +28,7 @@ export async function recordBounces({ db, now }: Context, thread: Thread, { reci
 
 function afterReport(recipient: RecipientState, failed: ReportedRecipient[], recipientCount: number): RecipientState {
   if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
-  // The only recipient is meant even if the report names another address, to which the email was forwarded.
+  // An email with one recipient may have been forwarded, so a report about another address is about that recipient, too.
   const failure = failed.find(({ address }) => address === recipient.email.toLowerCase()) ?? (recipientCount === 1 ? failed[0] : undefined)
   if (!failure) return recipient
   const message = failure.diagnostic ?? 'The mail could not be delivered'

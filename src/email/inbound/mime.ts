@@ -19,9 +19,9 @@ export interface ParsedMail {
   /** `YYYY-MM-DDTHH:MM:SS.sssZ`; null without a valid date. */
   date: string | null
   text: string
-  /** Without the quoted part. */
+  /** The text without the quoted mail. */
   visibleText: string
-  /** Sanitised; null for plain-text mail. */
+  /** The sanitised HTML; null for plain-text mail. */
   html: string | null
   isAutomatic: boolean
   authentication: Authentication | null

@@ -1,6 +1,6 @@
 /**
- * The part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines are
- * removed one by one, so that answers between them stay.
+ * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
+ * are removed one by one, so that answers between them stay.
  * @param text plain text, quoted lines marked with `>`
  */
 export function visibleText(text: string, { subject = '' }: { subject?: string } = {}): string {

@@ -20,7 +20,7 @@ const Received = z.object({ id: z.int() })
 
 export const receiveEmail = defineQueue({ name: 'email.receive', schema: Received, options: { retryLimit: 10 } })
 
-/** A thread that receives more automatic mails in an hour is taken for a loop (contract.md §6, Not a reply). */
+/** More automatic mails than this in an hour count as a mail loop (contract.md §6, Not a reply). */
 const MAX_AUTOMATIC_PER_HOUR = 20
 
 /**

@@ -1,4 +1,4 @@
-/** The subject and the body of an email: as they were accepted, and with the record's values in place of the field tokens. */
+/** Resolves the field tokens in the subject and the body of an email to the record's values. */
 import { sanitizeHtml } from '../../platform/html.ts'
 import type { Mailbox } from '../address.ts'
 import type { RecipientState } from '../schema.ts'

@@ -83,7 +83,7 @@ async function attempt(
   }
 }
 
-/** Another worker is sending this email: the queue took one of the two for dead and repeated the job. */
+/** Thrown when another worker is sending this email, because the queue took that worker for dead and repeated its job. */
 class Claimed extends Error {}
 
 /** Lets one worker pass, just before the content is sent: from then on a second attempt could be a second delivery. */

@@ -20,7 +20,7 @@ export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLa
   return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
 }
 
-/** The state that the email comes into: sent as soon as one recipient has it, dropped once no recipient is queued; else undefined. */
+/** Returns the new state of the email: sent once one recipient has received it, dropped once none is queued; undefined for no change. */
 export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {
   const has = (wanted: RecipientState['status']) => recipients.some(({ status }) => status === wanted)
   if (!has('sent') && has('queued')) return undefined

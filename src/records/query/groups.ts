@@ -3,7 +3,7 @@
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import { columnOf, timestampText } from '../../fields/cell-sql.ts'
 import type { Moment } from '../../fields/date-tokens.ts'
-import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
+import { type FieldDef, type TableDef, withArticle } from '../../fields/definition.ts'
 import type { Grouping } from '../../fields/field-type.ts'
 import { FIELD_TYPES, TYPES } from '../../fields/registry.ts'
 import type { Answer } from '../../platform/answer.ts'
@@ -51,8 +51,8 @@ function groupedField(table: TableDef, { by, unit }: RecordsGroups): { field: Fi
   const field = fieldsById(table).get(by)
   if (!field) throw badInput('by', notAField(by))
   const { groups: grouping } = TYPES[field.type]
-  if (!grouping) throw badInput('by', `${aField(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
-  if (unit && grouping.by !== 'days') throw badInput('unit', `does not go with ${aField(field.type)}`)
+  if (!grouping) throw badInput('by', `${withArticle(field.type)} cannot be grouped by; ${GROUPABLE.join(', ')} can`)
+  if (unit && grouping.by !== 'days') throw badInput('unit', `does not go with ${withArticle(field.type)}`)
   return { field, grouping }
 }
 

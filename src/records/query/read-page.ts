@@ -1,6 +1,6 @@
 /** Runs the statement of a page and turns its rows into the answer. */
 
-import { noteUse } from '../../indexes/uses.ts'
+import { recordUse } from '../../indexes/uses.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Sql } from '../../platform/database/database.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
@@ -32,7 +32,7 @@ async function readRows(context: Context, page: ResolvedPage): Promise<Row[]> {
     const rows = await read(statement)
     return fallback && rows.length <= limit ? await read(fallback()) : rows
   } finally {
-    await noteUse(context, { ...selection, order, page: statement, tookMs: performance.now() - startedAt })
+    await recordUse(context, { ...selection, order, page: statement, tookMs: performance.now() - startedAt })
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import type { Compare } from '../../fields/compares.ts'
-import { aField, type FieldDef, type TableDef } from '../../fields/definition.ts'
+import { type FieldDef, type TableDef, withArticle } from '../../fields/definition.ts'
 import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
@@ -46,7 +46,7 @@ function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<
   const kind = compares[compare]
   if (!kind) {
     const has = Object.keys(compares).join(', ')
-    return { path: at('compare'), message: `${aField(field.type)} does not have ${compare}; it has ${has}` }
+    return { path: at('compare'), message: `${withArticle(field.type)} does not have ${compare}; it has ${has}` }
   }
   const operand = kind.read(value, field, compare)
   return operand ? { field, compare, operand, value } : { path: at('value'), message: `must be ${kind.wants}` }

@@ -1,7 +1,7 @@
 /** The order of records: one field in `order_by` and `order_dir`, or up to three in `order` (contract.md §5, §7). */
 
 import { fieldsById, notAField } from '../../fields/by-id.ts'
-import { aField, type FieldDef, KEY_FIELD, type TableDef } from '../../fields/definition.ts'
+import { type FieldDef, KEY_FIELD, type TableDef, withArticle } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
 import { isGiven, type Path } from './parse.ts'
@@ -117,7 +117,7 @@ function sortable(name: unknown, table: TableDef): FieldDef | string {
   if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
   const field = fieldsById(table).get(name)
   if (!field) return notAField(name)
-  return TYPES[field.type].sort ? field : `${aField(field.type)} cannot be sorted by`
+  return TYPES[field.type].sort ? field : `${withArticle(field.type)} cannot be sorted by`
 }
 
 /** Reads 'A' or 'D', ignoring case; null if absent, undefined if invalid. */
