@@ -1,4 +1,4 @@
-/** What an operator does by hand: `npm run admin -- <command>` (docs/operations.md). */
+/** The commands of an operator: `npm run admin -- <command>` (docs/operations.md). */
 import { createInterface } from 'node:readline/promises'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { z } from 'zod'
@@ -36,7 +36,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
 Without --password-stdin (one line on standard input) a password is made and printed. The result of a create is one JSON object.
 Exit codes: 0 done, 1 not done, with the reason in one line.`
 
-/** An id as an option. */
+/** Parses an id from an option. */
 const IdText = z.coerce.number('must be a whole number').pipe(Id)
 
 const text = { type: 'string' } as const
@@ -50,12 +50,12 @@ interface Given {
 
 interface Command {
   options?: ParseArgsOptionsConfig
-  /** What its one argument is, if it has one. */
+  /** The name of its one argument, if it has one. */
   argument?: string
   run(given: Given): Promise<void>
 }
 
-/** A command on the open database; what it answers is printed. */
+/** A command on the open database; its result is printed. */
 const onDatabase = (work: (deps: Deps, given: Given) => Promise<object>) => async (given: Given) => {
   const result = await withDeps(readSettings(), (deps) => work(deps, given))
   console.log(JSON.stringify(result))
@@ -188,7 +188,7 @@ function argumentsOf(name: string, { argument, options = {} }: Command, args: st
   }
 }
 
-/** What the options are, by a schema. @throws ScriptError naming the first that is wrong */
+/** Parses the options by a schema. @throws ScriptError naming the first invalid option */
 function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] | object): z.infer<Schema> {
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data
@@ -199,7 +199,7 @@ function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] 
   throw new ScriptError(`${name} ${isMissing ? 'is missing' : message}`)
 }
 
-/** The line on standard input, or a password of our own making, which is then shown. */
+/** Returns the line on standard input, or a generated password, which is then printed. */
 async function passwordFor(options: Given['options']): Promise<{ password: string; shown: { password?: string } }> {
   if (!options['password-stdin']) {
     const password = newToken(12)
@@ -219,7 +219,7 @@ function userOf(db: Database, email: string): Promise<ActingUser> {
   return findActor(db, { email, status: 'active' }, `There is no active user ${email}`)
 }
 
-/** @throws ScriptError when there is no such table, or when it is deleted */
+/** @throws ScriptError when the table does not exist or is deleted */
 async function ownerOfTable(db: Database, tableId: number): Promise<ActingUser> {
   const table = await db.prisma.table.findFirst({ where: { id: tableId, deletedAt: null, space: { deletedAt: null } } })
   if (!table) throw new ScriptError(`There is no table ${tableId}`)

@@ -32,11 +32,11 @@ import { ScriptError } from './runtime.ts'
 const FORMAT = 1
 const Manifest = z.object({ format: z.literal(FORMAT), postgres: z.int(), made_at: z.string() })
 const MANIFEST = 'gridpost-backup.json'
-/** What of DATA_DIR is the data; logs and sockets are not. */
+/** The parts of DATA_DIR that hold data; logs and sockets do not. */
 const PARTS = ['postgres', 'files', 'secret-key', 'service.json', 'demo.json'] as const
 
 /**
- * Writes the backup. Nobody else may read it: it holds the secret key and all data.
+ * Writes the backup, readable for its owner only, because it holds the secret key and all data.
  * @returns its size in bytes
  * @throws ScriptError when the file exists already, or the database is not the embedded one
  */
@@ -50,7 +50,7 @@ export async function backUp(settings: Settings, givenFile: string): Promise<num
   const staging = mkdtempSync(join(settings.dataDir, 'backup-'))
   try {
     await copyDatabase(settings.dataDir, join(staging, 'postgres'))
-    // After the database: whatever a row names was stored before the row.
+    // The files follow the database, because a file is stored before the row that refers to it.
     const files = filesFolder(settings)
     if (files && existsSync(files)) copyTree(files, join(staging, 'files'), linkOrCopy, (path) => path.endsWith('~'))
     for (const path of [join(settings.dataDir, 'secret-key'), loginFile(settings.dataDir)])
@@ -69,7 +69,7 @@ export async function backUp(settings: Settings, givenFile: string): Promise<num
   }
 }
 
-/** A copy that Postgres brings into one state when it first starts on it, by replaying the log that was written meanwhile. */
+/** Copies the running database. Postgres makes the copy consistent at its first start, by replaying the log of the time of the copy. */
 async function copyDatabase(dataDir: string, target: string): Promise<void> {
   const postgres = await openEmbeddedPostgres({ dataDir })
   const client = new pg.Client({ ...postgres.connection, application_name: 'gridpost backup' })
@@ -78,11 +78,11 @@ async function copyDatabase(dataDir: string, target: string): Promise<void> {
     await client.connect()
     const one = async (text: string, values: unknown[] = []) => (await client.query(text, values)).rows[0] as Record<string, string>
     const { source = '' } = await one(`select current_setting('data_directory') as source`)
-    // Temporary, so it goes with the connection; until then it keeps Postgres from recycling the log.
+    // The slot is temporary, so it ends with the connection; until then it keeps Postgres from recycling the log.
     await one('select pg_create_physical_replication_slot($1, true, true)', [`gridpost_backup_${process.pid}`])
     const { first = '' } = await one(`select pg_walfile_name(pg_backup_start('gridpost', true)) as first`)
     copyTree(source, target, copyFileSync, isLeftOut)
-    // Last, so that the log is replayed from the start of the copying on.
+    // pg_control is copied last, so that the log is replayed from the start of the copy.
     copyFileSync(join(source, 'global', 'pg_control'), join(target, 'global', 'pg_control'))
     const { labelfile = '', last = '' } = await one('select labelfile, pg_walfile_name(lsn) as last from pg_backup_stop(false)')
     writeFileSync(join(target, 'backup_label'), labelfile)
@@ -96,12 +96,12 @@ async function copyDatabase(dataDir: string, target: string): Promise<void> {
   }
 }
 
-/** Folders whose contents belong to the server that runs; the log is copied by itself. */
+/** Folders whose contents belong to the running server; the log is copied separately. */
 const EMPTIED = /^(pg_wal|pg_dynshmem|pg_notify|pg_replslot|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/(?!archive_status$|summaries$)/
 const LEFT_OUT = /(^|\/)(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map|pg_internal\.init[^/]*|pgsql_tmp[^/]*|\.s\.PGSQL[^/]*)$/
 const isLeftOut = (path: string) => EMPTIED.test(path) || LEFT_OUT.test(path) || path === 'global/pg_control'
 
-/** Copies a folder whose files may go away meanwhile. @param omits gets the path below `source` */
+/** Copies a folder whose files may be deleted during the copy. @param omits gets the path below `source` */
 function copyTree(source: string, target: string, copy: (from: string, to: string) => void, omits: (path: string) => boolean): void {
   mkdirSync(target, { recursive: true })
   const visit = (below: string) => {
@@ -136,10 +136,10 @@ function linkOrCopy(from: string, to: string): void {
 }
 
 /**
- * Puts a backup into DATA_DIR, starts it once and counts what is in it. If that fails, what was there before is there again.
- * @param replaces whether a database that is there already may be put aside
- * @returns the folder with what was there before, if anything was
- * @throws ScriptError when the database is in use, or the backup is none or of another major version
+ * Restores a backup into DATA_DIR, starts it once and counts its rows. If that fails, the previous data is put back.
+ * @param replaces whether existing data may be set aside
+ * @returns the folder with the previous data, if there was any
+ * @throws ScriptError when the database is in use, or the backup is invalid or of another major version
  */
 export async function restore(
   settings: Settings,
@@ -164,7 +164,7 @@ export async function restore(
     moveParts(settings, staging, dataDir)
     try {
       const counts = await countPeople(dataDir)
-      // The settings have just made a secret key where there was none.
+      // The settings have just created a secret key if none existed.
       const isWorthKeeping = isThere || existsSync(join(aside, 'files'))
       if (!isWorthKeeping) rmSync(aside, { recursive: true })
       return { madeAt, ...counts, aside: isWorthKeeping ? aside : null }
@@ -183,14 +183,14 @@ function requireEmbedded({ databaseUrl }: Settings): void {
   if (databaseUrl) throw new ScriptError('DATABASE_URL is set: back up and restore that database with pg_dump and pg_restore')
 }
 
-/** Where stored files lie; null when they are in a bucket, which has backups of its own. */
+/** The folder of the stored files; null when they are in a bucket, which has its own backups. */
 const filesFolder = ({ storage }: Settings) => (storage.startsWith('s3://') ? null : storage)
 
 const majorVersion = () => findPostgresPrograms().majorVersion
 
 /** @throws ScriptError while a service or a script uses the database */
 async function requireUnused(dataDir: string): Promise<void> {
-  // Adopting and leaving stops a server that a crash has left running. One that does not start at all is no reason to refuse.
+  // Adopting and leaving stops a server that a crash has left running. A server that does not start at all is no reason to refuse.
   if (existsSync(join(dataDir, 'postgres')))
     await openEmbeddedPostgres({ dataDir }).then(
       (postgres) => postgres.leave(),
@@ -201,7 +201,7 @@ async function requireUnused(dataDir: string): Promise<void> {
   if (pid > 0 && isAlive(pid)) throw new ScriptError(`The database in ${dataDir} is in use: stop the service first`)
 }
 
-/** @returns when the backup was made */
+/** @returns the time when the backup was made */
 function checkManifest(staging: string, file: string): string {
   const path = join(staging, MANIFEST)
   const manifest = existsSync(path) ? Manifest.safeParse(JSON.parse(readFileSync(path, 'utf8'))) : undefined
@@ -214,7 +214,7 @@ function checkManifest(staging: string, file: string): string {
   return made_at
 }
 
-/** Moves what of the data is there from one folder to another. */
+/** Moves the data that exists from one folder to another. */
 function moveParts(settings: Settings, from: string, to: string): void {
   const placeIn = (folder: string, part: string) =>
     folder === settings.dataDir && part === 'files' ? filesFolder(settings) : join(folder, part)
@@ -228,7 +228,7 @@ function move(source: string, target: string): void {
   try {
     renameSync(source, target)
   } catch (error) {
-    // STORAGE may lie on another file system.
+    // STORAGE may be on another file system.
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
     cpSync(source, target, { recursive: true })
     rmSync(source, { recursive: true })
@@ -251,12 +251,12 @@ async function countPeople(dataDir: string): Promise<{ accounts: number; users: 
   }
 }
 
-/** @throws ScriptError with what tar has to say */
+/** @throws ScriptError with the output of tar */
 function tar(args: string[]): void {
   const { status, stderr, error } = spawnSync('tar', args, { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } })
   if (error) throw new ScriptError(`tar is needed, and cannot be run: ${error.message}`)
   const complaints = stderr.split('\n').filter((line) => line && !line.endsWith('file changed as we read it'))
-  // GNU tar ends with 1 when a file that it read was unlinked elsewhere at that moment; what it has read is whole.
+  // GNU tar ends with 1 if a file that it read was unlinked at that moment; its copy is complete.
   if (status !== 0 && !(status === 1 && !complaints.length))
     throw new ScriptError(`tar failed: ${complaints[0] ?? `it ended with ${status}`}`)
 }

@@ -1,4 +1,4 @@
-/** Makes dist/client, an installable package of src/client.ts: JavaScript, and declarations without the server behind them. */
+/** Builds dist/client, an installable package of src/client.ts: JavaScript, and declarations without the server behind them. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ try {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   for (const script of ['client.js', 'events/event-source.js']) cpSync(join(emitted, 'src', script), join(target, script))
-  // The compiler rewrites the endings of imports in JavaScript only.
+  // The compiler rewrites the endings of imports only in JavaScript.
   write('client.d.ts', readFileSync(join(emitted, 'src/client.d.ts'), 'utf8').replaceAll("'./router.ts'", "'./router.js'"))
   write('router.d.ts', types)
   write('package.json', `${JSON.stringify(manifest(), null, 2)}\n`)
@@ -47,7 +47,7 @@ function write(name: string, text: string): void {
   writeFileSync(join(target, name), text)
 }
 
-/** The whole server; all but the client's own files stays in the scratch folder. */
+/** Compiles the whole server; everything but the client's own files stays in the scratch folder. */
 function emit(): void {
   const config = {
     extends: join(root, 'tsconfig.json'),
@@ -59,7 +59,7 @@ function emit(): void {
       outDir: emitted,
       typeRoots: [join(root, 'node_modules/@types')],
     },
-    // All, because some files extend the types of a library for others.
+    // All of them, because some files extend the types of a library for others.
     include: [join(root, 'src')],
   }
   const path = join(emitted, 'tsconfig.json')
@@ -99,7 +99,7 @@ function manifest(): object {
     exports: { '.': { types: './client.d.ts', default: './client.js' } },
     sideEffects: false,
     files: ['client.js', 'client.d.ts', 'events/event-source.js', 'router.d.ts'],
-    // tRPC wants both of one version. Of the server's, only types are used.
+    // tRPC requires the same version of both packages. Of the server package, only types are used.
     dependencies: { '@trpc/client': dependencies['@trpc/client'], '@trpc/server': dependencies['@trpc/server'] },
   }
 }

@@ -1,8 +1,8 @@
-/** Compares what the migrations make with what prisma/schema.prisma describes, object by object. */
+/** Compares the database that the migrations create with prisma/schema.prisma, object by object. */
 import pg from 'pg'
 import { MIGRATIONS_DIR, readMigrations } from '../src/platform/database/migrations.ts'
 
-/** What Prisma's schema cannot express and the migrations add by hand. Each is expected: to miss one is drift, too. */
+/** The objects that Prisma's schema cannot express and the migrations add by hand. A missing one counts as drift, too. */
 const ALLOWED_EXTRAS: RegExp[] = [
   /^extension pg_trgm$/,
   /^unlogged table rate_windows$/,
@@ -22,7 +22,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
 
 /**
  * Builds both in scratch databases of the server, and compares their catalogues.
- * @param schemaSql the statements that make prisma/schema.prisma from nothing
+ * @param schemaSql the statements that create prisma/schema.prisma in an empty database
  * @returns `drift`, a line for each object that only one of them has; `extras`, those of ALLOWED_EXTRAS
  */
 export async function compareWithSchema(
@@ -75,7 +75,7 @@ async function connect(config: pg.ClientConfig): Promise<pg.Client> {
   return client
 }
 
-/** Every object of the schema `public` as one line; what belongs to an extension is the extension's. */
+/** Returns every object of the schema `public` as one line, except for the objects of extensions. */
 const CATALOGUE = `
 WITH ours AS (
   SELECT c.* FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace

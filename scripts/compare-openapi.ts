@@ -9,9 +9,9 @@ type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
 /** Keys that hold text for readers. */
 const WORDING = new Set(['summary', 'description', 'example', 'examples', 'title'])
-/** Keys whose value maps names to things, so that a field named `title` in it is a name and not wording. */
+/** Keys whose value maps names to things, so that a field named `title` in it counts as a name, not as wording. */
 const MAPS = new Set(['paths', 'properties', 'patternProperties', '$defs', 'schemas', 'responses', 'headers', 'content', 'securitySchemes'])
-/** Lists whose order means nothing. */
+/** Lists whose order has no meaning. */
 const SETS = new Set(['required', 'enum', 'tags', 'security', 'anyOf', 'oneOf', 'allOf', 'type'])
 
 const [before, after] = process.argv.slice(2)
@@ -38,7 +38,7 @@ function shapeOf(value: Json, key: string, responses: Record<string, Json>): Jso
     Object.entries(value)
       .filter(([name]) => MAPS.has(key) || !WORDING.has(name))
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      // The name of a thing says nothing about what lies in it: a field named `properties` is no map.
+      // The name of a thing says nothing about its value: a field named `properties` is not a map.
       .map(([name, inner]) => [name, shapeOf(inner, MAPS.has(key) ? '' : name, responses)]),
   )
 }

@@ -1,16 +1,16 @@
-/** Finds paths in the documents, and documents named in comments, that do not exist: names change, and nobody rereads every page. */
+/** Finds paths in the documents, and documents named in comments, that do not exist. */
 import { dirname, normalize } from 'node:path'
 import type { Finding } from './house-rules.ts'
 
 /** `[text](path#part)`, except for addresses and for parts of the same page. */
 const LINK = /\]\((?![a-z]+:|#)([^)#\s]+)(?:#[^)]*)?\)/g
-/** A path from the root of the repository. Patterns such as `src/<feature>/router.ts` have characters that end it, and are skipped. */
+/** A path from the root of the repository. A character that ends it marks a pattern such as `src/<feature>/router.ts`, which is skipped. */
 const PATH = /(?<![\w/.-])(?:src|scripts|test|docs|examples|prisma)\/[\w./-]*[\w/](?![\w/<{*…]|\.\w)/g
 const DOCUMENT = /(?<![\w/.-])docs\/[\w./-]+\.md/g
 
 /**
- * @param files text by path: documents (`.md`), whose links and paths count, and sources, in which names of documents count
- * @param exists whether there is a file or folder at a path from the root
+ * @param files text by path: documents (`.md`), whose links and paths are checked, and sources, whose names of documents are checked
+ * @param exists returns whether a file or folder exists at a path from the root
  */
 export function deadPaths(files: Record<string, string>, exists: (path: string) => boolean): Finding[] {
   return Object.entries(files).flatMap(([path, text]) =>

@@ -1,4 +1,7 @@
-/** Prints into the documents what the code itself says of compares, of conversions and of emails' states; with --check only tells whether they are up to date. */
+/**
+ * Writes the compares, the conversions and the states of an email from the code into the documents; with --check only reports whether they
+ * are up to date.
+ */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { isConvertible } from '../src/conversions/rules.ts'
 import { EMAIL_STATES, EMAIL_STATUSES } from '../src/email/states.ts'
@@ -6,7 +9,7 @@ import { COMPARES, type Compare } from '../src/fields/compares.ts'
 import { NOTHING, type ValueKind } from '../src/fields/operand.ts'
 import { FIELD_TYPES, type FieldType, TYPES } from '../src/fields/registry.ts'
 
-/** Compares that every type has alike share a column. */
+/** Compares that are the same for every type share a column. */
 const COLUMNS: readonly Compare[][] = [
   ['=', '!='],
   ['>', '<', '>=', '<='],
@@ -35,7 +38,7 @@ function rulesOf(type: FieldType): string[] {
   ]
 }
 
-/** @throws Error when compares that share a column differ on a type: they need columns of their own then */
+/** @throws Error when compares that share a column differ for a type and need their own columns */
 function cellOf(kinds: (ValueKind | undefined)[]): string {
   const [kind, ...others] = new Set(kinds)
   if (others.length) throw new Error(`One column, two meanings: ${kinds.map((each) => each?.wants).join(', ')}`)
@@ -56,7 +59,7 @@ function tableOfCompares(): string {
   return [head, head.map(() => '---'), ...rows()].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** The types that each type becomes. Texts share a row, and are written as "the texts" in the others. */
+/** Returns the target types of each type. Text types share a row, and are named "the texts" in the others. */
 function tableOfConversions(): string {
   const texts = FIELD_TYPES.filter((type) => TYPES[type].maxLength !== null)
   const others = FIELD_TYPES.filter((type) => !texts.includes(type))
@@ -69,7 +72,7 @@ function tableOfConversions(): string {
   return [['From', 'To'], ['---', '---'], ...rows].map((cells) => `| ${cells.join(' | ')} |\n`).join('')
 }
 
-/** The transitions of an email as a Mermaid diagram. */
+/** Returns the transitions of an email as a Mermaid diagram. */
 function diagramOfStates(): string {
   const transitions = EMAIL_STATUSES.flatMap((to) => EMAIL_STATES[to].from.map((from) => `  ${from} --> ${to}\n`))
   return `\`\`\`mermaid\nstateDiagram-v2\n  [*] --> queued\n${transitions.join('')}\`\`\`\n`
@@ -79,7 +82,7 @@ print('docs/queries.md', 'src/fields/types/', tableOfCompares())
 print('docs/field-types.md', 'src/fields/types/', tableOfConversions())
 print('docs/email.md', 'src/email/states.ts', diagramOfStates())
 
-/** Puts the text between the comments that mark its place in the document. */
+/** Inserts the text between the comments that mark its place in the document. */
 function print(document: string, source: string, block: string): void {
   const path = new URL(`../${document}`, import.meta.url)
   const [marker, endMarker] = [`<!-- printed from ${source} by \`npm run docs\` -->\n`, '<!-- end -->\n']

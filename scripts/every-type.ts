@@ -1,4 +1,4 @@
-/** A table with a field of every type, and records that have something in each corner: for those who try or test the API. */
+/** A table with a field of every type, and records with all kinds of values, for trying and testing the API. */
 import { isLookup } from '../src/fields/definition.ts'
 import { FIELD_TYPES, type FieldType } from '../src/fields/registry.ts'
 import { addDays, localDate } from '../src/platform/time.ts'
@@ -7,7 +7,7 @@ import type { NewField, NewTable } from '../src/tables/schema.ts'
 const OPTIONS = ['Lead', 'Qualified', 'Won', 'Lost']
 const TAGS = ['red', 'green', 'blue', 'Grün', '50 %']
 
-/** What the lookups point to. */
+/** The records that the lookups refer to. */
 export const otherTable: NewTable = {
   name: 'Companies',
   fields: [
@@ -23,7 +23,7 @@ export const otherRecords: Record<string, unknown>[] = [
   { name: 'オリエント', founded: '1970-01-01' },
 ]
 
-/** One field a type, each named after it, and one that is always hidden. */
+/** One field per type, each named after it, and one that is always hidden. */
 export function everyTypeTable(otherTableId: number): NewTable {
   const ofType = (type: FieldType): NewField => ({
     id: type,
@@ -77,7 +77,7 @@ export function everyTypeRecords(now: Date, { users, others }: { users: number[]
   const full = Array.from({ length: RECORD_COUNT - 2 }, (_, index) => {
     const n = index + 1
     const pick = <T>(values: readonly T[], step = 1): T => values[(index * step) % values.length] as T
-    /** Every nth record has no value there. */
+    /** Every nth record has no value in the field. */
     const unless = (nth: number, value: unknown) => (n % nth === 0 ? null : value)
     const day = addDays(today, pick(DAY_OFFSETS))
     return {

@@ -1,4 +1,4 @@
-/** Generates Prisma's client. `generate` needs no engine, but the CLI wants one named, or it downloads it. */
+/** Generates Prisma's client. `generate` needs no engine, but the CLI downloads one unless an engine is named. */
 import { spawnSync } from 'node:child_process'
 
 const cli = new URL('../node_modules/prisma/build/index.js', import.meta.url).pathname

@@ -8,31 +8,31 @@ import type { SourceFacts } from './source-facts.ts'
 export interface Finding {
   path: string
   line?: number
-  /** What is wrong, in a few words. */
+  /** The problem, in a few words. */
   what: string
   why: string
   instead: string
-  /** Told, but no reason to fail. */
+  /** True for a finding that is only reported and does not fail the check. */
   isWarning?: boolean
 }
 
-/** Imports run one way: each feature may know those before it. */
+/** Imports run one way: each feature may import those before it. */
 const FEATURES =
   'accounts auth keys spaces events fields tables conversions views indexes records files csv notifications comments tasks email demo'.split(
     ' ',
   )
-/** What every feature builds on, and what knows none of them. */
+/** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
-/** The rooms of the platform; those of a feature are its own affair. */
+/** The rooms of the platform; each feature chooses its own. */
 const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs']
-/** The one room that may lie in another room: the PostgreSQL that comes along. */
+/** The one room that may be inside another room: the embedded PostgreSQL. */
 const EMBEDDED = 'database/embedded'
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
 const ROOT_FILES = ['main.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
-/** More files than this in one folder of a feature want rooms by concept. */
+/** A folder of a feature with more files than this should be split into rooms by concept. */
 const MOST_FILES = 16
 
-/** The writer of each table: a feature, or a file of the platform. */
+/** The only writer of each table: a feature, or a file of the platform. */
 const OWNERS: Record<string, string[]> = {
   accounts: ['accounts', 'users'],
   auth: ['sessions', 'invites', 'login_failures'],
@@ -47,7 +47,7 @@ const OWNERS: Record<string, string[]> = {
   indexes: ['index_failures', 'index_uses'],
   'platform/stored-files.ts': ['stored_files'],
   notifications: ['notifications'],
-  // Of records and of tasks, because the rules of mentions, editing and following are the same: tasks only describe themselves.
+  // Records and tasks share this table, because the rules of mentions, editing and following are the same.
   comments: ['record_comments', 'subscriptions', 'task_comments', 'task_subscribers'],
   tasks: ['tasks', 'deleted_tasks'],
   email: [
@@ -65,11 +65,11 @@ const WARN_LINES = 300
 const MOST_LINES = 350
 
 const VAGUE = /^(index|utils?|helpers?|common|types?|lib|misc|shared|constants?|interfaces?|manager|handlers?|controllers?|models?|data)$/
-/** Where a file lies: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
+/** The place of a file: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
 interface Place {
   /** Undefined for a file at the root of src/. */
   feature: string | undefined
-  /** The folders between the feature and the file; empty without any. */
+  /** The folders between the feature and the file; may be empty. */
   room: string
   file: string
 }
@@ -84,7 +84,7 @@ function placeOf(path: string): Place {
 const isOurs = (to: string) => to.startsWith('src/')
 const isRootFile = ({ feature, file }: Place) => !feature && file !== 'settings.ts'
 
-/** All findings in the tree. @param schema the text of prisma/schema.prisma */
+/** Returns all findings in the tree. @param schema the text of prisma/schema.prisma */
 export function findings(sources: SourceFacts[], schema: string): Finding[] {
   const tables = tablesOf(schema)
   return [
@@ -102,7 +102,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
   ]
 }
 
-/** Table → the name of its delegate in Prisma's client. */
+/** Maps each table to the name of its delegate in Prisma's client. */
 function tablesOf(schema: string): Map<string, string> {
   const tables = new Map<string, string>()
   for (const [, model = '', body = ''] of schema.matchAll(/^model (\w+) \{([\s\S]*?)^\}/gm)) {
@@ -189,7 +189,7 @@ function size({ path, lines }: SourceFacts): Finding[] {
   return [{ path, what: `${lines} lines`, why, instead, isWarning: lines <= MOST_LINES }]
 }
 
-/** Breaches of the rules for pages. A router is one anywhere, the other pages are those of features. */
+/** Finds breaches of the rules for pages. Routers are checked everywhere, the other pages in features. */
 function pages(source: SourceFacts): Finding[] {
   const { feature, file } = placeOf(source.path)
   const isPage = feature !== undefined && feature !== PLATFORM
@@ -198,7 +198,7 @@ function pages(source: SourceFacts): Finding[] {
   )
 }
 
-/** The platform knows no feature, a feature knows those before it, and none of them knows the files at the root. */
+/** Finds imports of features by the platform, of later features by earlier ones, and of the files at the root by either. */
 function direction({ path, imports }: SourceFacts): Finding[] {
   const from = placeOf(path)
   const order = `Imports run one way: ${PLATFORM} ← ${FEATURES.join(' ← ')}.`
@@ -253,7 +253,7 @@ function exits({ path, calls }: SourceFacts): Finding[] {
     }))
 }
 
-/** Reports each cycle of imports once. Types count, too; Biome 2.3 has such a rule only among its experimental ones. */
+/** Reports each cycle of imports once. Imports of types count, too; Biome 2.3 has such a rule only among its experimental ones. */
 function cycles(sources: SourceFacts[]): Finding[] {
   const needs = new Map(sources.map(({ path, imports }) => [path, [...new Set(imports.map(({ to }) => to).filter((to) => isOurs(to)))]]))
   const found = new Map<string, string[]>()

@@ -1,4 +1,4 @@
-/** Checks the law of the tree: `npm run check` runs it. Prints each finding with its reason and a way out. */
+/** Checks the house rules; `npm run check` runs it. Prints each finding with its reason and a fix. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { deadPaths } from './doc-paths.ts'

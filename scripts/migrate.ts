@@ -18,7 +18,7 @@ npm run migrate -- status       list what is applied and what is missing
 npm run migrate -- check        do the migrations still give what prisma/schema.prisma describes?`
 
 const SCHEMA = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url))
-/** The schema as the last migration left it. */
+/** The schema after the last migration. */
 const MIGRATED = fileURLToPath(new URL('../prisma/migrated.prisma', import.meta.url))
 
 const [command, name, ...rest] = process.argv.slice(2)
@@ -69,7 +69,7 @@ async function printStatus(): Promise<void> {
   })
 }
 
-/** Two questions: is every change of the schema in a migration, and do the migrations from nothing give that schema? */
+/** Checks that a migration contains every change of the schema, and that the migrations create this schema in an empty database. */
 async function checkDrift(): Promise<void> {
   const schema = readFileSync(SCHEMA, 'utf8')
   await onScratchServer(async (connection) => {
@@ -83,7 +83,7 @@ async function checkDrift(): Promise<void> {
   })
 }
 
-/** The database that the settings name. */
+/** The database of the settings. */
 async function onOwnDatabase(use: (connection: pg.ClientConfig) => Promise<void>): Promise<void> {
   const { databaseUrl, dataDir } = readSettings()
   if (databaseUrl) return use({ connectionString: databaseUrl })
@@ -95,7 +95,7 @@ async function onOwnDatabase(use: (connection: pg.ClientConfig) => Promise<void>
   }
 }
 
-/** A Postgres of its own, thrown away afterwards. */
+/** Starts a temporary Postgres, which is deleted afterwards. */
 async function onScratchServer<T>(use: (connection: pg.PoolConfig) => Promise<T>): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-migrate-'))
   try {

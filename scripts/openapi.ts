@@ -1,4 +1,4 @@
-/** Writes openapi.json from the procedures; with --check only tells whether it is up to date. */
+/** Writes openapi.json from the procedures; with --check only reports whether it is up to date. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { apiDocument } from '../src/router.ts'
 

@@ -1,4 +1,4 @@
-/** The rules for the pages of a feature: what router.ts, service.ts and the other files with a fixed name never hold. */
+/** The rules for the pages of a feature: what router.ts, service.ts and the other files with a fixed name must not contain. */
 import type { SourceFacts } from './source-facts.ts'
 
 const MOST_JOB_LINES = 12
@@ -10,7 +10,7 @@ export const SQL_WRITES =
 const reachesTheDatabase = (to: string) =>
   to === 'src/platform/database/database.ts' || to.includes('generated/prisma') || to.startsWith('@prisma/') || to === 'pg'
 
-/** A line that a page of a feature must not hold. */
+/** A kind of line that a page of a feature must not contain. */
 interface Breach {
   line: number
   what: string
@@ -18,7 +18,7 @@ interface Breach {
 }
 
 export interface PageRule {
-  /** The files of a feature that the rule is for. */
+  /** The files of a feature that the rule applies to. */
   isFor: (file: string) => boolean
   why: string
   breaches: (source: SourceFacts) => Breach[]
@@ -31,7 +31,7 @@ const queries = (source: SourceFacts) => [...databaseImports(source), ...source.
 const isHttp = (to: string) => /^(fastify|@fastify\/|@trpc\/)/.test(to) || to === 'src/platform/http/rest.ts'
 const each = (lines: { line: number }[], what: string, instead: string): Breach[] => lines.map(({ line }) => ({ line, what, instead }))
 
-/** What each page of a feature never holds. */
+/** The rules for each page of a feature. */
 export const PAGE_RULES: PageRule[] = [
   {
     isFor: isRouter,

@@ -1,4 +1,4 @@
-/** Prisma's schema engine as WebAssembly, for the one thing it does reliably: the SQL between two schema files (design.md §3). */
+/** Prisma's schema engine as WebAssembly, used only for the SQL between two schema files, which it generates reliably. */
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { PrismaPg } from '@prisma/adapter-pg'
@@ -8,8 +8,8 @@ import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg'
 import type pg from 'pg'
 
 /**
- * The statements that lead from one schema to the other; empty when there are none.
- * @param connection any Postgres: the engine asks its version, nothing else
+ * Returns the statements that lead from one schema to the other; empty if nothing differs.
+ * @param connection any Postgres: the engine reads only its version
  * @param from the text of a schema file, null for an empty database
  * @throws Error with the engine's message when a schema is not valid
  */
@@ -39,15 +39,15 @@ async function openEngine(connection: pg.PoolConfig, schema: string): Promise<Sc
   return bindings.SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter)
 }
 
-/** Once: the bindings keep a view of the memory of the first instance. */
+/** Loaded once: the bindings keep a view of the memory of the first instance. */
 let loading: Promise<void> | undefined
 
-/** TypeScript knows it only with the whole DOM. */
+/** TypeScript declares it only together with the whole DOM. */
 declare const WebAssembly: {
   instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, () => void> } }>
 }
 
-/** Loaded by hand: importing a .wasm file makes Node 24 warn of an experiment on every run. */
+/** Loaded by hand: importing a .wasm file makes Node 24 print an experimental warning on every run. */
 async function load(): Promise<void> {
   const file = fileURLToPath(import.meta.resolve('@prisma/schema-engine-wasm')).replace(/\.js$/, '_bg.wasm')
   const { instance } = await WebAssembly.instantiate(await readFile(file), { './schema_engine_bg.js': bindings })

@@ -31,7 +31,7 @@ interface At {
 }
 
 export interface SourceFacts {
-  /** From the root of the tree, such as src/tasks/router.ts. */
+  /** The path from the root of the tree, such as src/tasks/router.ts. */
   path: string
   lines: number
   /** `to` is a path from the root of the tree, or the name of a package. Imports of types count. */
