@@ -6,7 +6,7 @@ import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { type Sql, sql } from '../src/platform/database/database.ts'
 import { indexBuilder } from '../src/tables/ddl.ts'
-import { asBuilder } from '../src/tables/index-builds.ts'
+import { withBuildLock } from '../src/tables/index-builds.ts'
 import { testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
 import { runConversion } from './support/conversions.ts'
@@ -197,7 +197,7 @@ test('a job waits until it may build on the table', async () => {
   }
   const db = new Proxy(context.db, { get: (target, key) => (key === 'connect' ? connect : Reflect.get(target, key)) })
   let running: Promise<void> | undefined
-  await asBuilder(app.db, table, async () => {
+  await withBuildLock(app.db, table, async () => {
     running = convert({ ...context, db }, { conversion_id: job_id })
     await isRefused
     expect(await job(job_id)).toMatchObject({ state: 'running' })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { adapt, adaptAll } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { asBuilder } from '../src/tables/index-builds.ts'
+import { withBuildLock } from '../src/tables/index-builds.ts'
 import { adaptIndexes, enqueueIndexing } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
 import { makeTable, makeView } from './support/tables.ts'
@@ -362,7 +362,7 @@ describe('a build', () => {
 
   test('is alone on its table: another job tries again later', async () => {
     const table = await largeTable(21_000)
-    await asBuilder(app.db, table, async () => {
+    await withBuildLock(app.db, table, async () => {
       await adapt(context(), { table_id: table })
       expect(await real(table)).toEqual([])
       expect(await jobsOf(table)).toBe(1)

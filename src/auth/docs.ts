@@ -28,7 +28,7 @@ export const docs = operationDocs('Sign-in', {
   profile: {
     summary: 'Update the profile',
     description:
-      'Fields that are absent stay unchanged. Date tokens, digests and "today" use the time zone. `mail_preference` says when ' +
+      'Absent fields stay unchanged. The time zone applies to date tokens, digests and "today". `mail_preference` determines when ' +
       'notifications are sent by mail.',
     example: { input: { timezone: 'Europe/London' }, output: ada },
   },

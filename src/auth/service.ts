@@ -26,21 +26,21 @@ export function login(context: Context, credentials: Login): Promise<SignedIn> {
 }
 
 /** The latest pending sign-in for each address. */
-const underWay = new Map<string, Promise<unknown>>()
+const pendingSignIns = new Map<string, Promise<unknown>>()
 
 /** Sign-ins for one address run one after the other, so that simultaneous guesses are delayed, too, while correct passwords are not. */
 async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
-  const mine = (underWay.get(email) ?? Promise.resolve()).then(fn, fn)
-  underWay.set(email, mine)
+  const mine = (pendingSignIns.get(email) ?? Promise.resolve()).then(fn, fn)
+  pendingSignIns.set(email, mine)
   try {
     return await mine
   } finally {
-    if (underWay.get(email) === mine) underWay.delete(email)
+    if (pendingSignIns.get(email) === mine) pendingSignIns.delete(email)
   }
 }
 
 async function tryToSignIn({ db, now, settings }: Context, { email, password }: Login): Promise<SignedIn> {
-  await refuseWhileSlowed(db, email, now)
+  await requireNoDelay(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
     await noteFailure(db, email, now)
@@ -50,7 +50,7 @@ async function tryToSignIn({ db, now, settings }: Context, { email, password }: 
   return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
 }
 
-async function refuseWhileSlowed(db: Database, email: string, now: Date): Promise<void> {
+async function requireNoDelay(db: Database, email: string, now: Date): Promise<void> {
   const failed = await db.prisma.loginFailure.findUnique({ where: { email } })
   if (!failed || failed.failures < FREE_FAILURES) return
   const waitSeconds = Math.min(2 ** (failed.failures - FREE_FAILURES), LONGEST_WAIT_SECONDS)
@@ -127,7 +127,7 @@ export async function acceptInvite(
 }
 
 /** Deletes expired sessions, invitations and failed sign-ins. */
-export async function forgetEnded({ db, now }: Context): Promise<void> {
+export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
   await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)

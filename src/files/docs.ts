@@ -7,7 +7,7 @@ const file: File = { name: 'offer.txt', path: '1-101-Yk3vQ0aX7mPz-offer.txt', si
 export const docs = operationDocs('Files', {
   create: {
     summary: 'Add a file to a field',
-    description: 'Appends the file to the list of the field and returns the whole list. A file has at most 50 MB.',
+    description: 'Appends the file to the field and returns all files of the field. A file can have at most 50 MB.',
     example: { input: { field_id: 'documents', name: file.name, type: file.type, data: 'aGVsbG8=' }, output: { rows: [file] } },
   },
 

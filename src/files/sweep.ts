@@ -14,7 +14,7 @@ export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}
 export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object({ paths: z.array(z.string()) }) })
 export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
 
-/** Checks again whether the files are in use, deletes the rows of the others, and enqueues the deletion of their bytes. */
+/** Deletes the rows of dropped files that nothing uses, and enqueues the deletion of their bytes. */
 export async function sweep(context: Context): Promise<void> {
   while (await sweepSome(context)) {}
 }

@@ -24,7 +24,7 @@ interface Key extends FurtherKey {
  * Returns the indexes `(equal fields, sort keys, id)` that are sufficient for the shape, the shortest first, or none where no part of the
  * shape can be indexed. Where only small groups of records share the values of the first keys, Postgres sorts each group when it
  * reads it, and the later keys are not needed.
- * @param isInSmallGroups whether no value of the field is shared by many records
+ * @param isInSmallGroups returns true if no value of the field is shared by many records
  */
 export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field: string) => boolean): Btree[] {
   const fields = fieldsById(table)

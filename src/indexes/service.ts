@@ -6,7 +6,7 @@ import { sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { tableDefinitions } from '../tables/definitions.ts'
-import { analyzeRecords, asBuilder, buildIndex, dropIndex } from '../tables/index-builds.ts'
+import { analyzeRecords, buildIndex, dropIndex, withBuildLock } from '../tables/index-builds.ts'
 import { adaptIndexes } from '../tables/indexing.ts'
 import { readViews } from '../views/saved.ts'
 import { type PlannedIndex, planIndexes } from './plan.ts'
@@ -68,7 +68,7 @@ export async function adapt(context: Context, { table_id }: { table_id: number }
     if (outcome === 'interrupted') return again(INTERRUPTED_MS)
     if (typeof outcome === 'object') failed.push(outcome.failed)
   }
-  if (tried.size > failed.length) await asBuilder(db, table_id, (client) => analyzeRecords(client, table_id))
+  if (tried.size > failed.length) await withBuildLock(db, table_id, (client) => analyzeRecords(client, table_id))
   await forgetFailures(context, table_id)
   if (failed.length) throw new Error(`Not built: ${failed.join(', ')}`)
 }
@@ -110,7 +110,7 @@ type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
 async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<Outcome> {
   let building: PlannedIndex | undefined
   try {
-    return await asBuilder<Outcome>(context.db, tableId, async (client) => {
+    return await withBuildLock<Outcome>(context.db, tableId, async (client) => {
       const step = await nextStep(context, tableId, tried)
       if (!step) return 'done'
       if ('drop' in step) {

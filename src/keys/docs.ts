@@ -28,7 +28,7 @@ export const docs = operationDocs('Keys', {
 
   update: {
     summary: 'Update an API key',
-    description: 'Fields that are absent stay unchanged; null clears a field. The change counts from the next request on.',
+    description: 'Absent fields stay unchanged; null clears a field. The change applies from the next request on.',
     example: { input: { read_only: true }, output: { ...key, read_only: true } },
   },
 

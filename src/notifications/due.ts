@@ -4,8 +4,8 @@ import { dayAt, formatInstant } from '../platform/time.ts'
 import type { DueRow } from './queries.ts'
 
 /**
- * Counts the open tasks that are due today or overdue, and those that are past due. A task without a time is compared with the local calendar
- * date, one with a time is an instant (contract.md §4, badgeCount).
+ * Counts the open tasks that are due today or overdue, and among them those that are past due. A task without a time is compared with the
+ * local calendar date; a task with a time is due at that instant (contract.md §4, badgeCount).
  */
 export function countDue(
   { past_due, near_due }: DueRow,

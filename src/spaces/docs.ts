@@ -43,21 +43,21 @@ export const docs = operationDocs('Spaces', {
   addMember: {
     summary: 'Add a member',
     description:
-      'An unknown address is invited by mail. A user belongs to one account, so that an address of another account is refused with 409.',
+      'An unknown address is invited by mail. A user belongs to one account, so an address of another account is refused with 409.',
     example: { input: { email: 'max@example.com', role: 'member' }, output: member },
     errors: { 409: 'Already a member of this space' },
   },
 
   updateMember: {
     summary: "Change a member's role",
-    description: 'The new role counts from the next request on.',
+    description: 'The new role applies from the next request on.',
     example: { input: { role: 'admin' }, output: { ...member, role: 'admin' } },
     errors: { 409: "The account's owner is an admin of every space" },
   },
 
   removeMember: {
     summary: 'Remove a member',
-    description: 'The user loses access to the space at once. What they wrote stays, with their name.',
+    description: 'The user loses access to the space at once. Their comments and changes stay, with their name.',
     example: { output: { ok: true } },
     errors: { 409: "The account's owner is an admin of every space" },
   },

@@ -7,10 +7,10 @@ import { indexBuilder, isChanged, shadowIndex } from './ddl.ts'
 const LOCK = 7_201
 
 /**
- * Runs `fn` with the only connection that may build or drop indexes of the table at this time.
+ * Runs `fn` with a connection that holds the lock for building and dropping indexes of the table.
  * @returns 'busy' when another connection holds that lock
  */
-export async function asBuilder<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
+export async function withBuildLock<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
   const client = await db.connect()
   // A broken connection also rejects the statement that is running; without a listener it would end the process.
   client.on('error', () => {})

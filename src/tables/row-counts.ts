@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts'
 import { type Database, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { sqlState } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { asBuilder } from './index-builds.ts'
+import { withBuildLock } from './index-builds.ts'
 
 export const sweepRowCounts = defineQueue({ name: 'tables.sweep-tallies', schema: z.object({}) })
 export const recountRows = defineQueue({ name: 'tables.recount-tallies', schema: z.object({}) })
@@ -50,7 +50,7 @@ export async function countTable(
   const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)
   try {
-    await asBuilder(context.db, table_id, async (client) => {
+    await withBuildLock(context.db, table_id, async (client) => {
       await createTriggers(client, table_id)
       await recount(client, table_id)
     })

@@ -27,13 +27,13 @@ const withFields = ({ id, name, space_id, fields }: TableDef): TableWithFields =
 
 /**
  * Creates a table and the schema of its records, in one transaction.
- * @throws AppError 400 naming each invalid field; 409 for a name that is taken
+ * @throws AppError 400 withUniqueName each invalid field; 409 for a name that is taken
  */
 export async function create(context: Context, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
   const { fields, issues } = newFields(wanted ?? [], new Set())
   if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: ['fields', ...path], message })))
   const at = toTheSecond(context.now)
-  return naming(() =>
+  return withUniqueName(() =>
     withShortLocks(context, async () => {
       const { db } = context
       await requireLookedUpTables(context, space.id, fields, (index) => ['fields', index, 'table'])
@@ -48,7 +48,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
 }
 
 /** Turns a unique violation into a 409: another table or field has the name, ignoring case. */
-export async function naming<T>(change: () => Promise<T>): Promise<T> {
+export async function withUniqueName<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {
@@ -105,7 +105,7 @@ export async function insertFields(
 /** @throws AppError 409 for a name that is taken */
 export async function update(context: Context, table: TableRef, { name }: TableUpdate): Promise<TableWithFields> {
   if (name === undefined || name === table.name) return get(context, table)
-  return naming(() =>
+  return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       await context.db.prisma.table.update({ where: { id: table.id }, data: { name } })
       return withFields({ ...definition, name })
@@ -125,7 +125,7 @@ export async function remove(context: Context, table: TableRef): Promise<void> {
  * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted as well, or another table has its name
  */
 export async function restore({ db, now }: Context, tableId: number): Promise<Table> {
-  return naming(async () => {
+  return withUniqueName(async () => {
     const [table] = await db.query<Table>(sql`
       update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
       from spaces s where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null

@@ -5,7 +5,7 @@ import { type Database, recordsOf, type Sql, sql } from '../../platform/database
 import { sqlState, unavailable } from '../../platform/http/errors.ts'
 import { idBatches, within } from '../../tables/cells/id-batches.ts'
 import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
-import { asBuilder, buildShadowIndex } from '../../tables/index-builds.ts'
+import { buildShadowIndex, withBuildLock } from '../../tables/index-builds.ts'
 import { isWorthIndexing } from '../../tables/indexing.ts'
 import type { Conversion } from '../rules.ts'
 import type { Figures } from '../schema.ts'
@@ -41,7 +41,7 @@ export async function indexChanged({ db }: Context, { id, table_id }: Conversion
   if (!(await isWorthIndexing(db, table_id))) return
   for (let second = 0; second < MAX_BUSY_SECONDS; second++) {
     try {
-      if ((await asBuilder(db, table_id, (client) => buildShadowIndex(client, table_id, id))) !== 'busy') return
+      if ((await withBuildLock(db, table_id, (client) => buildShadowIndex(client, table_id, id))) !== 'busy') return
     } catch (error) {
       // A change of the table's fields cancels a build that is in its way.
       if (sqlState(error) !== QUERY_CANCELED) throw error

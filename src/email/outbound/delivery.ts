@@ -77,20 +77,20 @@ async function attempt(
       content,
     }
   } catch (error) {
-    if (error instanceof Claimed) return undefined
+    if (error instanceof AlreadyClaimed) return undefined
     // Any other error occurs before the content is handed over, so a retry cannot deliver twice.
     return { everyone: error instanceof DeliveryError ? error.failure : unexpected(context, error) }
   }
 }
 
 /** Thrown when another worker is sending this email, because the queue took that worker for dead and repeated its job. */
-class Claimed extends Error {}
+class AlreadyClaimed extends Error {}
 
 /** Lets one worker pass, just before the content is sent: from then on a second attempt could be a second delivery. */
 async function claim({ db, now }: Context, commentId: number): Promise<void> {
   const claimed = await db.execute(sql`
     update outbound_emails set attempted_at = ${formatInstant(now)}::timestamp where comment_id = ${commentId} and attempted_at is null`)
-  if (!claimed) throw new Claimed()
+  if (!claimed) throw new AlreadyClaimed()
 }
 
 async function compose(

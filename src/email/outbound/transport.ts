@@ -136,7 +136,7 @@ function compose({ from, to, cc, attachments, ...message }: Message): Readable {
       filename: name,
       contentType: type,
       contentDisposition: 'attachment',
-      content: Readable.from(late(open)),
+      content: Readable.from(lazyContent(open)),
     })),
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -147,7 +147,7 @@ function compose({ from, to, cc, attachments, ...message }: Message): Readable {
 const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
 
 /** Opens the file only when its content is read. */
-async function* late(open: () => Promise<Readable>): AsyncGenerator<Buffer> {
+async function* lazyContent(open: () => Promise<Readable>): AsyncGenerator<Buffer> {
   yield* await open()
 }
 

@@ -41,8 +41,8 @@ export async function announce(
     await requireChangeable(context, table.id, id)
     // Writers that use an older definition finish first, so that the check finds their cells.
     await holdWriters(context.db, table.id)
-    const said = JSON.stringify({ ...change.loss, since: definition.version })
-    await context.db.execute(sql`update fields set narrowing = ${said}::jsonb where table_id = ${table.id} and id = ${id}`)
+    const announcement = JSON.stringify({ ...change.loss, since: definition.version })
+    await context.db.execute(sql`update fields set narrowing = ${announcement}::jsonb where table_id = ${table.id} and id = ${id}`)
     return { since: definition.version, change }
   })
   if (!announced || !(await hasRecord(context, table.id, announced.change.where).catch(asFieldChange))) return announced

@@ -14,7 +14,7 @@ import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/
 import { addColumn, dropColumn } from '../ddl.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
-import { insertFields, naming, requireLookedUpTables } from '../service.ts'
+import { insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './select-options.ts'
 
@@ -23,7 +23,7 @@ import { changeOptions } from './select-options.ts'
  * @throws AppError 400 for a property that its type does not have, and past 300 fields; 409 for a name that is taken
  */
 export async function create(context: Context, table: TableRef, wanted: NewField): Promise<Field> {
-  return naming(() =>
+  return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       const own = ownFields(definition)
       if (own.length >= MAX_FIELDS) throw badInput([], `A table has at most ${MAX_FIELDS} fields`)
@@ -48,7 +48,7 @@ export async function create(context: Context, table: TableRef, wanted: NewField
 export async function update(context: Context, table: TableRef, fieldId: string, changes: FieldUpdate): Promise<Field> {
   const { options, decimals, force } = changes
   const announced = force ? undefined : await announce(context, table, (present) => nextOf(ownField(present, fieldId), changes).cells)
-  return naming(() =>
+  return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       const field = ownField(definition, fieldId)
       if (options !== undefined || decimals !== undefined) await requireChangeable(context, table.id, fieldId)
@@ -169,7 +169,7 @@ async function defer(context: Context, table: TableDef, { field, loss }: CellCha
 
 /**
  * Deletes a field with its column.
- * @throws AppError 400 for a key or calc field; 404; 409 without `force`, naming the views that need it
+ * @throws AppError 400 for a key or calc field; 404; 409 without `force`, withUniqueName the views that need it
  */
 export async function remove(context: Context, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
   return changeTable(context, table, async (definition) => {
