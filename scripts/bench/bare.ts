@@ -31,7 +31,7 @@ export function openBare<Setting>() {
   return { setting, pool, app, listen }
 }
 
-/** The titles of a table's options by field and id. */
+/** Returns the titles of a table's options by field and id. */
 export async function optionTitles(pool: pg.Pool, tableId: number): Promise<Record<string, Map<number, string>>> {
   const { rows } = await pool.query<{ id: string; options: { id: number; title: string }[] }>(
     'select id, options from fields where table_id = $1 and options is not null',

@@ -27,7 +27,7 @@ export interface Ground {
   db: Database
   /** The account, its owner, and a key of the account. Each data directory has its own. */
   account: Account
-  /** The service, called with the key. */
+  /** Calls the service with the key. */
   key: Api
   /** The service, called by the owner in a browser: only people create views. */
   browser: Api

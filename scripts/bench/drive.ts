@@ -1,4 +1,4 @@
-/** How a server is driven, by many callers or by one, and what that took. */
+/** Drives a server with many callers or with one, and measures the load. */
 import { Agent, request } from 'node:http'
 import { createRequire } from 'node:module'
 import type autocannonType from 'autocannon'
@@ -6,7 +6,7 @@ import { cpuMs } from './cpu.ts'
 
 const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
 
-/** A case as one server is asked it. */
+/** A case in the form of one server's API. */
 export interface Target {
   name: string
   pid: number
@@ -19,35 +19,38 @@ export interface Target {
 
 export interface Figures {
   perSecond: number
-  /** Milliseconds of CPU a request: of the server, and of Postgres. */
+  /** Milliseconds of CPU per request: of the server, and of Postgres. */
   nodeMs: number
   postgresMs: number
   p50: number
   p99: number
 }
 
-/** One round of one server. */
+/** The result of one round of one server. */
 export interface Load {
   connections: number
   seconds: number
-  /** All requests that began in these seconds are waited for and counted: of what is slow, those under way are much of the whole. */
+  /** All requests that began in these seconds are awaited and counted: for a slow product, pending ones are a large part. */
   isSlow: boolean
 }
 
-/** A round of what is slow is as long as every connection needs for so many requests, one after the other... */
+/** A round of a slow product is as long as each connection needs for this number of requests in sequence... */
 const REQUESTS_OF_A_CONNECTION = 2
 /** ...but no longer than this. */
 const MOST_SECONDS = 20
-/** Another product that is slow gets at most so many seconds, and no more callers than have their turns in them; one alone might keep one core busy. */
+/**
+ * Another product that is slow gets at most this number of seconds, and only as many callers as get their turns in them; one alone might
+ * keep one core busy.
+ */
 const OTHERS = { requestsOfACaller: 3, seconds: 5, fewestCallers: 2 }
 
-/** @param aloneMs what one caller waits */
+/** @param aloneMs the latency of one caller */
 export function loadOf(aloneMs: number, connections: number, seconds: number): Load {
   const needed = Math.ceil((aloneMs * connections * REQUESTS_OF_A_CONNECTION) / 1_000)
   return { connections, seconds: Math.max(seconds, Math.min(needed, MOST_SECONDS)), isSlow: false }
 }
 
-/** The same of another product, which may be slower by orders of magnitude. */
+/** Returns the same for another product, which may be slower by orders of magnitude. */
 export function loadOfOther(aloneMs: number, connections: number, seconds: number): Load {
   const turnMs = aloneMs * OTHERS.requestsOfACaller
   if (turnMs * connections <= seconds * 1_000) return { connections, seconds, isSlow: false }
@@ -55,7 +58,7 @@ export function loadOfOther(aloneMs: number, connections: number, seconds: numbe
   return { connections: callers, seconds: Math.max(seconds, Math.min((turnMs * callers) / 1_000, OTHERS.seconds)), isSlow: true }
 }
 
-/** @throws Error when an answer is no success */
+/** @throws Error on an error answer */
 export async function drive(target: Target, load: Load, postmaster: number): Promise<Figures> {
   const used = () => ({ node: cpuMs(target.pid), postgres: cpuMs(postmaster, { withChildren: true }) })
   const before = used()
@@ -101,15 +104,18 @@ async function byHand(target: Target, { connections, seconds }: Load): Promise<D
 
 // ── few callers ─────────────────────────────────────────────────────────────
 
-/** One caller: so many requests one after another, or as many as fit into the time. */
+/** One caller sends this number of requests in sequence, or as many as fit into the time. */
 const ALONE = { requests: 200, milliseconds: 2_500 }
-/** Whoever lets a caller wait longer has failed. */
+/** A server that takes longer to answer has failed. */
 const TIMEOUT_MS = 60_000
 
-/** What one caller waits, time after time, in milliseconds. @throws Error when an answer is no success */
+/** Returns the latencies of one caller in sequence, in milliseconds. @throws Error on an error answer */
 export const timesAlone = (target: Target): Promise<number[]> => ask(target, 1, ALONE.milliseconds, ALONE.requests)
 
-/** Callers who begin no request after the given time, and wait for those that they began. @returns what each took, in milliseconds */
+/**
+ * Runs callers that start no request after the given time, and awaits the pending ones. @returns the latency of each request in
+ * milliseconds
+ */
 async function ask(target: Target, callers: number, milliseconds: number, requests = Number.POSITIVE_INFINITY): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: callers })
   const times: number[] = []
@@ -125,14 +131,14 @@ async function ask(target: Target, callers: number, milliseconds: number, reques
   try {
     await Promise.all(Array.from({ length: callers }, caller))
   } finally {
-    // When one has failed, the others ask no more.
+    // After a failure, the other callers send no more requests.
     end = 0
     agent.destroy()
   }
   return times
 }
 
-/** Reads the answer to its end. */
+/** Reads the whole answer. */
 function send(agent: Agent, { url, path, method, headers, body }: Target, index: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS)

@@ -79,7 +79,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
     const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
     const pids = { ours: service.child.pid ?? 0, bare: 0, postmaster }
 
-    /** Measures the cases beside the bare server and, if asked for, the other products. @returns the cases without figures */
+    /** Measures the cases beside the bare server and, on request, the other products. @returns the cases without figures */
     async function measureCases(): Promise<string[]> {
       const bare = await startBare(suite, { connection: postgres.connection, ...suite.tellBare?.(prepared, records) })
       if (bare) started.push(bare)
@@ -90,7 +90,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
       const secret = suite.secretOf?.(prepared) ?? account.secret
       const servers = { ours: service.found, bare: bare?.found ?? '', secret, pids, others, db }
       const failed = await measure(cases, servers, { ...options, seconds: options.seconds ?? suite.defaults.seconds })
-      // The steps that follow measure the service alone.
+      // The following steps measure the service alone.
       for (const peer of others) await peer.stop()
       return failed
     }
@@ -106,7 +106,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
   }
 }
 
-/** Starts the suite's bare server, if it has one, and gives it its settings in the environment. */
+/** Starts the suite's bare server, if it has one, with its settings in the environment. */
 async function startBare(suite: Suite<unknown>, settings: object): Promise<Process | undefined> {
   if (!suite.bare) return undefined
   return startProcess([join(import.meta.dirname, suite.bare)], /(http\S+)/, { BENCH_BARE: JSON.stringify(settings) })

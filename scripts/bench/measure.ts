@@ -14,28 +14,28 @@ export interface Servers {
   bare: string
   secret: string
   pids: Pids
-  /** Mostly none. */
+  /** Usually empty. */
   others: readonly Peer[]
   db: Database
 }
 
 export interface Rounds {
   rounds: number
-  /** Of one round of one side. */
+  /** Figures of one round of one server. */
   seconds: number
   connections: number[]
 }
 
-/** Until the code of both has been compiled: ours is more. */
+/** Requests before the first round, until the code of both has been compiled: the service has more. */
 const WARM_UP_SECONDS = 2
-/** Requests per second of ours to those of the best other product: at least. */
+/** The least ratio of the service's requests per second to those of the best other product. */
 const TIMES_THE_BEST_OTHER = 6
 
 type Side = 'ours' | 'bare'
 const SIDES: readonly Side[] = ['ours', 'bare']
 const isSide = ({ name }: Target) => SIDES.includes(name as Side)
 
-/** @returns what has no figures because answers were no success, and why */
+/** @returns the cases without figures because of error answers, with the reason */
 export async function measure(cases: readonly Case[], servers: Servers, rounds: Rounds): Promise<string[]> {
   const asked = cases.map((one) => ({ one, targets: targetsOf(one, servers) }))
   for (const { one, targets } of asked) await compareAnswers(one, targets)
@@ -61,7 +61,7 @@ export async function measure(cases: readonly Case[], servers: Servers, rounds: 
   return failed
 }
 
-/** Ours, the bare server, and the other products that can answer the case. */
+/** The service, the bare server, and the other products that support the case. */
 function targetsOf(one: Case, servers: Servers): Target[] {
   const { method, body } = one
   const own = SIDES.map((side): Target => {
@@ -96,7 +96,7 @@ interface Loaded {
   load: Load
 }
 
-/** Ours and bare are driven for the same time. Who has not answered one caller is left out. */
+/** Drives the service and bare for the same time. A server that failed with one caller is left out. */
 function loadsOf(targets: readonly Target[], alone: Alone, connections: number, seconds: number): Loaded[] {
   const slower = Math.max(...SIDES.map((side) => alone[side] ?? 0))
   return targets.flatMap((target) => {
@@ -106,7 +106,7 @@ function loadsOf(targets: readonly Target[], alone: Alone, connections: number, 
   })
 }
 
-/** The rounds of one case. What is so slow that it gets the same callers for several numbers of connections is driven once. */
+/** Drives the rounds of one case. A product so slow that several numbers of connections give it the same callers is driven once. */
 class Driven {
   readonly #figures = new Map<string, Figures[] | 'failed'>()
   readonly #one: Case
@@ -121,11 +121,11 @@ class Driven {
     this.#failed = failed
   }
 
-  /** What is slow is warm since it answered one caller. */
+  /** A slow product is warm since it answered one caller. */
   async warmUp(loads: readonly Loaded[]): Promise<void> {
     for (const { target, load } of loads) {
       if (load.isSlow) continue
-      // If it fails, so will the rounds.
+      // If the warm-up fails, the rounds fail, too.
       await this.#drive(target, { ...load, seconds: WARM_UP_SECONDS }).catch(() => {})
     }
   }
@@ -133,7 +133,7 @@ class Driven {
   async inTurn(loads: readonly Loaded[]): Promise<void> {
     const left = loads.filter((loaded) => !this.#figures.has(keyOf(loaded)))
     for (let round = 0; round < this.#rounds; round++) {
-      // Who goes first changes each round.
+      // The first server changes with each round.
       for (const loaded of round % 2 ? left.toReversed() : left) {
         const before = this.#figures.get(keyOf(loaded)) ?? []
         if (before === 'failed') continue
@@ -147,7 +147,7 @@ class Driven {
     }
   }
 
-  /** Medians by server. */
+  /** The medians by server. */
   figuresOf(loads: readonly Loaded[]): Record<string, Shown> {
     return Object.fromEntries(
       loads.flatMap((loaded) => {
@@ -181,7 +181,7 @@ export const median = (values: readonly number[]) => values.toSorted((a, b) => a
 
 const NONE: Shown = { perSecond: Number.NaN, p50: Number.NaN, p99: Number.NaN, nodeMs: Number.NaN, postgresMs: Number.NaN, callers: 0 }
 
-/** Prints the head of the table, and then its rows. */
+/** Prints the head of the table, and later its rows. */
 function tableOfRounds({ others }: Servers) {
   const best = others.length ? ' times the best other | goal |' : ''
   const ofOthers = others.map(({ name }) => ` ${name} req/s | ${name} ratio | ${name} p50 / p99 ms | ${name} CPU node + pg ms |`)
@@ -230,7 +230,7 @@ const callersText = ({ callers }: Shown, connections: number) =>
 
 // ── one caller ──────────────────────────────────────────────────────────────
 
-/** The median wait by server, in milliseconds; without those that failed. */
+/** The median latency by server, in milliseconds; without failed servers. */
 type Alone = Record<string, number>
 
 async function measureAlone(one: Case, targets: readonly Target[], failed: string[]): Promise<Alone> {

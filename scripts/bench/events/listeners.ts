@@ -6,7 +6,7 @@ export type Order = { open: { url: string; cookies: string[] } } | { close: true
 /** Each task with the times, in milliseconds, at which the streams received its event. */
 export type Report = [taskId: number, heardAt: number[]][]
 
-/** Bytes of a stream, and when they arrived. */
+/** A chunk of a stream, and its time of arrival. */
 interface Chunk {
   at: number
   bytes: Buffer
@@ -22,7 +22,7 @@ async function follow(url: string, cookie: string): Promise<void> {
   open.push({ response, heard })
   // The bytes are parsed later: on one machine, parsing now would take CPU time from the service.
   response.on('data', (bytes: Buffer) => heard.push({ at: Date.now(), bytes }))
-  // We destroy the response ourselves, which is reported as an error.
+  // This process destroys the response itself, which Node reports as an error.
   response.on('error', () => {})
 }
 
@@ -38,7 +38,7 @@ function report(): Report {
   return [...times]
 }
 
-/** The events in the chunks. An event that is split over two chunks has arrived when its end has. */
+/** Parses the events in the chunks. An event that is split over two chunks has arrived with its end. */
 function* eventsIn(chunks: readonly Chunk[]): Generator<{ at: number; text: string }> {
   let rest = ''
   for (const { at, bytes } of chunks) {

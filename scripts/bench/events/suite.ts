@@ -1,4 +1,6 @@
-/** A thousand people with a stream open each: what the streams weigh, how soon they hear, and what that costs those who write. */
+/**
+ * The suite "events": a thousand users with an open stream each. It measures the memory of streams, their delay and their cost for writers.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -16,10 +18,10 @@ import type { Order, Report } from './listeners.ts'
 const autocannon = createRequire(import.meta.url)('autocannon') as typeof autocannonType
 
 const PEOPLE = 1_000
-// The statements on so many tables are still all prepared: a process keeps 200 texts, two for each.
+// The statements on this number of tables are still all prepared: a process keeps 200 texts, two for each table.
 const TEAMS = 80
 const TEAM_SIZE = 10
-/** Of commits with all streams open to commits with none; megabytes over the quiet process; milliseconds. */
+/** Ratios of commits with all streams open to commits with none; megabytes above the idle process; milliseconds. */
 const GOALS = { commits: 0.8, megabytes: 100, p99: 250 }
 const ROUNDS = 5
 const SECONDS = 4
@@ -27,7 +29,7 @@ const CONNECTIONS = 10
 
 interface Prepared {
   userIds: number[]
-  /** Where tasks are created: with everybody as a member, and with ten people each. */
+  /** Tasks are created in a space with every user as a member, and in spaces with ten users each. */
   everybody: string
   teams: string[]
 }
@@ -104,7 +106,7 @@ async function sessions(db: Database, userIds: number[]): Promise<string[]> {
 
 const newTask = { title: 'Call back', due_date: '2030-05-17' }
 
-/** What the process weighs, quiet and with all streams. */
+/** Measures the memory of the process, idle and with all streams. */
 async function weigh({ key, pids }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
   const busy = async () => {
     for (const path of [...teams, everybody]) await key('POST', path, newTask)
@@ -127,7 +129,7 @@ async function weigh({ key, pids }: Field, { everybody, teams }: Prepared, { ope
   )
 }
 
-/** From the answer to whoever makes a task until each stream has heard of it. */
+/** Returns the time from the answer to a create until each stream has received the task's event. */
 async function time({ key }: Field, { everybody, teams }: Prepared, { open, close, report }: Listeners): Promise<void> {
   await open()
   const told = async (what: string, paths: string[], everyMs: number, receivers: number) => {
@@ -140,7 +142,7 @@ async function time({ key }: Field, { everybody, teams }: Prepared, { open, clos
   await close()
 }
 
-/** Creates a task at each place, one in so many milliseconds. Answers when each was answered. */
+/** Creates a task at each place, one per interval of the given milliseconds. @returns the time of each answer */
 async function pace(key: Field['key'], paths: string[], everyMs: number): Promise<Map<number, number>> {
   const made = new Map<number, number>()
   const underway: Promise<void>[] = []
@@ -252,7 +254,7 @@ const medians = (rates: Rate[]): Rate => ({
   postgresMs: median(rates.map(({ postgresMs }) => postgresMs)),
 })
 
-/** What of the process is in memory. Linux only. */
+/** Returns the resident memory of the process. Linux only. */
 function megabytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024
 }

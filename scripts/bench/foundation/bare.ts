@@ -1,4 +1,4 @@
-/** The bare server of the suite "foundation". With a task go its subscriber, its notification and the events of both. */
+/** The bare server of the suite "foundation". It writes a task with its subscriber, its notification and the events of both. */
 import { openBare, optionTitles } from '../bare.ts'
 
 const {
@@ -18,7 +18,7 @@ const USER = (column: string) =>
 const DATA = `r.id, name, email, phone, status, tags, amount, due, met, active, city, notes, ${USER('owner')}, r.created_at, r.updated_at`
 const ALL = `${DATA}, ${USER('created_by')}, ${USER('updated_by')}`
 
-/** Option ids to titles, empties as the wire has them. */
+/** Replaces option ids by titles, and empty values by those of the API. */
 function present(row: Row): Row {
   const { status, tags } = row as unknown as { status: number | null; tags: number[] | null }
   row.status = status === null ? null : titles.status?.get(status)

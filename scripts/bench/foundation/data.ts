@@ -1,4 +1,4 @@
-/** The table, the view and the tasks that are measured, made through the API like anybody's. */
+/** The measured table, view and tasks, created through the API. */
 import type { Ground } from '../case.ts'
 
 export interface Filled {

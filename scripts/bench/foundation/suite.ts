@@ -1,8 +1,8 @@
-/** One of each: a page of records through a view, a record, a task, and making the two. */
+/** The suite "foundation": a page of records through a view, a record, a task, and the creation of both. */
 import type { Suite } from '../case.ts'
 import { type Filled, fill, newRecord, newTask } from './data.ts'
 
-/** What differs between two answers to the same create. */
+/** Properties that differ between two answers to the same create. */
 const STAMPS = ['id', 'created_at', 'updated_at']
 
 export const foundation: Suite<Filled> = {

@@ -12,7 +12,7 @@ export async function startDirectus({ folder, connection, db, schema }: Place): 
     DB_HOST: connection.host,
     DB_PORT: String(connection.port),
     DB_USER: connection.user,
-    // It insists on one; the socket asks for none.
+    // Directus requires a password; the socket ignores it.
     DB_PASSWORD: 'none',
     DB_DATABASE: connection.database,
     DB_SEARCH_PATH: `array:directus,${schema}`,
@@ -24,7 +24,7 @@ export async function startDirectus({ folder, connection, db, schema }: Place): 
     NODE_ENV: 'production',
     TELEMETRY: 'false',
     RATE_LIMITER_ENABLED: 'false',
-    // Else it answers 503 when its event loop is late.
+    // Without this it answers 503 when its event loop is late.
     PRESSURE_LIMITER_ENABLED: 'false',
   }
   const isInstalled = await unhurried(db, async (client) => {

@@ -9,13 +9,13 @@ const DATABASE = 'nocodb'
 const POLL_MS = 500
 const POLLS = 240
 
-/** @returns with `url` the address of the table's records */
+/** @returns `url`, the address of the table's records */
 export async function startNocodb({ folder, connection, db, schema }: Place): Promise<Peer> {
   await unhurried(db, async (client) => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
     if (!rowCount) await client.query(`create database ${DATABASE}`)
   })
-  // It insists on a password; the socket asks for none.
+  // NocoDB requires a password; the socket ignores it.
   const to = { host: connection.host, port: connection.port, user: connection.user, password: 'none' }
   const environment = {
     NC_DB_JSON: JSON.stringify({ client: 'pg', connection: { ...to, database: DATABASE } }),
@@ -41,7 +41,7 @@ export async function startNocodb({ folder, connection, db, schema }: Place): Pr
   }
 }
 
-/** The base has the name of the schema; it is made once in a data directory. */
+/** Creates the base once per data directory; it has the name of the schema. */
 async function findTable(url: string, admin: Record<string, string>, schema: string, config: object): Promise<string> {
   const bases = await call(url, admin, '/api/v2/meta/bases')
   const base = bases.list?.find(({ title }) => title === schema) ?? (await makeBase(url, admin, schema, config))
@@ -54,7 +54,7 @@ async function findTable(url: string, admin: Record<string, string>, schema: str
   throw new Error('NocoDB does not find the table')
 }
 
-/** The schema is told with the source: told with the connection, it is not heeded. */
+/** The schema is given with the source, because NocoDB ignores it in the connection. */
 async function makeBase(url: string, admin: Record<string, string>, schema: string, config: object): Promise<Called> {
   const integration = await call(url, admin, '/api/v2/meta/integrations', { title: schema, type: 'database', sub_type: 'pg', config })
   const source = { fk_integration_id: integration.id, alias: schema, type: 'pg', inflection_column: 'none', inflection_table: 'none' }

@@ -1,4 +1,4 @@
-/** What other products have in common here: a process from a folder of its own, outside of the repository, on the same database. */
+/** The parts that other products share here: a process from a folder outside of the repository, on the same database. */
 import { spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,7 +8,7 @@ import type { Database } from '../../../src/platform/database/database.ts'
 import type { EmbeddedConnection } from '../../../src/platform/database/embedded/embedded-postgres.ts'
 import { type Process, stopOf } from '../process.ts'
 
-/** A product that answers some of the cases, beside ours and the bare server. */
+/** A product that answers some of the cases, measured beside the service and the bare server. */
 export interface Peer {
   name: PeerName
   url: string
@@ -19,28 +19,28 @@ export interface Peer {
 
 export type PeerName = 'directus' | 'nocodb'
 
-/** What a product is started with. */
+/** The settings that a product is started with. */
 export interface Place {
-  /** Where it was installed with npm, with a Node of the version that it wants. */
+  /** The folder of its npm installation, with a Node of the version that it requires. */
   folder: string
   connection: EmbeddedConnection
   db: Database
-  /** The table that is measured: `records` in this schema. */
+  /** The measured table: `records` in this schema. */
   schema: string
 }
 
-/** A case as another product is asked it. */
+/** A case in the form of another product's API. */
 export interface Asked {
   method: 'GET' | 'POST'
   path: string
   body?: (index: number) => unknown
-  /** What of the answer must be what the bare server says, row by row; nothing for a create. */
+  /** Returns the part of the answer that must equal the bare server's, row by row; nothing for a create. */
   read?: (answer: Answer) => unknown
-  /** The same of the answer of the bare server. */
+  /** Returns the same part of the bare server's answer. */
   readBare?: (answer: unknown) => unknown
 }
 
-/** What Directus (`data`) and NocoDB (`list`, `count`) answer. */
+/** The answers of Directus (`data`) and NocoDB (`list`, `count`). */
 export interface Answer {
   data?: Record<string, unknown>[]
   list?: Record<string, unknown>[]
@@ -50,7 +50,7 @@ export interface Answer {
 const START_TIMEOUT_MS = 120_000
 const POLL_MS = 200
 
-/** Runs the program with the folder's own Node; what it prints goes to `server.log` there. */
+/** Runs the program with the folder's own Node; its output goes to `server.log` there. */
 export async function startPeer(
   folder: string,
   args: string[],

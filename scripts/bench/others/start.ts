@@ -9,8 +9,8 @@ import type { Peer, Place } from './peer.ts'
 const STARTS = { directus: startDirectus, nocodb: startNocodb }
 
 /**
- * Starts what is installed in `directus` and `nocodb` below the folder, on the table or a copy of it, and says what is not there.
- * @param started learns of each at once, so that it is stopped whatever happens to the next
+ * Starts the products in `directus` and `nocodb` below the folder, on the table or a copy of it, and reports missing ones.
+ * @param started receives each product at once, so that it is stopped even if the next one fails
  */
 export async function startOthers(
   folder: string,
@@ -34,7 +34,7 @@ export async function startOthers(
 
 const COPY = 'own_copy'
 
-/** Makes the copy that the products would have made themselves: the records with a primary key, as they are now. @returns its schema */
+/** Creates the copy that the products would have created themselves: the current records with a primary key. @returns its schema */
 async function copied({ db, tableId }: Pick<Place, 'db'> & { tableId: number }): Promise<string> {
   const from = recordsOf(tableId).sql
   const to = `${COPY}.records`

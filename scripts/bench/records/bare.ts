@@ -1,4 +1,4 @@
-/** The bare server of the suite "records". Users are joined to the page, each statement is prepared, and a page far in goes by ids first. */
+/** The bare server of the suite "records". It joins users to the page, prepares each statement, and reads the ids of a deep page first. */
 import { openBare, optionTitles } from '../bare.ts'
 import { AMOUNT, CITY_PART, PREFIX } from './data.ts'
 
@@ -18,7 +18,7 @@ interface Row extends Record<string, unknown> {
 const person = (alias: string, column: string) =>
   `case when ${alias}.id is not null then json_build_object('id', ${alias}.id, 'email', ${alias}.email, 'name', ${alias}.name) end as ${column}`
 
-/** A page with the users that it names. @param page selects rows of the table; @param order the order again, of the joined rows */
+/** Returns a page with its users. @param page selects rows of the table @param order the order again, of the joined rows */
 const withUsers = (page: string, order: string) => `
   select r.id, r.name, r.email, r.phone, r.status, r.tags, r.amount, r.due, r.met, r.active, r.city, r.notes, ${person('o', 'owner')},
     r.created_at, ${person('c', 'created_by')}, r.updated_at, ${person('u', 'updated_by')}
@@ -33,7 +33,7 @@ function pageOf(name: string, where: string, order: string, tail = 'limit 100'):
   }
 }
 
-/** Option ids to titles, empties as the wire has them. */
+/** Replaces option ids by titles, and empty values by those of the API. */
 function present(row: Row): Row {
   const { status, tags } = row as unknown as { status: number | null; tags: number[] | null }
   row.status = status === null ? null : titles.status?.get(status)
@@ -61,7 +61,7 @@ app.post('/byAmount', () => byAmount([]))
 const byStatusAndAmount = pageOf('by-status-and-amount', 'true', BY_STATUS_AND_AMOUNT)
 app.post('/byStatusAndAmount', () => byStatusAndAmount([]))
 
-// Words and prefixes are left unnamed: a plan made without knowing them walks the wrong index.
+// Searches and prefixes are not prepared, because a generic plan for them walks the wrong index.
 const startsWith = pageOf('', 'lower(r.name) like $1', BY_NAME)
 app.post('/startsWith', () => startsWith([`${PREFIX}%`]))
 

@@ -1,4 +1,4 @@
-/** A table of a million records with saved views: the table and the views through the API, the records by SQL. */
+/** A table of a million records with saved views: the table and the views are created through the API, the records by SQL. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordsOf, sql } from '../../../src/platform/database/database.ts'
 import { SMALL_TABLE } from '../../../src/views/ddl.ts'
@@ -17,7 +17,7 @@ export interface Filled {
 
 export type ViewName = keyof typeof VIEWS
 
-/** How often a word stands in the notes: of a million records about 620, 10,900 and 418,000. */
+/** The frequencies of the words in the notes: about 620, 10,900 and 418,000 of a million records. */
 export const WORDS = { rare: 'zeppelin', middling: 'harbour', frequent: 'contract' }
 export const PREFIX = 'bra'
 export const AMOUNT = 900_000
@@ -72,7 +72,7 @@ const POLL_MS = 500
 const MADE_WITHIN_MS = 1_800_000
 const TEXT_FIELDS = 5
 
-/** Waits until the service has made what it thinks that the views need. */
+/** Waits until the service has built the indexes for the views. */
 async function indexesMade(key: Api, tableId: number, deadline: number): Promise<void> {
   let made: { state: string }[]
   do {
@@ -83,7 +83,7 @@ async function indexesMade(key: Api, tableId: number, deadline: number): Promise
   } while (made.length < 1 + TEXT_FIELDS || made.some(({ state }) => state !== 'ready'))
 }
 
-/** Waits until the service knows how many records there are: it looks every minute. */
+/** Waits until the service knows the number of records, for which it looks every minute. */
 async function tallied(db: Ground['db'], tableId: number, deadline: number): Promise<void> {
   while (!(await db.query(sql`select from record_tallies where table_id = ${tableId} and is_base`)).length) {
     if (performance.now() > deadline) throw new Error('The table is not tallied after half an hour')
@@ -100,7 +100,7 @@ async function saveViews(browser: Api, tableId: number): Promise<Record<ViewName
   return Object.fromEntries(made) as Record<ViewName, number>
 }
 
-/** Three in ten records are open; dates lie up to 500 days before and after today, the same whatever the day of the run. */
+/** Three in ten records are open; dates are up to 500 days before and after today, independent of the day of the run. */
 const insertion = (tableId: number) => `
   insert into ${recordsOf(tableId).sql} (created_at, created_by, updated_at, updated_by,
     name, email, phone, status, tags, amount, due, met, active, city, notes, owner)
@@ -142,7 +142,7 @@ function phrases(): string[] {
   )
 }
 
-/** A record like those in the table, as the API takes it: done, so that no page that is measured changes. */
+/** A record like those in the table, as input of the API: it is done, so that no measured page changes. */
 export const newRecord = (index: number) => ({
   data: {
     name: `Deal ${index}`,

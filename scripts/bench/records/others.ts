@@ -1,4 +1,4 @@
-/** The cases as Directus and NocoDB are asked them. Both see ids where the service shows the titles of options and the names of users. */
+/** The cases for Directus and NocoDB. Both return ids where the service returns the titles of options and the names of users. */
 import type { Answer, Asked, PeerName } from '../others/peer.ts'
 import { AMOUNT, CITY_PART, newRecord, PREFIX, WORDS } from './data.ts'
 
@@ -7,7 +7,7 @@ type Query = Record<string, string>
 const TEXT_FIELDS = ['name', 'email', 'phone', 'city', 'notes']
 const PAGE = { limit: '100' }
 
-/** @param farIn the offset of page 100 @returns by the name of the case; what has no entry, these do not have */
+/** @param farIn the offset of page 100 @returns the requests by the name of the case; unsupported cases have no entry */
 export function askedOfOthers(farIn: number): Record<string, Record<PeerName, Asked>> {
   const today = new Date().toISOString().slice(0, 10)
   const isOpenAndDue = {
@@ -62,7 +62,7 @@ export function askedOfOthers(farIn: number): Record<string, Record<PeerName, As
   }
 }
 
-/** NocoDB knows no search over fields in its API, but a condition on each. */
+/** NocoDB's API has no search over fields, only a condition on each. */
 const anywhere = (word: string) => TEXT_FIELDS.map((field) => `(${field},like,${word})`).join('~or')
 
 function pages(directus: Query, nocodb: Query): Record<PeerName, Asked> {
@@ -81,7 +81,10 @@ function pages(directus: Query, nocodb: Query): Record<PeerName, Asked> {
 const idsOf = (rows: { id?: unknown }[] | undefined) => rows?.map(({ id }) => id)
 const countOf = (answer: unknown) => (answer as { count: number }).count
 
-/** What the service makes of a new record, with the ids of options, but without the users. Neither product writes an array but as text. */
+/**
+ * The values that the service stores for a new record, with the ids of options, but without users. Both products write an array only as
+ * text.
+ */
 function newRow(index: number): Record<string, unknown> {
   const { owner: _owner, ...data } = newRecord(index).data
   const now = new Date().toISOString().slice(0, 19).replace('T', ' ')

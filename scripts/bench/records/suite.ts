@@ -1,4 +1,4 @@
-/** A million records, queried through saved views and ad hoc, with the indexes that the service has made for them. */
+/** The suite "records": a million records, queried through saved views and ad hoc, with the indexes that the service has built for them. */
 import { ScriptError } from '../../runtime.ts'
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, newRecord, type ViewName, WORDS } from './data.ts'
@@ -8,10 +8,10 @@ import { createInBatches, importRecords } from './writes.ts'
 const GOAL = 0.8
 const CREATE_GOAL = 0.5
 const GOAL_P99 = 1.5
-/** The median for one caller: of everything, and of what the order of an index can answer. */
+/** Limits of the median for one caller: for every query, and for those that an index order answers. */
 const MOST_MS = 60
 const ORDERED_MS = 5
-/** How far in page 100 begins, or the last page of a smaller table. */
+/** The offset of page 100, or of the last page of a smaller table. */
 const farIn = (records: number) => Math.min(9_900, records - 100)
 
 export const records: Suite<Filled> = {
@@ -84,7 +84,7 @@ export const records: Suite<Filled> = {
 
 const AT_ONCE = 1_000
 
-/** Walks so far, as a caller would. */
+/** Walks to that page by cursor, as a caller would. */
 async function cursorAt(offset: number, records: string, secret: string, view: object): Promise<string> {
   let cursor = ''
   for (let left = offset; left > 0; left -= AT_ONCE) {

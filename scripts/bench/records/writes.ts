@@ -8,7 +8,7 @@ const BATCHES = 20
 const BATCH = 1_000
 const BATCH_GOAL = 5_000
 
-/** Answers rows per second, end to end. */
+/** Returns rows per second, end to end. */
 export async function createInBatches({ key }: Field, { tableId }: Filled): Promise<void> {
   const bodies = Array.from({ length: BATCHES + 2 }, (_, batch) => ({
     records: Array.from({ length: BATCH }, (_, index) => newRecord(batch * BATCH + index)),
@@ -28,7 +28,7 @@ const CHUNK_ROWS = 2_000
 const MEMORY_GOAL_MB = 100
 const SAMPLE_MS = 250
 
-/** A file of a million rows, sent as a stream: how long it takes, and how much the service grows over its quiet size. */
+/** Imports a file of a million rows as a stream, and measures the time and the growth of the service over its idle size. */
 export async function importRecords({ key, url, account, pids }: Field, { spaceId }: Filled): Promise<void> {
   const { id: tableId } = (await key('POST', `/api/space/${spaceId}/tables/create`, {
     name: `Imported ${Date.now()}`,

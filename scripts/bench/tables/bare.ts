@@ -1,4 +1,4 @@
-/** The bare server of the suite "tables": one text a table, so nothing is prepared. */
+/** The bare server of the suite "tables". Each table has its own text, so no statement is prepared. */
 import { openBare, optionTitles } from '../bare.ts'
 
 const {
@@ -7,7 +7,7 @@ const {
   app,
   listen,
 } = openBare<{ tableIds: number[] }>()
-// The options of all the tables are the same.
+// The options of all tables are the same.
 const titles = await optionTitles(pool, tableIds[0] ?? 0)
 
 interface Row extends Record<string, unknown> {

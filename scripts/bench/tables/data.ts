@@ -1,4 +1,4 @@
-/** Two thousand tables of five hundred records: the tables through the API, their records by SQL. */
+/** Two thousand tables of five hundred records: the tables are created through the API, their records by SQL. */
 import { recordsOf } from '../../../src/platform/database/database.ts'
 import type { Ground } from '../case.ts'
 import { FIELDS } from '../foundation/data.ts'

@@ -1,4 +1,4 @@
-/** Two thousand tables, queried at random: what many small tables cost, in time and in memory. */
+/** The suite "tables": two thousand tables, queried at random. It measures the cost of many small tables in time and memory. */
 import type { Field, Suite } from '../case.ts'
 import { largestChildMb, rssMb } from '../cpu.ts'
 import { median } from '../measure.ts'
@@ -7,11 +7,11 @@ import { type Filled, fill } from './data.ts'
 const GOAL = 0.8
 const COLD_GOAL_MS = 30
 const CONNECTION_GOAL_MB = 250
-/** The last tables are left alone until their first query is measured. */
+/** The last tables are not used until their first query is measured. */
 const COLD = 100
 const PASSES = 4
 const AT_ONCE = 10
-/** Coprime to the number of tables, so that a walk in such steps meets all of them, in no order. */
+/** Coprime to the number of tables, so that a walk in such steps visits all of them in a scattered order. */
 const STRIDE = 733
 
 const QUERY = {
@@ -60,7 +60,7 @@ async function queryColdTables({ key }: Field, { tableIds }: Filled): Promise<vo
   )
 }
 
-/** The service must not grow from pass to pass, and no connection beyond its goal. */
+/** The service must not grow from pass to pass, and each connection must stay within its goal. */
 async function walkAllTables({ key, pids }: Field, { tableIds }: Filled): Promise<void> {
   const afterEach: number[] = []
   for (let pass = 0; pass < PASSES; pass++) {

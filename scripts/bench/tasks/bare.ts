@@ -1,4 +1,4 @@
-/** The bare server of the suite "tasks". Lists tell the total beside the page, as ours do. */
+/** The bare server of the suite "tasks". Its lists return the total beside the page, as the service does. */
 import { openBare } from '../bare.ts'
 
 const {

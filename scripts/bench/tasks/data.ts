@@ -6,7 +6,7 @@ import type { Ground } from '../case.ts'
 import { addMembers, chance, unhurried } from '../sql.ts'
 
 export interface Filled {
-  /** Who asks: one of the thousand, with a thousand tasks of their own. */
+  /** The caller: one of the thousand users, with a thousand tasks of their own. */
   userId: number
   secret: string
   tableIds: number[]
@@ -17,7 +17,7 @@ export interface Filled {
   memberIds: number[]
 }
 
-/** Stands in the title of one task in fifty. */
+/** The word is in the title of one task in fifty. */
 export const WORD = 'harbour'
 
 const USERS = 1_000
@@ -55,7 +55,10 @@ export async function fill(ground: Ground, { records: tasks }: { records: number
 
 const of = (n: number | string, seed: number) => chance('i', n, seed)
 
-/** Nine in ten are on a record, three in ten are open; they are due up to 300 days before and after today, every fifth at a time of day. */
+/**
+ * Nine in ten tasks are on a record, and three in ten are open; they are due up to 300 days before and after today, every fifth at a time
+ * of day.
+ */
 const TASKS = `
   insert into tasks (account_id, creator_user_id, assignee_user_id, space_id, table_id, record_id, title, details, due_date, due_time,
     status, completed_at, completed_by_user_id, created_at, updated_at)

@@ -1,4 +1,4 @@
-/** What is measured of tasks besides requests: the sweep of due reminders, and a comment that mentions many. */
+/** Measures of tasks besides requests: the sweep of due reminders, and a comment that mentions many users. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Sql, sql } from '../../../src/platform/database/database.ts'
 import { api } from '../api.ts'
@@ -12,7 +12,7 @@ const SWEEP_GOAL_S = 2
 const SWEPT_WITHIN_MS = 90_000
 const POLL_MS = 20
 
-/** Makes reminders due and waits for the service's own sweep, while somebody else goes on editing those very tasks. */
+/** Makes reminders due and waits for the service's own sweep, while another session goes on editing the same tasks. */
 export async function sweepReminders(field: Field, { secret, userId }: Filled): Promise<void> {
   const { db, url, account } = field
   await db.execute(sql`update users set mail_preference = 'none' where account_id = ${account.accountId}`)
@@ -48,7 +48,7 @@ export async function sweepReminders(field: Field, { secret, userId }: Filled): 
 
 const COMMENTS = 20
 
-/** Time of a comment that mentions fifty people, and of one that mentions none. */
+/** Times a comment that mentions fifty users, and one that mentions none. */
 export async function mentionMany({ url, db }: Field, { secret, taskIds, memberIds }: Filled): Promise<void> {
   const writer = api(url, { authorization: `Bearer ${secret}` })
   const names = await db.query<{ id: number; name: string }>(sql`select id, name from users where id = any(${memberIds}::int[])`)

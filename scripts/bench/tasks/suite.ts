@@ -1,4 +1,4 @@
-/** A million tasks of a thousand people. */
+/** The suite "tasks": a million tasks of a thousand users. */
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, WORD } from './data.ts'
 import { mentionMany, sweepReminders } from './steps.ts'
