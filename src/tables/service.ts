@@ -27,7 +27,7 @@ const withFields = ({ id, name, space_id, fields }: TableDef): TableWithFields =
 
 /**
  * Creates a table and the schema of its records, in one transaction.
- * @throws AppError 400 withUniqueName each invalid field; 409 for a name that is taken
+ * @throws AppError 400 naming each invalid field; 409 for a name that is taken
  */
 export async function create(context: Context, space: SpaceRef, { name, fields: wanted }: NewTable): Promise<TableWithFields> {
   const { fields, issues } = newFields(wanted ?? [], new Set())

@@ -169,7 +169,7 @@ async function defer(context: Context, table: TableDef, { field, loss }: CellCha
 
 /**
  * Deletes a field with its column.
- * @throws AppError 400 for a key or calc field; 404; 409 without `force`, withUniqueName the views that need it
+ * @throws AppError 400 for a key or calc field; 404; 409 without `force`, naming the views that need it
  */
 export async function remove(context: Context, table: TableRef, fieldId: string, force = false): Promise<FieldDeleted> {
   return changeTable(context, table, async (definition) => {
