@@ -108,7 +108,7 @@ function lastDayOf(year: number, month: number): number {
   return month < 1 || month > 12 ? 0 : [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The date this many days later, or earlier for a negative number. */
+/** The date this many days later, or earlier for a negative number. After 9999-12-31 it is not a date of the wire (`isCalendarDate`). */
 export function addDays(date: string, days: number): string {
   return dateOf(new Date(utcMidnight(date) + days * DAY))
 }

@@ -1,4 +1,4 @@
-/** A new field type takes one file and one line: the fixture `rating` is added to a copy of the service. */
+/** A new field type takes one file and one line: the fixture `rating` is added to a copy of the service, under a name that no real type has. */
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -29,14 +29,14 @@ import { FIELD_TYPES } from './fields/registry.ts'
 import { planIndexes } from './indexes/plan.ts'
 import { NewField } from './tables/schema.ts'
 
-const field = { ...KEY_FIELD, id: 'stars', name: 'Stars', type: 'rating' as const, key: false, decimals: null }
+const field = { ...KEY_FIELD, id: 'stars', name: 'Stars', type: 'fixture_rating' as const, key: false, decimals: null }
 const table = { id: 1, space_id: 1, account_id: 1, name: 'T', version: 1, isConverting: false, fields: [KEY_FIELD, field] }
 const indexes = planIndexes(table, [], [{ equal: [], sort: 'stars' }], { groups: new Map(), made: new Set() })
 console.log(JSON.stringify({
-  isListed: FIELD_TYPES.includes('rating'),
-  isAccepted: NewField.safeParse({ name: 'Stars', type: 'rating' }).success,
+  isListed: FIELD_TYPES.includes('fixture_rating'),
+  isAccepted: NewField.safeParse({ name: 'Stars', type: 'fixture_rating' }).success,
   written: [parseCell(field, 4, 1), parseCell(field, 6, 1)],
-  conversions: [isConvertible('text', 'rating'), isConvertible('rating', 'number'), isConvertible('rating', 'file')],
+  conversions: [isConvertible('text', 'fixture_rating'), isConvertible('fixture_rating', 'number'), isConvertible('fixture_rating', 'file')],
   indexes: indexes.map(({ on }) => on),
 }))
 `
@@ -50,10 +50,10 @@ beforeAll(async () => {
 
   const fixture = await readFile(join(root, 'test/fixtures/field-types/rating.ts'), 'utf8')
   const moved = fixture.replaceAll('../../../src/fields/', '../').replaceAll('../../../src/', '../../')
-  await writeFile(join(copy, 'src/fields/types/rating.ts'), moved)
+  await writeFile(join(copy, 'src/fields/types/fixture-rating.ts'), moved)
   const registry = await readFile(join(copy, 'src/fields/registry.ts'), 'utf8')
-  const line = "import { rating } from './types/rating.ts'\n"
-  await writeFile(join(copy, 'src/fields/registry.ts'), `${line}${registry.replace('  file,\n', '  file,\n  rating,\n')}`)
+  const line = "import { rating } from './types/fixture-rating.ts'\n"
+  await writeFile(join(copy, 'src/fields/registry.ts'), `${line}${registry.replace('  file,\n', '  file,\n  fixture_rating: rating,\n')}`)
 }, SLOW)
 afterAll(() => rm(copy, { recursive: true, force: true }))
 
@@ -93,7 +93,7 @@ describe('a new type of field', () => {
     const members = Object.keys(rating)
     for (const member of members) {
       const without = `import type { FieldTypeDefinition } from '../field-type.ts'
-import { rating } from './rating.ts'
+import { rating } from './fixture-rating.ts'
 
 const { ${member}: _, ...incomplete } = rating
 void _

@@ -1,3 +1,4 @@
+/** The database of a process: one pool for Prisma and for hand-written SQL, transactions, and statements that a caller can cancel. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
