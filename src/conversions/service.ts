@@ -19,7 +19,7 @@ import type { StartedJob, TypeChange } from './schema.ts'
 import { requireValidViews, targetOf } from './target.ts'
 
 /**
- * Creates the job that counts what the new type would do to the cells and, unless it is a dry run, converts them. Until the job is done
+ * Creates the job that counts the cells that can be converted and, unless it is a dry run, converts them. Until the job is done
  * the field stays as it is. All checks that do not read the cells happen here.
  * @throws AppError 400 for a type that the field cannot be converted to, and for a setting that the new type does not have; 409 while the
  * cells are being cleaned up or a field of the table is being converted, and if views would be invalid without `force`

@@ -3,7 +3,7 @@
 export const COMPARES = ['=', '!=', '>', '<', '>=', '<=', 'contains', 'starts_with', 'ends_with', 'is_empty', 'is_not_empty'] as const
 export type Compare = (typeof COMPARES)[number]
 
-/** These give each compare of a group the same value. A type builds its table of compares from them. */
+/** Returns an object that gives each compare of a group the same value. Field types combine such objects into their compares. */
 export const equality = <Value>(value: Value) => ({ '=': value, '!=': value })
 export const order = <Value>(value: Value) => ({ '>': value, '<': value, '>=': value, '<=': value })
 export const within = <Value>(value: Value) => ({ contains: value, starts_with: value, ends_with: value })

@@ -11,7 +11,7 @@ import { email, longText, phone, text, url } from './types/text.ts'
 import { time } from './types/time.ts'
 import { multiUser, user } from './types/user.ts'
 
-/** The order is the one in which the documentation lists the types. */
+/** The documentation lists the types in this order. */
 const REGISTRY = {
   text,
   long_text: longText,

@@ -1,4 +1,4 @@
-/** The shape of a query: what a b-tree can serve, whatever the compared values are. Uses are stored in this form. */
+/** The shape of a query: the parts that a b-tree can serve, without the compared values. The uses of indexes are stored as shapes. */
 import { type FieldDef, isText } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { Tree } from '../views/filters/parse.ts'
@@ -13,7 +13,7 @@ export interface Shape {
   equal: string[]
   /** The first key; null for the order by id. */
   sort: string | null
-  /** The keys after the first. Absent where ties are sorted by id as usual, because uses are stored once for each JSON text of a shape. */
+  /** The keys after the first. Absent if ties are sorted by id as usual, because equal shapes must have the same JSON text. */
   further?: FurtherKey[]
 }
 

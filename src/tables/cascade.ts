@@ -26,7 +26,7 @@ export interface Cascade {
    */
   onRecordsDeleted?(context: Context, tableId: number, recordIds: readonly number[] | null): Promise<void>
   /**
-   * Runs before a field is deleted, and before its options or decimals change what its cells mean. The table's version is already higher.
+   * Runs before a field is deleted, and before a change of its options or decimals affects cells. The table's version is already higher.
    * @throws AppError 409 when the field must not change at this time
    */
   beforeFieldChange?(context: Context, tableId: number, fieldId: string): Promise<void>

@@ -96,7 +96,7 @@ async function settle(db: Database, tableId: number): Promise<void> {
 
 /**
  * Waits for the present writers of records and blocks new ones until this transaction ends; they then find the new version of the
- * table. For changes without ALTER TABLE that decide what a cell may hold.
+ * table. It is for changes that restrict the values of cells without ALTER TABLE.
  */
 export async function holdWriters(db: Database, tableId: number): Promise<void> {
   await settle(db, tableId)

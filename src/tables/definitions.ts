@@ -1,4 +1,4 @@
-/** Definitions of tables: read once for each version of a table, then cached. */
+/** Reads the definitions of tables, once for each version of a table, and caches them. */
 
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'

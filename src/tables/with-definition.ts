@@ -38,7 +38,7 @@ export async function withDefinition<T>(
 }
 
 /**
- * The same for work that only reads. Reading a converted cell by the old definition is no error in the database, but gives a wrong
+ * Does the same for work that only reads. Reading a converted cell by the old definition causes no database error, but gives a wrong
  * value, such as the title of an option in place of its id. While a conversion runs, the version is therefore checked afterwards.
  */
 export function readWithDefinition<T>(

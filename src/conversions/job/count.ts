@@ -31,7 +31,7 @@ export async function countCells({ db }: Context, conversion: ConversionRow, how
 }
 
 /**
- * @param converted what `Conversion.select` selects
+ * @param converted the rows that `Conversion.select` selects
  * @param maxFails how many failing cells to name, each as a text of at most 500 characters
  */
 export const countsOf = (converted: Sql, maxFails = MAX_FAILS): Sql => sql`

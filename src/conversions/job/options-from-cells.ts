@@ -1,4 +1,4 @@
-/** The options that a field gets when it becomes a select and the request names none. */
+/** Derives the options of a new select from the cells, for a request that lists no options. */
 import { type FieldDef, isMultiple, type TableDef } from '../../fields/definition.ts'
 import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
