@@ -5,21 +5,21 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { excerpt } from './mentions.ts'
 import type { Subject } from './subject.ts'
 
-type Named = Pick<Subject, 'title' | 'notices'>
+type NoticeSubject = Pick<Subject, 'title' | 'notices'>
 
-export const commented = ({ title, notices }: Named, content: string, actor: Actor): Notice => ({
+export const commented = ({ title, notices }: NoticeSubject, content: string, actor: Actor): Notice => ({
   event_type: notices.comment,
   message: `${actingName(actor)} commented on ${title}.`,
   summary: excerpt(content),
 })
 
-export const mentioned = ({ title, notices }: Named, content: string, actor: Actor): Notice => ({
+export const mentioned = ({ title, notices }: NoticeSubject, content: string, actor: Actor): Notice => ({
   event_type: notices.mention,
   message: `${actingName(actor)} mentioned you on ${title}.`,
   summary: excerpt(content),
 })
 
-export const replied = ({ title, notices }: Named, content: string, senderName: string): Notice => ({
+export const replied = ({ title, notices }: NoticeSubject, content: string, senderName: string): Notice => ({
   event_type: notices.comment,
   message: `${excerpt(senderName)} replied by mail on ${title}.`,
   summary: excerpt(content),

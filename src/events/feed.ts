@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { type Guest, reauthenticate } from '../platform/access/reauthenticate.ts'
+import { reauthenticate, type StreamCaller } from '../platform/access/reauthenticate.ts'
 import type { Database } from '../platform/database/database.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
 import { Semaphore } from '../platform/semaphore.ts'
@@ -14,7 +14,7 @@ import { openListener } from './listener.ts'
 import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
 import { eventsByUser, maySee, type Reach, reachOf } from './visibility.ts'
 
-export interface Subscriber extends Guest {
+export interface Subscriber extends StreamCaller {
   actor: Actor
   /** Called once, before everything else. @param id the position of the stream, to continue from before the first event arrives */
   open(id: number): void

@@ -1,6 +1,6 @@
 /** One open stream as an async iterable, for the subscription; routes.ts writes directly to the socket. */
 
-import type { Guest } from '../platform/access/reauthenticate.ts'
+import type { StreamCaller } from '../platform/access/reauthenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { type AppError, unauthorized, unavailable } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -20,7 +20,7 @@ export const idOf = (text: string | null | undefined): number | undefined =>
  */
 export async function* follow(
   { actor, now }: Pick<Context, 'actor' | 'now'>,
-  { credentials, ip }: Guest,
+  { credentials, ip }: StreamCaller,
   feed: Feed,
   lastEventId: string | null | undefined,
   signal: AbortSignal | undefined,

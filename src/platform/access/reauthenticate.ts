@@ -3,22 +3,22 @@
 import { type Database, sql } from '../database/database.ts'
 import { type Actor, actorOf, type Credentials, ofKey, ofSession, type PrincipalRow, refusalOf } from './authenticate.ts'
 
-export interface Guest {
+export interface StreamCaller {
   credentials: Credentials
   ip: string
 }
 
-/** Reads the current actor of each guest, in their order, in one statement; undefined if the key or session has ended. */
-export async function reauthenticate(db: Database, guests: readonly Guest[], now: Date): Promise<(Actor | undefined)[]> {
+/** Reads the current actor of each caller, in their order, in one statement; undefined if the key or session has ended. */
+export async function reauthenticate(db: Database, callers: readonly StreamCaller[], now: Date): Promise<(Actor | undefined)[]> {
   const hashes = (kind: 'key' | 'session') =>
-    guests.flatMap(({ credentials }) => (credentials.kind === kind ? [credentials.tokenHash] : []))
+    callers.flatMap(({ credentials }) => (credentials.kind === kind ? [credentials.tokenHash] : []))
   const rows = await db.query<PrincipalRow & { hash: string }>(
     sql`${ofKey(sql`any(${hashes('key')}::bytea[])`, sql`encode(k.token_hash, 'hex') as hash,`)}
       union all ${ofSession(sql`any(${hashes('session')}::bytea[])`, sql`encode(s.token_hash, 'hex') as hash,`)}`,
     'who:guests',
   )
   const found = new Map(rows.map((row) => [row.hash, row]))
-  return guests.map(({ credentials, ip }) => {
+  return callers.map(({ credentials, ip }) => {
     const row = 'tokenHash' in credentials ? found.get(credentials.tokenHash.toString('hex')) : undefined
     return row && !refusalOf(row, ip, now) ? actorOf(row) : undefined
   })
