@@ -5,7 +5,7 @@ import { namedRecords } from '../src/csv/lookups.ts'
 import { sweepStaging } from '../src/csv/staging.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
-import { tableDefinitions } from '../src/tables/definitions.ts'
+import { tableDefinitions } from '../src/tables/definition-cache.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { everyType, makeTable } from './support/tables.ts'
 

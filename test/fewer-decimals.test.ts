@@ -9,7 +9,7 @@ import { readRecord } from '../src/email/queries.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { cleanUp, resumeCleanups } from '../src/tables/cells/cell-cleanup.ts'
-import { tableDefinition } from '../src/tables/definitions.ts'
+import { tableDefinition } from '../src/tables/definition-cache.ts'
 import { testApp } from './support/app.ts'
 import { fillTable, makeTable } from './support/tables.ts'
 

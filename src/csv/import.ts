@@ -11,7 +11,7 @@ import { AppError, badCells, type CellIssue, conflict, forbidden } from '../plat
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
 import { cellArrays, changeBy } from '../records/rows.ts'
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
-import { isOutdated, tableDefinition } from '../tables/definitions.ts'
+import { isOutdated, tableDefinition } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'

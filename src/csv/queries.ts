@@ -10,7 +10,7 @@ import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'
 import { isCurrent } from '../records/rows.ts'
-import type { Sort } from '../views/filters/sort.ts'
+import type { Sort } from '../views/filters/order.ts'
 
 /** Returns the next records by id. Returns none, too, if the table has another version than the selection. */
 export function rowsAfter(

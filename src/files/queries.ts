@@ -4,7 +4,7 @@ import type { Role } from '../platform/access/authorize.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import { tableDefinitions } from '../tables/definitions.ts'
+import { tableDefinitions } from '../tables/definition-cache.ts'
 
 /** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {

@@ -5,8 +5,8 @@ import { checkSpace } from '../platform/access/resources.ts'
 import type { Database } from '../platform/database/database.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'
 import { isPath, type Storage } from '../platform/storage.ts'
+import type { ByteRange } from './byte-range.ts'
 import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
-import type { ByteRange } from './range.ts'
 
 /**
  * Returns the file if the caller may read its record or task.

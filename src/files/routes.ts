@@ -5,7 +5,7 @@ import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { accessRequestOf } from '../platform/http/trpc.ts'
-import { byteRange } from './range.ts'
+import { byteRange } from './byte-range.ts'
 import { open, requireReadable } from './reading.ts'
 
 /** Types that a browser displays without running anything. SVG is not among them, because it can contain scripts. */

@@ -1,9 +1,9 @@
 /** The shape of a query: the parts that a b-tree can serve, without the compared values. The uses of indexes are stored as shapes. */
 import { type FieldDef, isText } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
+import { type Sort, wholeOrder } from '../views/filters/order.ts'
 import type { Tree } from '../views/filters/parse.ts'
-import type { ResolvedCondition } from '../views/filters/resolve.ts'
-import { type Sort, wholeOrder } from '../views/filters/sort.ts'
+import type { ResolvedCondition } from '../views/filters/resolve-conditions.ts'
 
 /** Fields of an index that are compared by equality. */
 const MAX_EQUAL = 2

@@ -3,7 +3,7 @@ import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { type RecordRow, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
-import { guessedDefinition } from '../tables/definitions.ts'
+import { guessedDefinition } from '../tables/definition-cache.ts'
 import { type StoredRow, shownAsJson } from './rows.ts'
 
 interface ShownRow extends RecordRow {

@@ -7,7 +7,7 @@ import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { findFiles } from '../platform/stored-files.ts'
 import { isMember } from '../spaces/membership.ts'
-import { tableDefinitions } from '../tables/definitions.ts'
+import { tableDefinitions } from '../tables/definition-cache.ts'
 
 /** A parsed value that refers to users, records or files. */
 export type Reference = Exclude<Parsed, { kind: 'cell' | 'wrong' }>

@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notFound, sqlState } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
-import { tableDefinition } from './definitions.ts'
+import { tableDefinition } from './definition-cache.ts'
 import { enqueueIndexing } from './indexing.ts'
 
 /**

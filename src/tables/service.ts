@@ -7,7 +7,7 @@ import { badInput, badInputs, conflict, isUniqueViolation, notFound } from '../p
 import { formatInstant } from '../platform/time.ts'
 import { changeTable, withShortLocks } from './alter-table.ts'
 import { createRecords } from './ddl.ts'
-import { tableDefinition } from './definitions.ts'
+import { tableDefinition } from './definition-cache.ts'
 import { newFields } from './fields/new-fields.ts'
 import { fieldOf, type NewTable, type Table, type TableUpdate, type TableWithFields } from './schema.ts'
 

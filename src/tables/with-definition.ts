@@ -4,7 +4,7 @@ import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
-import { isOutdated, tableDefinition, tableDefinitions } from './definitions.ts'
+import { isOutdated, tableDefinition, tableDefinitions } from './definition-cache.ts'
 
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')

@@ -3,9 +3,9 @@
 import type { TableDef } from '../fields/definition.ts'
 import { AppError, badInputs, type Issue } from '../platform/http/errors.ts'
 import { readConfig, type ViewConfig, type ViewType } from './config.ts'
+import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/order.ts'
 import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseGroup, precedence } from './filters/parse.ts'
-import { resolveTree } from './filters/resolve.ts'
-import { directionOf, keptOrder, resolveOrder, resolveSort, type SortKey } from './filters/sort.ts'
+import { resolveTree } from './filters/resolve-conditions.ts'
 
 /** The part of a view that depends on the fields of its table. */
 export interface Draft {

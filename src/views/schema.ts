@@ -3,8 +3,8 @@ import { COMPARES } from '../fields/compares.ts'
 import { Id, Name, TablePath } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { VIEW_TYPES } from './config.ts'
+import { MAX_SORTS } from './filters/order.ts'
 import { type Branch, MAX_FILTERS, type Tree } from './filters/parse.ts'
-import { MAX_SORTS } from './filters/sort.ts'
 
 const connector = z.enum(['AND', 'OR'])
 

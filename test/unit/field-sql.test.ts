@@ -10,9 +10,9 @@ import { AppError } from '../../src/platform/http/errors.ts'
 import { printAfter } from '../../src/records/query/order-sql.ts'
 import { printPage, selectList } from '../../src/records/query/print.ts'
 import type { PageEnd, ResolvedPage, Selection } from '../../src/records/query/selection.ts'
+import { resolveOrder } from '../../src/views/filters/order.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
-import { resolveTree } from '../../src/views/filters/resolve.ts'
-import { resolveOrder } from '../../src/views/filters/sort.ts'
+import { resolveTree } from '../../src/views/filters/resolve-conditions.ts'
 
 const option = (id: number) => ({ id, title: `Option ${id}` })
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({

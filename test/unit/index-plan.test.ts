@@ -3,9 +3,9 @@ import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/
 import type { FieldType } from '../../src/fields/registry.ts'
 import { planIndexes, type TableStatistics } from '../../src/indexes/plan.ts'
 import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
+import { resolveOrder } from '../../src/views/filters/order.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
-import { resolveTree } from '../../src/views/filters/resolve.ts'
-import { resolveOrder } from '../../src/views/filters/sort.ts'
+import { resolveTree } from '../../src/views/filters/resolve-conditions.ts'
 import type { ViewRow } from '../../src/views/saved.ts'
 
 const field = (id: string, type: FieldType, more: Partial<FieldDef> = {}): FieldDef => ({

@@ -2,7 +2,7 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { tableDefinitions } from '../../tables/definitions.ts'
+import { tableDefinitions } from '../../tables/definition-cache.ts'
 import type { Figures, Job } from '../schema.ts'
 import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
 

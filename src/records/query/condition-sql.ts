@@ -6,7 +6,7 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { ident, join, type Sql, sql } from '../../platform/database/database.ts'
 import type { Tree } from '../../views/filters/parse.ts'
-import type { ResolvedCondition } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
 
 export const NEVER = sql`false`
 export const ALWAYS = sql`true`

@@ -5,7 +5,7 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { dayRange, formatInstant } from '../../platform/time.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
-import type { ResolvedCondition } from '../../views/filters/resolve.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
 import { isAlways, type Selection } from './selection.ts'
 
 /** `(stage = "Won" OR due <= today (2026-03-29)) AND owner = @me (ann@example.com) AND search "acme"` */

@@ -2,9 +2,9 @@
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
+import type { Sort } from '../../views/filters/order.ts'
 import type { Tree } from '../../views/filters/parse.ts'
-import type { ResolvedCondition } from '../../views/filters/resolve.ts'
-import type { Sort } from '../../views/filters/sort.ts'
+import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
 
 /** The conditions that a record has to meet. */
 export interface Selection {

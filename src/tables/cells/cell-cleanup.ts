@@ -10,7 +10,7 @@ import { sql } from '../../platform/database/database.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable } from '../alter-table.ts'
 import { columnNumber, holdWriters } from '../ddl.ts'
-import { tableDefinitions } from '../definitions.ts'
+import { tableDefinitions } from '../definition-cache.ts'
 import { type CellUpdate, rewriteCells, rounding, withoutOptionIds } from './rewrite-cells.ts'
 
 export const cleanUpCells = defineQueue({

@@ -12,7 +12,7 @@ import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
 import { requireChangeable } from '../cascade.ts'
 import { holdWriters } from '../ddl.ts'
-import { isOutdated, tableDefinition } from '../definitions.ts'
+import { isOutdated, tableDefinition } from '../definition-cache.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type CellChange, lastId, needsForce } from './rewrite-cells.ts'
 
