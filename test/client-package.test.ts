@@ -53,11 +53,11 @@ const MISTAKES: Record<string, string> = {
   'an input that lacks a key': 'await client.tasks.createOnRecord.mutate({ table_id: 1, record_id: 1 })',
   'an input with an unknown key': "await client.spaces.create.mutate({ name: 'a', nam: 'b' })",
   'an output taken for another type': 'const id: string = (await client.tasks.get.query({ task_id: 1 })).id',
-  'an output key that there is not': 'const { titel } = await client.tasks.get.query({ task_id: 1 })',
+  'an unknown output key': 'const { titel } = await client.tasks.get.query({ task_id: 1 })',
   'a group of a view taken for another':
     "const v = await client.views.get.query({ table_id: 1, view_id: 1 }); if (v.filter && 'all' in v.filter) v.filter.any",
-  'a procedure that there is not': 'await client.tasks.nothing.query()',
-  'a type of event that there is not': "client.events.subscribe({}, { onData: ({ data }) => console.log(data.type === 'task.lost') })",
+  'an unknown procedure': 'await client.tasks.nothing.query()',
+  'an unknown type of event': "client.events.subscribe({}, { onData: ({ data }) => console.log(data.type === 'task.lost') })",
   'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
 }
 

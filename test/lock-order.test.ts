@@ -16,7 +16,7 @@ afterEach(async () => {
 })
 
 /** Runs a statement in another transaction, which stays open. */
-async function somebody(statement: string, values: unknown[]): Promise<pg.Client> {
+async function openTransaction(statement: string, values: unknown[]): Promise<pg.Client> {
   const client = await app.db.connect()
   opened.push(client)
   await client.query('begin')
@@ -41,7 +41,7 @@ it('many tasks can attach the same staged files in opposite orders', async () =>
   const stage = async () => (await app.as(member).post(`${path}/upload`, upload)).body
   const [first, last] = [await stage(), await stage()]
   const between = await stage()
-  const holder = await somebody(LOCK_FILE, [between.path])
+  const holder = await openTransaction(LOCK_FILE, [between.path])
   const take = (...files: object[]) =>
     app.as(member).post(`${path}/createMany`, { tasks: files.map((file) => ({ title: 'Call', attachments: [file] })) })
   const requests = [take(first, between, last), take(last, between, first)]
@@ -77,7 +77,7 @@ it('two records can exchange their files', async () => {
   expect((await write(two, [left])).status).toBe(200)
   expect((await write(one, [right])).status).toBe(200)
 
-  const holder = await somebody(LOCK_FILE, [last.path])
+  const holder = await openTransaction(LOCK_FILE, [last.path])
   const requests = [write(one, [left, last]), write(two, [right, last])]
   await waiting(2)
   await holder.query('commit')
@@ -91,7 +91,7 @@ it('many upserts can name tasks in another order than their deletion', async () 
   const { account, member, create, path } = await onRecord()
   const made = async (external_id: string) => (await create(member, { title: 'Call', external_id })).body.id as number
   const [first, second] = [await made('first'), await made('second')]
-  const deleter = await somebody('select from tasks where id = $1 for update', [first])
+  const deleter = await openTransaction('select from tasks where id = $1 for update', [first])
   const request = app.as(account.member).post(`${path}/createMany`, {
     tasks: ['second', 'first'].map((external_id) => ({ title: 'Mail', external_id, upsert: true })),
   })
@@ -121,7 +121,7 @@ it.each([
 ])('a comment on %s can be edited while it is deleted', async (_, written) => {
   const here = await onRecord()
   const { table, id, path } = await written(here)
-  const deleter = await somebody(`select from ${table} where id = $1 for update`, [id])
+  const deleter = await openTransaction(`select from ${table} where id = $1 for update`, [id])
   const request = app.as(here.member as Caller).post(path, { content: `Hello @{${here.viewer.id}:Vera}` })
   await waiting(1)
   await deleter.query('select from task_comments for update')

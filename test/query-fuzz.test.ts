@@ -1,6 +1,6 @@
 /**
- * What nobody meant to send: random shapes where conditions, orders and cursors stand, and random values for every type. Never a
- * 500; what is refused is named; what is accepted runs. On failure the seed is printed.
+ * Sends random shapes in place of conditions, orders and cursors, and random values for every type. No answer is a 500, every refusal
+ * names its key, and every accepted query runs. On failure the seed is printed.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * Random tables, records, clocks, zones, conditions, orders and walks: what is answered is what plain JavaScript says of the same
- * rows (support/reference.ts). On failure the seed is printed.
+ * Compares the answers to random tables, records, clocks, zones, conditions, orders and walks with plain JavaScript over the same rows
+ * (support/reference.ts). On failure the seed is printed.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

@@ -42,7 +42,7 @@ export async function sweepReminders(field: Field, { secret, userId }: Filled): 
   const seconds = (last - first) / 1_000
   console.log(
     `\nA sweep of ${REMINDERS} due reminders: ${seconds.toFixed(1)} s (goal ${SWEEP_GOAL_S}${seconds < SWEEP_GOAL_S ? '' : ', missed'}); ` +
-      `meanwhile one who edits such a task waited ${median(waits).toFixed(0)} ms at the median, ${Math.max(...waits).toFixed(0)} ms at most.`,
+      `during the sweep an edit of such a task took ${median(waits).toFixed(0)} ms at the median, ${Math.max(...waits).toFixed(0)} ms at most.`,
   )
 }
 
