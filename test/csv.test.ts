@@ -30,7 +30,7 @@ const stagingOf = async (table: number) =>
   (await app.db.query<{ name: string | null }>(sql`select to_regclass(${`t${table}.import`})::text as name`))[0]
 
 describe('an export', () => {
-  it('has every type of cell in a form that an import takes: the same cells come back', async () => {
+  it('writes every type of cell in a form that an import reads back unchanged', async () => {
     const account = await app.account()
     const table = await everyType(app, account)
     const as = app.as(account.keys.account)

@@ -26,7 +26,7 @@ const QUERIES = 12
 
 const app = await testApp()
 
-// ── what is tried ───────────────────────────────────────────────────────────
+// ── random inputs ───────────────────────────────────────────────────────────
 
 const ORDER = ['>', '<', '>=', '<=']
 const PARTS = ['contains', 'starts_with', 'ends_with']

@@ -1,4 +1,4 @@
-/** What is measured of writing in bulk: batches on the table with all its indexes, and an import into a table of its own. */
+/** Measures bulk writes: batches on the table with all its indexes, and an import into another table. */
 import type { Field } from '../case.ts'
 import { rssMb } from '../cpu.ts'
 import { FIELDS } from '../foundation/data.ts'
