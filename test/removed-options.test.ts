@@ -159,7 +159,7 @@ test('the field can be deleted during the job, but not converted', async () => {
   expect((await update(table, 'stage', { options: ['New'], force: true })).status).toBe(200)
   const refused = await as.post(`/api/table/${table}/field/stage/changeType`, { type: 'text' })
   expect(refused.status).toBe(409)
-  expect(refused.body.message).toContain('emptied of options')
+  expect(refused.body.message).toContain('Removed options are still being cleared')
   expect((await as.post(`/api/table/${table}/field/tags/changeType`, { type: 'text', dry_run: true })).status).toBe(200)
   expect((await as.post(`/api/table/${table}/field/stage/delete`)).status).toBe(200)
   await empty(table, 'stage')
