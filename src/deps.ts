@@ -30,7 +30,7 @@ export interface OpenOptions {
   isWorker: boolean
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
-  /** Parts to use in place of those that this function would open. The caller closes them. */
+  /** Replacements for parts that this function would open. The caller closes them. */
   overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>>
 }
 

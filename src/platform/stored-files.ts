@@ -15,7 +15,7 @@ export interface FileEntry {
   host: string
 }
 
-/** The record or task that a file belongs to. Whoever may read it may read the file. */
+/** The record or task that a file belongs to. A caller who may read it may read the file. */
 export interface FilePlace {
   account_id: number
   space_id?: number

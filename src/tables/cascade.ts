@@ -32,7 +32,7 @@ export interface Cascade {
   beforeFieldChange?(context: Context, tableId: number, fieldId: string): Promise<void>
   /** Returns the views that need the field. The table's version is already higher, so no view can be saved until the answer has been used. */
   needsOf?(context: Context, table: TableDef, field: FieldDef): Promise<FieldNeeds>
-  /** Deletes the views that need the field, and drops the sort of those that are sorted by it. */
+  /** Deletes the views that need the field, and drops the sort of views that are sorted by it. */
   dropField?(context: Context, table: TableDef, field: FieldDef, needs: FieldNeeds): Promise<void>
   /** Returns the views that would be invalid if the field were as `changed` describes it. The version is higher, as for `needsOf`. */
   invalidWith?(context: Context, table: TableDef, changed: FieldDef): Promise<FieldNeeds>

@@ -135,7 +135,7 @@ function atMostMaxDays<T>(days: T[]): T[] {
   return days
 }
 
-/** The starts of all local days that instants of these UTC dates can be on, and the ends of those that no other day follows. */
+/** Every local day on which an instant of these UTC dates can lie has its start here, and its end too if no other day of the list follows. */
 function edgesOf(dates: readonly string[], timeZone: string): { at: Date; day: string | null }[] {
   const days = new Set<string>()
   for (const date of dates) {
