@@ -93,7 +93,7 @@ export type TaskCount = z.infer<typeof TaskCount>
 
 export const BadgeCount = z.strictObject({ count: z.int(), overdue: z.int() }).meta({
   id: 'BadgeCount',
-  description: "The number of open tasks of the caller that are due today or overdue, and how many of them are overdue.",
+  description: 'The number of open tasks of the caller that are due today or overdue, and how many of them are overdue.',
 })
 export type BadgeCount = z.infer<typeof BadgeCount>
 
