@@ -3,10 +3,10 @@
 import { recordUse } from '../../indexes/uses.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Sql } from '../../platform/database/database.ts'
+import { encodeCursor } from '../../platform/http/cursor.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { RecordPage } from '../schema.ts'
-import { encodeCursor } from './cursor.ts'
 import { printPage, printSelectedCount, SORT_KEY } from './print.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
 

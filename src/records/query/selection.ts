@@ -2,6 +2,7 @@
 
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
+import type { PageEnd } from '../../platform/http/cursor.ts'
 import type { Sort } from '../../views/filters/order.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
@@ -40,13 +41,6 @@ export interface Walk {
   fingerprint: string
   /** The end of the previous page; null for the first page. */
   after: PageEnd | null
-}
-
-/** The last record of a page. */
-export interface PageEnd {
-  /** The sort value as text; null for an empty value, and for a walk in the order of ids. */
-  key: string | null
-  id: number
 }
 
 /** True if a condition or a search word narrows the selection. */
