@@ -10,6 +10,8 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index views_table_id_lower_name_key /,
   /^index views_one_default_per_table /,
   /^function tally_(?:inserts|deletes|truncate)\(\)$/,
+  /^function refuse_(?:audit_change|early_audit_deletion)\(\)$/,
+  /^trigger audit_entries\.audit_entries_(?:update|truncate|delete)$/,
   /^index tables_space_id_lower_name_key /,
   /^index fields_table_id_lower_name_key /,
   /^index email_signatures_one_default_per_user /,

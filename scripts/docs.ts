@@ -1,8 +1,9 @@
 /**
- * Writes the compares, the conversions and the states of an email from the code into the documents; with --check only reports whether they
+ * Writes the audited actions, the compares, the conversions and the states of an email from the code into the documents; with --check only reports whether they
  * are up to date.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
+import { ACTIONS } from '../src/audit/actions.ts'
 import { isConvertible } from '../src/conversions/rules.ts'
 import { EMAIL_STATES, EMAIL_STATUSES } from '../src/email/states.ts'
 import { COMPARES, type Compare } from '../src/fields/compares.ts'
@@ -78,6 +79,20 @@ function diagramOfStates(): string {
   return `\`\`\`mermaid\nstateDiagram-v2\n  [*] --> queued\n${transitions.join('')}\`\`\`\n`
 }
 
+/** Returns each audited action with its object, its meaning and its detail. */
+function tableOfActions(): string {
+  const rows = Object.entries(ACTIONS).map(([action, { object, means, ...more }]) => [
+    `\`${action}\``,
+    object,
+    means,
+    'detail' in more ? more.detail : '',
+  ])
+  return [['Action', 'Object', 'Meaning', '`detail`'], ['---', '---', '---', '---'], ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |\n`)
+    .join('')
+}
+
+print('docs/audit.md', 'src/audit/actions.ts', tableOfActions())
 print('docs/queries.md', 'src/fields/types/', tableOfCompares())
 print('docs/field-types.md', 'src/fields/types/', tableOfConversions())
 print('docs/email.md', 'src/email/states.ts', diagramOfStates())

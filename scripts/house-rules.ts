@@ -18,7 +18,7 @@ export interface Finding {
 
 /** Imports run one way: each feature may import those before it. */
 const FEATURES =
-  'accounts auth keys spaces events fields tables conversions views indexes records files csv notifications comments tasks email demo'.split(
+  'audit accounts auth keys spaces events fields tables conversions views indexes records files csv notifications comments tasks email demo'.split(
     ' ',
   )
 /** The folder that every feature builds on, and that imports none of them. */
@@ -34,6 +34,7 @@ const MOST_FILES = 16
 
 /** The only writer of each table: a feature, or a file of the platform. */
 const OWNERS: Record<string, string[]> = {
+  audit: ['audit_entries'],
   accounts: ['accounts', 'users'],
   auth: ['sessions', 'invites', 'login_failures'],
   keys: ['api_keys'],

@@ -1,4 +1,5 @@
 /** All background jobs on one page, as router.ts lists all requests. Each feature defines its jobs in its jobs.ts. */
+import { auditWorks } from './audit/jobs.ts'
 import { authWorks } from './auth/jobs.ts'
 import { conversionWorks } from './conversions/jobs.ts'
 import { csvWorks } from './csv/jobs.ts'
@@ -16,6 +17,7 @@ import { taskWorks } from './tasks/jobs.ts'
 
 export const works: readonly Work[] = [
   ...cleanupWorks,
+  ...auditWorks,
   ...authWorks,
   ...spaceWorks,
   ...eventWorks,

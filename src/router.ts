@@ -1,5 +1,8 @@
 /** The whole API on one page: the procedures, which are served as RPC and as REST, and the plain routes for bytes and streams. */
 import type { FastifyInstance } from 'fastify'
+import { auditOperations } from './audit/docs.ts'
+import { auditRouter } from './audit/router.ts'
+import { mountAudit } from './audit/routes.ts'
 import { authOperations } from './auth/docs.ts'
 import { authRouter } from './auth/router.ts'
 import { mountInvitePage } from './auth/routes.ts'
@@ -32,6 +35,7 @@ import { tasksRouter } from './tasks/router.ts'
 import { viewsRouter } from './views/router.ts'
 
 export const appRouter = router({
+  audit: auditRouter,
   auth: authRouter,
   keys: keysRouter,
   spaces: spacesRouter,
@@ -57,6 +61,7 @@ export type AppRouter = typeof appRouter
 /** Mounts the plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
   mountInvitePage(app)
+  mountAudit(app)
   mountFiles(app, deps)
   mountCsv(app, deps)
   mountUnsubscribe(app, deps)
@@ -67,6 +72,7 @@ export function mountRoutes(app: FastifyInstance, deps: Deps): void {
 const plainOperations: PlainOperation[] = [
   ...healthOperations,
   ...authOperations,
+  ...auditOperations,
   ...fileOperations,
   ...csvOperations,
   ...notificationOperations,

@@ -55,6 +55,7 @@ export const Environment = z.object({
   KEEP_SESSIONS_DAYS: Days.default(30),
   KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
   KEEP_OPENS_DAYS: Days.default(365),
+  KEEP_AUDIT_DAYS: Days.default(365),
   KEEP_RAW_MAIL_DAYS: Days.optional(),
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
@@ -90,6 +91,8 @@ export interface Settings {
   /** The time for which events are kept, and a stream can be resumed. */
   keepEventsHours: number
   keepOpensDays: number
+  /** The least time for which rows of the audit log are kept. */
+  keepAuditDays: number
   /** How long the raw bytes of inbound messages are kept; undefined keeps them for ever. */
   keepRawMailDays: number | undefined
   /** The largest CSV file that can be imported over HTTP. */
@@ -133,6 +136,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepSessionsDays: env.KEEP_SESSIONS_DAYS,
     keepEventsHours: env.KEEP_EVENTS_HOURS,
     keepOpensDays: env.KEEP_OPENS_DAYS,
+    keepAuditDays: env.KEEP_AUDIT_DAYS,
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
     importMaxMb: env.IMPORT_MAX_MB,
   }

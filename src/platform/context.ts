@@ -35,6 +35,10 @@ export interface Context extends Shared {
   actor: Actor
   /** The time of the request or job. It does not change while the call runs. */
   now: Date
+  /** The address that the request came from; null for jobs and scripts. */
+  ip: string | null
+  /** Who the audit log names, if not the actor: the requester of a job, or a user who has just proved to be one. */
+  requester?: Requester
   log: FastifyBaseLogger
   /** Aborts with an AppError as its reason when the caller has hung up. Statements that may take long are then cancelled. */
   signal: AbortSignal
@@ -42,15 +46,22 @@ export interface Context extends Shared {
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
 }
 
+/** The user, the key and the address of a request. */
+export interface Requester {
+  userId: number | null
+  keyId: number | null
+  ip: string | null
+}
+
 /** The parts of a context that belong to one call. */
-export type Call = Pick<Context, 'actor' | 'now' | 'log' | 'signal'>
+export type Call = Pick<Context, 'actor' | 'now' | 'ip' | 'log' | 'signal'>
 
 /** The context of one call. It copies all of `deps`, because features extend `Shared` with parts of their own. */
 export const contextOf = (deps: Deps, call: Call): Context => ({ ...deps, transaction: deps.db.transaction, ...call })
 
 /** The context of a job or script that acts for no user. */
 export const systemContext = (deps: Deps): Context =>
-  contextOf(deps, { actor: systemActor, now: deps.clock(), log: deps.log, signal: NEVER_ABORTED })
+  contextOf(deps, { actor: systemActor, now: deps.clock(), ip: null, log: deps.log, signal: NEVER_ABORTED })
 
 const NEVER_ABORTED = new AbortController().signal
 

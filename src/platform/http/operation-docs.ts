@@ -15,6 +15,7 @@ export const TAGS = [
   'Notifications',
   'Email',
   'Events',
+  'Audit',
   'Operations',
 ] as const
 

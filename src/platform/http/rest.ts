@@ -114,7 +114,7 @@ function bodyOf(body: unknown): Record<string, unknown> {
 }
 
 /** The query string, converted to the types of the schema. A value that does not convert stays text, which the schema refuses. */
-function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
+export function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
   // An optional input has no shape.
   const shape = input?.shape ?? {}
   return Object.fromEntries(

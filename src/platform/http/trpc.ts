@@ -130,8 +130,8 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
 }
 
 /** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
-export const serviceContext = ({ deps, now, log, signal }: RequestContext, actor: Actor): Context =>
-  contextOf(deps, { actor, now, log, signal: signal() })
+export const serviceContext = ({ deps, now, ip, log, signal }: RequestContext, actor: Actor): Context =>
+  contextOf(deps, { actor, now, ip, log, signal: signal() })
 
 /** The headers for the properties of an answer besides its value. */
 export function headersOf({ version, ignored }: Answer<unknown>): Headers {

@@ -1,0 +1,81 @@
+/** The list of audited actions. The API document and docs/audit.md are made from it. */
+
+interface AuditedAction {
+  /** The type of the object that the row names. */
+  object: string
+  means: string
+  /** The keys of `detail`, for readers of the log. */
+  detail?: string
+}
+
+export const ACTIONS = {
+  'sign_in.succeeded': { object: 'user', means: 'A user signed in.', detail: '`failures`: failed attempts just before, if any' },
+  'sign_in.failed': {
+    object: 'user',
+    means: 'Somebody sent a wrong password for a user. Of many attempts in a row the log has the first five, then each doubling.',
+    detail: '`failures`: failed attempts in a row',
+  },
+  'session.ended': { object: 'session', means: 'A user signed out.' },
+  'password.changed': { object: 'user', means: 'A user changed their password, which ended their other sessions.' },
+  'password.set': { object: 'user', means: 'An operator set the password of a user.' },
+  'invitation.accepted': { object: 'user', means: 'An invited person set a name and a password, and signed in.' },
+  'account.created': { object: 'account', means: 'An operator created the account.' },
+  'user.created': { object: 'user', means: 'An operator added a user to the account.' },
+  'user.updated': { object: 'user', means: 'A user changed their profile.', detail: '`changed`: names of properties' },
+
+  'key.created': { object: 'key', means: 'A key was created.', detail: '`kind` and its rights' },
+  'key.updated': { object: 'key', means: 'The name or the rights of a key were changed.', detail: 'the new values' },
+  'key.rotated': { object: 'key', means: 'A key got a new secret.' },
+  'key.deleted': { object: 'key', means: 'A key was revoked.' },
+
+  'space.created': { object: 'space', means: 'A space was created.' },
+  'space.updated': { object: 'space', means: 'A space was renamed.', detail: '`before`: the old name' },
+  'space.deleted': { object: 'space', means: 'A space was deleted. It can be restored for seven days.' },
+  'space.restored': { object: 'space', means: 'An operator restored a deleted space.' },
+  'space.purged': { object: 'space', means: 'A deleted space was removed for good.' },
+  'member.added': { object: 'user', means: 'A user became a member of a space.', detail: '`role`; `invited`: true for a new user' },
+  'member.updated': { object: 'user', means: 'A member got another role.', detail: '`role`, `before`' },
+  'member.removed': { object: 'user', means: 'A member was removed from a space.', detail: '`role`' },
+
+  'table.created': { object: 'table', means: 'A table was created.', detail: '`fields`: their number' },
+  'table.updated': { object: 'table', means: 'A table was renamed.', detail: '`before`: the old name' },
+  'table.deleted': { object: 'table', means: 'A table was deleted with its records. It can be restored for seven days.' },
+  'table.restored': { object: 'table', means: 'An operator restored a deleted table.' },
+  'table.purged': { object: 'table', means: 'A deleted table was removed for good.' },
+  'field.created': { object: 'field', means: 'A field was added to a table.', detail: '`type`' },
+  'field.updated': { object: 'field', means: 'A field was changed.', detail: '`changed`: names of properties; `force`' },
+  'field.deleted': { object: 'field', means: 'A field was deleted with its values.', detail: '`type`, `force`' },
+  'field.conversion_started': { object: 'field', means: 'A change of the type was requested.', detail: '`from`, `to`, `job_id`' },
+  'field.converted': { object: 'field', means: 'The type was changed, by the job.', detail: '`from`, `to`, `job_id`' },
+  'fields.reordered': { object: 'table', means: 'The fields of a table were reordered.' },
+  'view.created': { object: 'view', means: 'A view was saved.', detail: '`type`' },
+  'view.updated': { object: 'view', means: 'A view was changed.', detail: '`changed`: names of properties' },
+  'view.deleted': {
+    object: 'view',
+    means: 'A view was deleted, also because a field that it needs was deleted or converted.',
+    detail: '`type`',
+  },
+
+  'records.deleted': {
+    object: 'record',
+    means: 'Records were deleted with their tasks, comments and files; one row for each request.',
+    detail: '`count`, `record_ids`',
+  },
+  'records.imported': { object: 'table', means: 'A CSV file was imported.', detail: '`count`' },
+  'file.deleted': { object: 'record', means: 'A file was removed from a field of a record.', detail: '`field_id`' },
+  'comment.deleted': { object: 'comment', means: 'A comment was deleted.', detail: '`record_id` or `task_id`' },
+  'task.deleted': { object: 'task', means: 'A task was deleted.', detail: '`record_id`' },
+
+  'integration.created': { object: 'integration', means: 'An SMTP integration was created.', detail: '`host`, `port`, `tls`' },
+  'integration.updated': { object: 'integration', means: 'An SMTP integration was changed.', detail: '`changed`: names of properties' },
+  'integration.deleted': { object: 'integration', means: 'An SMTP integration was deleted.' },
+  'signature.created': { object: 'signature', means: 'A user created an email signature.' },
+  'signature.updated': { object: 'signature', means: 'A user changed an email signature.', detail: '`changed`: names of properties' },
+  'signature.deleted': { object: 'signature', means: 'A user deleted an email signature.' },
+
+  'export.csv': { object: 'table', means: 'Records were exported as CSV.', detail: '`view_id`' },
+  'export.audit': { object: 'account', means: 'The audit log was exported.', detail: 'the filters' },
+} as const satisfies Record<string, AuditedAction>
+
+export type Action = keyof typeof ACTIONS
+export const ACTION_NAMES = Object.keys(ACTIONS) as [Action, ...Action[]]

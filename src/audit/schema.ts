@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { Id, Instant, limit } from '../platform/http/schemas.ts'
+import { instantText } from '../platform/time.ts'
+import { ACTION_NAMES, ACTIONS } from './actions.ts'
+
+const ActionName = z.enum(ACTION_NAMES).meta({
+  id: 'AuditAction',
+  description: Object.entries(ACTIONS)
+    .map(([action, { means }]) => `- \`${action}\`: ${means}`)
+    .join('\n'),
+})
+
+export const AuditEntry = z
+  .strictObject({
+    id: z.int().meta({ description: 'Rises with time, but rows are not committed in the order of their ids.' }),
+    at: Instant,
+    actor_user_id: Id.nullable().meta({
+      description: 'The user who acted; for an account key the owner. Null for jobs, operators and failed sign-ins.',
+    }),
+    api_key_id: Id.nullable().meta({ description: 'The key of the request; null for a session.' }),
+    ip: z.string().nullable().meta({ description: 'The address of the request; null for jobs and operators.', example: '203.0.113.7' }),
+    action: ActionName,
+    space_id: Id.nullable(),
+    table_id: Id.nullable(),
+    object: z
+      .strictObject({
+        type: z.string().meta({ example: 'field' }),
+        id: z.string().meta({ description: 'The id as text.', example: 'stage' }),
+        name: z.string().nullable().meta({ description: 'The name that it had; null for people, records, tasks and comments.' }),
+      })
+      .nullable()
+      .meta({ description: 'The thing that the action was done to; null if there are several.' }),
+    detail: z.record(z.string(), z.unknown()).meta({ description: 'What else is known, depending on the action. Never contents.' }),
+  })
+  .meta({ id: 'AuditEntry', description: 'A row of the audit log.' })
+export type AuditEntry = z.infer<typeof AuditEntry>
+
+const InstantInput = z
+  .string()
+  .transform((text, ctx) => {
+    const at = instantText(text)
+    if (at !== null) return at
+    ctx.addIssue({ code: 'custom', message: 'must be an instant, as YYYY-MM-DD HH:MM:SS in UTC or ISO 8601 with an offset' })
+    return z.NEVER
+  })
+  .meta({ type: 'string', example: '2026-03-31 00:00:00' })
+
+export const AuditFilters = z.strictObject({
+  actor_user_id: Id.nullish(),
+  action: ActionName.nullish(),
+  space_id: Id.nullish(),
+  since: InstantInput.nullish().meta({ description: 'Rows of this second and later.' }),
+  until: InstantInput.nullish().meta({ description: 'Rows before this second.' }),
+})
+export type AuditFilters = z.infer<typeof AuditFilters>
+
+export const AuditQuery = AuditFilters.extend({
+  limit: limit(50, 200),
+  cursor: z
+    .string()
+    .max(1_000, 'must have at most 1000 characters')
+    .nullish()
+    .meta({ description: 'The X-Next-Cursor of the previous page, with the same filters.' }),
+})
+export type AuditQuery = z.infer<typeof AuditQuery>

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { auditing, differing, isWorthAuditing, requesterOf } from '../../src/audit/log.ts'
+import { systemActor } from '../../src/platform/access/authenticate.ts'
+import type { Settings } from '../../src/settings.ts'
+
+const now = new Date('2030-01-31T10:00:00Z')
+const settings = { keepAuditDays: 365 } as Settings
+const caller = { ...systemActor, accountId: 3, userId: 7, sessionId: 1 }
+
+it('writes the first five failures in a row, and then each doubling', () => {
+  const written = Array.from({ length: 1_000 }, (_, index) => index + 1).filter(isWorthAuditing)
+  expect(written).toEqual([1, 2, 3, 4, 5, 10, 20, 40, 80, 160, 320, 640])
+})
+
+it('stores the address in its usual form, and no text that a proxy has passed on unchecked', () => {
+  const stored = (ip: string | null) => auditing({ actor: caller, ip, now, settings }, 'key.deleted', { id: 1 }).values[4]
+  expect(stored('203.0.113.7')).toBe('203.0.113.7')
+  expect(stored('::ffff:203.0.113.7')).toBe('203.0.113.7')
+  expect(stored('2001:db8::1')).toBe('2001:db8::1')
+  expect(stored('fe80::1%eth0')).toBe('fe80::1')
+  for (const text of ['unknown', '"><script>', '1.2.3.4, 5.6.7.8', '', null]) expect(stored(text)).toBeNull()
+})
+
+it('keeps a row for the days of the setting at the time when it was written', () => {
+  const { values } = auditing({ actor: caller, ip: null, now, settings }, 'key.deleted', { id: 1 })
+  expect([values[0], values.at(-1)]).toEqual(['2030-01-31 10:00:00', '2031-01-31 10:00:00'])
+})
+
+it('attributes a change to the caller, but not the command of an operator to the user whose rights it has', () => {
+  expect(requesterOf({ actor: caller, ip: '::1' })).toEqual({ userId: 7, keyId: null, ip: '::1' })
+  expect(requesterOf({ actor: { ...caller, sessionId: null, keyId: 5 }, ip: '::1' })).toEqual({ userId: 7, keyId: 5, ip: '::1' })
+  expect(requesterOf({ actor: { ...caller, sessionId: null }, ip: null })).toEqual({ userId: null, keyId: null, ip: null })
+  expect(() => auditing({ actor: systemActor, ip: null, now, settings }, 'key.deleted')).toThrow('needs an account')
+})
+
+it('names the properties that differ', () => {
+  expect(differing({ a: 1, b: [1], updated_at: 'x' }, { a: 1, b: [2], updated_at: 'y' })).toEqual(['b'])
+  expect(differing<{ a?: number }>({}, { a: 1 })).toEqual(['a'])
+})
