@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { z } from 'zod'
 import { createAccount, createUser, setPassword } from '../src/accounts/service.ts'
+import { audit } from '../src/audit/log.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
 import { endOtherSessions } from '../src/auth/sessions.ts'
 import { NewKey } from '../src/keys/schema.ts'
@@ -64,22 +65,33 @@ const onDatabase = (work: (deps: Deps, given: Given) => Promise<object>) => asyn
 const commands: Record<string, Command> = {
   'create-account': {
     options: { name: text, owner: text, ...person },
-    run: onDatabase(async ({ db, clock }, { options }) => {
+    run: onDatabase(async (deps, { options }) => {
+      const { db, clock } = deps
       const input = read(z.object({ name: Name, owner: Name, email: EmailAddress, timezone: TimeZone.optional() }), options)
       const { password, shown } = await passwordFor(options)
       const { email, timezone = 'UTC' } = input
-      const made = await createAccount(db, input.name, { email, name: input.owner, timezone, password }, clock())
+      const made = await db.transaction(async () => {
+        const created = await createAccount(db, input.name, { email, name: input.owner, timezone, password }, clock())
+        const { accountId } = created
+        await audit(systemContext(deps), 'account.created', { id: accountId, name: input.name, accountId })
+        return created
+      })
       return { account_id: made.accountId, owner: { id: made.ownerId, email, ...shown } }
     }),
   },
   'create-user': {
     options: { account: text, name: text, ...person },
-    run: onDatabase(async ({ db, clock }, { options }) => {
+    run: onDatabase(async (deps, { options }) => {
+      const { db, clock } = deps
       const input = read(z.object({ account: IdText, name: Name, email: EmailAddress, timezone: TimeZone.optional() }), options)
       const { account, email, name, timezone = 'UTC' } = input
       await ownerOf(db, account)
       const { password, shown } = await passwordFor(options)
-      return { id: await createUser(db, account, { email, name, timezone, password }, clock()), email, ...shown }
+      return db.transaction(async () => {
+        const id = await createUser(db, account, { email, name, timezone, password }, clock())
+        await audit(systemContext(deps), 'user.created', { id, accountId: account })
+        return { id, email, ...shown }
+      })
     }),
   },
   'create-space': {
@@ -111,12 +123,14 @@ const commands: Record<string, Command> = {
   'set-password': {
     argument: '<email>',
     options: { 'password-stdin': flag },
-    run: onDatabase(async ({ db, clock }, { positional, options }) => {
+    run: onDatabase(async (deps, { positional, options }) => {
+      const { db, clock } = deps
       const { email } = read(z.object({ email: EmailAddress }), { email: positional })
       const { password, shown } = await passwordFor(options)
       return db.transaction(async () => {
-        const id = await setPassword(db, email, password, clock())
+        const { id, accountId } = await setPassword(db, email, password, clock())
         await endOtherSessions(db, id, null)
+        await audit(systemContext(deps), 'password.set', { id, accountId })
         return { id, email, ...shown }
       })
     }),

@@ -24,11 +24,12 @@ export async function exportTable(
   if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
   const context = userContext(deps, actor)
   const progress = new Progress()
-  const { text } = await exportRecords(context, await tableRef(context, tableId), viewId, (rows) => progress.rowsAre(rows))
+  const { text, audit } = await exportRecords(context, await tableRef(context, tableId), viewId, (rows) => progress.rowsAre(rows))
   const unfinished = `${file}.partial`
   const target = await create(unfinished)
   try {
     try {
+      await audit()
       for await (const part of text) {
         const { bytesWritten } = await target.write(part)
         progress.add(bytesWritten)

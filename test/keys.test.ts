@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rotate, update } from '../src/keys/service.ts'
-import type { Context } from '../src/platform/context.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { formatInstant } from '../src/platform/time.ts'
 import { testApp } from './support/app.ts'
 
@@ -107,7 +107,7 @@ describe('API keys', () => {
       statuses.push(...answers.map(({ status }) => status))
     }
     const gone = { found_key_id: 2_147_483_647, kind: 'personal' as const }
-    const context = { db: app.db } as Context
+    const context = systemContext(app.deps)
     await expect(rotate(context, gone)).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
     await expect(update(context, gone, { name: 'Gone' })).rejects.toMatchObject({ code: 'NOT_FOUND', message: 'Key not found' })
     for (const status of statuses) expect([200, 404]).toContain(status)

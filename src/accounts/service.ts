@@ -54,18 +54,19 @@ export async function createUser(
 }
 
 /**
- * Sets a user's password, for scripts. An invited user becomes active. @returns the user's id
+ * Sets a user's password, for scripts. An invited user becomes active.
+ * @returns the ids of the user and the account
  * @throws AppError 404 if no user has the address
  */
-export async function setPassword(db: Database, email: string, password: string, now: Date): Promise<number> {
+export async function setPassword(db: Database, email: string, password: string, now: Date): Promise<{ id: number; accountId: number }> {
   const passwordHash = await hashPassword(password)
   const [user] = await db.prisma.user.updateManyAndReturn({
     where: { email, status: { not: 'deleted' } },
     data: { passwordHash, status: 'active', updatedAt: toTheSecond(now), version: { increment: 1 } },
-    select: { id: true },
+    select: { id: true, accountId: true },
   })
   if (!user) throw notFound('User')
-  return user.id
+  return user
 }
 
 /**

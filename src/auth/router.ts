@@ -4,7 +4,7 @@ import { accountProcedure, rest, router } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import * as auth from './service.ts'
-import { endSession, SESSION_COOKIE, sessionSeconds } from './sessions.ts'
+import { SESSION_COOKIE, sessionSeconds } from './sessions.ts'
 
 export const authRouter = router({
   login: accountProcedure(callers.anyone)
@@ -22,7 +22,7 @@ export const authRouter = router({
     .input(NoInput)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await endSession(ctx.context.db, ctx.context.actor.sessionId ?? 0)
+      await auth.logout(ctx.context)
       ctx.request.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
       return { ok: true }
     }),

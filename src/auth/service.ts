@@ -1,11 +1,12 @@
 import { changeUser } from '../accounts/service.ts'
+import { audit, auditing, differing, isWorthAuditing } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
 import { AppError, badInput, unauthorized } from '../platform/http/errors.ts'
 import { hashPassword, newToken, tokenHash, verifyPassword } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
-import { endOtherSessions, startSession } from './sessions.ts'
+import { endOtherSessions, endSession, startSession } from './sessions.ts'
 
 const FREE_FAILURES = 5
 const LONGEST_WAIT_SECONDS = 300
@@ -39,15 +40,36 @@ async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
   }
 }
 
-async function tryToSignIn({ db, now, settings }: Context, { email, password }: Login): Promise<SignedIn> {
+async function tryToSignIn(context: Context, { email, password }: Login): Promise<SignedIn> {
+  const { db, now, transaction } = context
   await requireNoDelay(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
-    await noteFailure(db, email, now)
+    const failures = await noteFailure(db, email, now)
+    // An address that nobody has belongs to no account, whose owner could read of it.
+    if (user && isWorthAuditing(failures))
+      await db.execute(auditing(context, 'sign_in.failed', { id: user.id, accountId: user.accountId, detail: { failures } }))
     throw unauthorized('Wrong email or password')
   }
-  await db.execute(sql`delete from login_failures where email = ${email}`)
-  return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
+  return transaction(async () => {
+    const [forgiven] = await db.query<{ failures: number }>(sql`delete from login_failures where email = ${email} returning failures`)
+    await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail: { ...forgiven } })
+    return { user: meOf(user), token: await startSession(context, user.id, now) }
+  })
+}
+
+/** The context of a request without credentials whose sender has just proved to be the user. */
+const provedToBe = ({ id }: StoredUser, context: Context): Context => ({
+  ...context,
+  requester: { userId: id, keyId: null, ip: context.ip },
+})
+
+/** Ends the session of the caller. */
+export async function logout(context: Context): Promise<void> {
+  const id = context.actor.sessionId ?? 0
+  await context.transaction(async () => {
+    if (await endSession(context.db, id)) await audit(context, 'session.ended', { id })
+  })
 }
 
 async function requireNoDelay(db: Database, email: string, now: Date): Promise<void> {
@@ -58,13 +80,18 @@ async function requireNoDelay(db: Database, email: string, now: Date): Promise<v
   if (left > 0) throw new AppError('TOO_MANY_REQUESTS', 'Too many failed sign-ins, please wait', { retryAfterSeconds: left })
 }
 
-/** Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour. */
-async function noteFailure(db: Database, email: string, now: Date): Promise<void> {
+/**
+ * Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour.
+ * @returns the failures in a row
+ */
+async function noteFailure(db: Database, email: string, now: Date): Promise<number> {
   const at = formatInstant(now)
-  await db.execute(sql`
+  const [row] = await db.query<{ failures: number }>(sql`
     insert into login_failures (email, failures, last_failed_at) values (${email}, 1, ${at}::timestamp)
     on conflict (email) do update set last_failed_at = excluded.last_failed_at, failures =
-      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end`)
+      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end
+    returning failures`)
+  return row?.failures ?? 1
 }
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */
@@ -75,24 +102,30 @@ export async function me({ db, actor }: Context): Promise<Me> {
 }
 
 /** Changes the profile of the signed-in user. */
-export async function updateProfile({ db, actor, now }: Context, { mail_preference, ...profile }: Profile): Promise<Me> {
-  return meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
+export async function updateProfile(context: Context, { mail_preference, ...profile }: Profile): Promise<Me> {
+  const { db, actor, now, transaction } = context
+  return transaction(async () => {
+    const before = await me(context)
+    const after = meOf(await changeUser(db, actor.userId, { ...profile, mailPreference: mail_preference }, now))
+    const changed = differing(before, after)
+    if (changed.length) await audit(context, 'user.updated', { id: actor.userId, detail: { changed } })
+    return after
+  })
 }
 
 /**
  * Changes the password and ends every other session of the user.
  * @throws AppError 400 if the current password is wrong
  */
-export async function changePassword(
-  { db, actor, now, transaction }: Context,
-  { current_password, new_password }: PasswordChange,
-): Promise<void> {
+export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
+  const { db, actor, now, transaction } = context
   const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
   if (!(await verifyPassword(current_password, user.passwordHash))) throw badInput('current_password', 'is wrong')
   const passwordHash = await hashPassword(new_password)
   await transaction(async () => {
     await changeUser(db, user.id, { passwordHash }, now)
     await endOtherSessions(db, user.id, actor.sessionId)
+    await audit(context, 'password.changed', { id: user.id })
   })
 }
 
@@ -111,10 +144,8 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
  * Turns an invited person into a user and signs them in.
  * @throws AppError 400 for a token that is wrong, used or expired
  */
-export async function acceptInvite(
-  { db, now, settings, transaction }: Context,
-  { token, name, password, timezone }: AcceptInvite,
-): Promise<SignedIn> {
+export async function acceptInvite(context: Context, { token, name, password, timezone }: AcceptInvite): Promise<SignedIn> {
+  const { db, now, transaction } = context
   const passwordHash = await hashPassword(password)
   return transaction(async () => {
     // Deleting the row uses up the invitation: of two simultaneous requests, only one gets the row.
@@ -122,7 +153,8 @@ export async function acceptInvite(
       delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
     if (!invite) throw badInput('token', 'is not valid any more')
     const user = await changeUser(db, invite.user_id, { name, timezone: timezone ?? undefined, passwordHash, status: 'active' }, now)
-    return { user: meOf(user), token: await startSession({ db, settings }, user.id, now) }
+    await audit(provedToBe(user, context), 'invitation.accepted', { id: user.id, accountId: user.accountId })
+    return { user: meOf(user), token: await startSession(context, user.id, now) }
   })
 }
 

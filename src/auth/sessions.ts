@@ -27,9 +27,9 @@ export async function startSession(
   return token
 }
 
-/** Ends one session. */
-export async function endSession(db: Database, sessionId: number): Promise<void> {
-  await db.execute(sql`delete from sessions where id = ${sessionId}`)
+/** Ends one session. @returns false if it had ended already */
+export async function endSession(db: Database, sessionId: number): Promise<boolean> {
+  return (await db.execute(sql`delete from sessions where id = ${sessionId}`)) > 0
 }
 
 /** Ends all sessions of a user except `keptId`. */

@@ -1,5 +1,6 @@
 /** Comments on a subject (subject.ts): the rules are the same for records and tasks. */
 
+import { audit } from '../audit/log.ts'
 import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
@@ -14,7 +15,7 @@ import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
-import { columnList, type Followable, type Subject } from './subject.ts'
+import { columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
@@ -155,21 +156,23 @@ export async function update<Comment>(
  * Deletes a comment and drops its files.
  * @throws AppError 404 when another request has deleted it
  */
-export async function remove(
-  { db, now, transaction }: Context,
-  { comments, row, belongs }: Subject,
-  { comment_id }: { comment_id: number },
-): Promise<void> {
+export async function remove(context: Context, { comments, row, belongs }: Subject, { comment_id }: { comment_id: number }): Promise<void> {
+  const { db, now, transaction } = context
   await transaction(async () => {
-    const [deleted] = await db.query<{ attachments: FileEntry[] }>(sql`
+    const [deleted] = await db.query<Deleted>(sql`
       with place as (${row}),
       deleted as (delete from ${raw(comments.name)} where id = ${comment_id} and ${belongs} returning id, attachments),
       emitted as (${emitting([commentEvents('comment.deleted', sql`deleted`, sql`place`)], now)})
-      select attachments from deleted`)
+      select d.attachments, l.space_id, l.table_id, l.record_id, l.task_id from deleted d left join place l on true`)
     if (!deleted) throw notFound('Comment')
-    await dropFiles(db, pathsOf(deleted.attachments), now)
+    const { attachments, space_id: spaceId, table_id: tableId, record_id, task_id } = deleted
+    await dropFiles(db, pathsOf(attachments), now)
+    const detail = task_id === null ? { record_id } : { task_id }
+    await audit(context, 'comment.deleted', { id: comment_id, spaceId, tableId, detail })
   })
 }
+
+type Deleted = { attachments: FileEntry[] } & Record<Exclude<PlaceColumn, 'account_id'>, number | null>
 
 /** Deletes the comments and subscriptions of deleted records; with a table also the subscriptions to the table itself. */
 export const commentCascade: Cascade = {

@@ -1,5 +1,6 @@
 /** Starts the change of a field to another type. The jobs do the rest (job/check.ts, job/convert.ts). */
 import { z } from 'zod'
+import { audit, requesterOf } from '../audit/log.ts'
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -11,6 +12,7 @@ import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
 import { totalOf } from '../tables/row-counts.ts'
+import { placeOf } from '../tables/service.ts'
 import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
 import type { Target } from './job/conversion-row.ts'
@@ -38,23 +40,26 @@ async function start(context: Context, table: TableDef, fieldId: string, input: 
   const target = await targetOf(context, table, field, input)
   await requireNotConverting(context, table.id, fieldId)
   if (!input.dry_run && !input.force) await requireValidViews(context, table, { ...field, ...target })
-  return { job_id: await enqueue(context, table, field, target, input) }
+  const jobId = await enqueue(context, table, field, target, input)
+  // A dry run changes nothing.
+  if (!input.dry_run) {
+    const detail = { from: field.type, to: target.type, job_id: jobId }
+    await audit(context, 'field.conversion_started', { ...placeOf(table), id: field.id, name: field.name, detail })
+  }
+  return { job_id: jobId }
 }
 
 /** A unique index permits only one conversion of a table at a time, besides dry runs. */
-async function enqueue(
-  { db, actor, now, jobs }: Context,
-  table: TableDef,
-  field: FieldDef,
-  target: Target,
-  input: TypeChange,
-): Promise<number> {
+async function enqueue(context: Context, table: TableDef, field: FieldDef, target: Target, input: TypeChange): Promise<number> {
+  const { db, actor, now, jobs } = context
+  const { keyId, ip } = requesterOf(context)
   const at = formatInstant(now)
   try {
     const [conversion] = await db.query<{ id: number }>(sql`
       insert into field_conversions
-        (account_id, table_id, field_id, target, user_id, time_zone, state, dry_run, drop_failing, force, total, created_at, updated_at)
-      select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${actor.timeZone},
+        (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, state, dry_run, drop_failing, force, total, created_at, updated_at)
+      select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
+        ${actor.timeZone},
         'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(table.id)},
         ${at}::timestamp, ${at}::timestamp
       returning id`)

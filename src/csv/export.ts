@@ -1,5 +1,6 @@
 /** Exports records as a file, page by page, without an open transaction or cursor between two pages (design.md §3). */
 
+import { audit } from '../audit/log.ts'
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, type TableDef, withoutPendingChanges } from '../fields/definition.ts'
 import type { QueryContext } from '../fields/field-type.ts'
@@ -25,6 +26,8 @@ export interface Export {
   fileName: string
   /** The file in pieces of up to a thousand lines, the header first. Throws if the fields of the table change during the export. */
   text: AsyncGenerator<string>
+  /** Writes the export to the audit log. Called before any line is handed out. */
+  audit: () => Promise<void>
 }
 
 /**
@@ -53,8 +56,14 @@ export function exportRecords(
     return {
       fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
       text: lines(context, definition, fields, pages, onProgress),
+      audit: () => auditExport(context, table, view?.id),
     }
   })
+}
+
+function auditExport(context: Context, { id, name, space_id: spaceId }: TableRef, viewId: number | undefined): Promise<void> {
+  const detail = { ...(viewId !== undefined && { view_id: viewId }) }
+  return context.transaction(() => audit(context, 'export.csv', { id, name, spaceId, tableId: id, detail }))
 }
 
 /** All properties of the fields that affect the file. */

@@ -9,7 +9,7 @@ import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
-import { cellArrays, changeBy } from '../records/rows.ts'
+import { cellArrays } from '../records/rows.ts'
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { isOutdated, tableDefinition } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
@@ -166,7 +166,7 @@ function publish(context: Context, table: TableRef, judgedBy: TableDef, staging:
   return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
     if (await withdrawAll(context, table.id, definition.fields)) return STALE
-    return (await staging.publish(definition, changeBy(context))) || STALE
+    return (await staging.publish(context, definition)) || STALE
   })
 }
 

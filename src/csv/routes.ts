@@ -62,7 +62,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known key' : 'must be a whole number')
   }
   const { context, table } = grantedTo(request)
-  const { fileName, text } = await exportRecords(context, table, query.data.view_id)
+  const { fileName, text, audit } = await exportRecords(context, table, query.data.view_id)
   reply.type('text/csv; charset=utf-8; header=present')
   reply.headers({
     'content-disposition': disposition('attachment', fileName),
@@ -70,6 +70,7 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     'x-content-type-options': 'nosniff',
   })
   if (request.method === 'HEAD') return reply.send(Readable.from([]))
+  await audit()
   // An error during the export destroys the connection, so that a client can tell that the file is incomplete.
   return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
 }

@@ -3,13 +3,14 @@
  * nobody else uses, and one statement publishes them.
  */
 import type pg from 'pg'
+import { auditing } from '../audit/log.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import { isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
+import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
@@ -19,7 +20,7 @@ export interface Staging {
    * Publishes all added records, which become visible to readers at the same moment.
    * @returns their number; 0 if the table has another version
    */
-  publish(table: TableDef, change: { now: Date; userId: number | null }): Promise<number>
+  publish(context: Context, table: TableDef): Promise<number>
 }
 
 /** The first half of the advisory lock that an import holds. The second half is the table's id. */
@@ -72,7 +73,8 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
         select ${count} + x."#", ${join(fields.map(unnestedCell))} from ${unnestedRows(fields, columns)}`)
       count += columns[0]?.length ?? 0
     },
-    async publish(table, { now, userId }) {
+    async publish(context, table) {
+      const { now, userId } = changeBy(context)
       const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
       await run(sql`begin`)
       try {
@@ -82,8 +84,11 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
           insert into ${recordsOf(tableId)} (created_at, created_by, updated_at, updated_by, ${join(names)})
           select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
           from ${stagingOf(tableId)} s where ${isCurrent(table)} order by s."#"`)
+        const count = inserted.rowCount ?? 0
+        const { id, name, space_id: spaceId } = table
+        if (count) await run(auditing(context, 'records.imported', { id, name, spaceId, tableId: id, detail: { count } }))
         await run(sql`commit`)
-        return inserted.rowCount ?? 0
+        return count
       } catch (error) {
         await run(sql`rollback`)
         throw error

@@ -1,6 +1,7 @@
 /** SMTP integrations: the servers that a space sends email through. Its admins manage them in a browser session. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { audit, differing } from '../audit/log.ts'
 import type { Resource, Role } from '../platform/access/authorize.ts'
 import { checkSpace } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
@@ -61,6 +62,8 @@ export async function create(
         ${input.reply_as_envelope ?? true}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
       returning ${columns}`)
     const created = row as SmtpIntegration
+    const { id, label, host, port, tls } = created
+    await audit(context, 'integration.created', { id, name: label, spaceId: space.id, detail: { host, port, tls } })
     if (input.password == null) return created
     // The ciphertext of the password is bound to the id, so the row is inserted first.
     await context.db.execute(setPassword(context, created.id, input.password))
@@ -109,10 +112,15 @@ export async function update(
       },
     })
     if (typeof password === 'string') await db.execute(setPassword(context, integration_id, password))
+    const changed = changedKeys(present, next, password)
+    await audit(context, 'integration.updated', { id: integration_id, name: next.label, spaceId: space_id, detail: { changed } })
     const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
     return row as SmtpIntegration
   })
 }
+
+const changedKeys = (before: SmtpIntegration, after: SmtpIntegration, password: string | null | undefined): string[] =>
+  typeof password === 'string' ? [...differing(before, after), 'password'] : differing(before, after)
 
 type Senders = Pick<SmtpIntegration, 'from_domains' | 'from_identities'>
 
@@ -128,8 +136,11 @@ function checkSenders(domains: Senders['from_domains'], identities: Senders['fro
 }
 
 /** Emails that are queued for the integration are dropped by their next attempt. */
-export async function remove(context: Context, { integration_id }: IntegrationRow): Promise<void> {
-  await context.transaction((tx) => tx.smtpIntegration.deleteMany({ where: { id: integration_id } }))
+export async function remove(context: Context, { integration_id: id, space_id: spaceId }: IntegrationRow): Promise<void> {
+  await context.transaction(async () => {
+    const [row] = await context.db.query<{ label: string }>(sql`delete from smtp_integrations where id = ${id} returning label`)
+    if (row) await audit(context, 'integration.deleted', { id, name: row.label, spaceId })
+  })
 }
 
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })

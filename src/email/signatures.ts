@@ -1,5 +1,6 @@
 /** The signatures of a user. Another user's signature is not found (contract.md §6, Signatures). */
 import { isDeepStrictEqual } from 'node:util'
+import { audit, differing } from '../audit/log.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type Answer, type IfMatch, isStale } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
@@ -64,7 +65,9 @@ export async function create(context: Context, input: NewSignature): Promise<Ans
       values (${actor.accountId}, ${actor.userId}, ${input.name}, ${sanitizeHtml(input.html)}, ${input.is_default ?? false},
         ${at}::timestamp, ${at}::timestamp)
       returning ${columns}, version`)
-    return answerOf(row as StoredSignature)
+    const created = row as StoredSignature
+    await audit(context, 'signature.created', { id: created.id, name: created.name })
+    return answerOf(created)
   })
 }
 
@@ -94,12 +97,17 @@ export async function update(
         version = version + 1, updated_at = ${formatInstant(now)}::timestamp
       where id = ${signature_id}
       returning ${columns}, version`)
+    const detail = { changed: differing(present, { ...present, ...next }) }
+    await audit(context, 'signature.updated', { id: signature_id, name: next.name, detail })
     return answerOf(row as StoredSignature)
   })
 }
 
 export async function remove(context: Context, { signature_id }: SignatureRow): Promise<void> {
-  await context.transaction((tx) => tx.emailSignature.deleteMany({ where: { id: signature_id } }))
+  await context.transaction(async () => {
+    const [row] = await context.db.query<{ name: string }>(sql`delete from email_signatures where id = ${signature_id} returning name`)
+    if (row) await audit(context, 'signature.deleted', { id: signature_id, name: row.name })
+  })
 }
 
 /** Locks the user's row, so that two concurrent requests set the default one after the other; else the unique index would refuse one. */

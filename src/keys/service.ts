@@ -1,7 +1,8 @@
+import { audit, differing } from '../audit/log.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import type { Context, Deps } from '../platform/context.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../platform/http/errors.ts'
 import { newKeySecret, tokenHash } from '../platform/secrets.ts'
 import { formatInstant, parseInstant } from '../platform/time.ts'
@@ -36,8 +37,15 @@ export async function create(context: Context, input: NewKey): Promise<Key & { s
   const { actor, now } = context
   if (input.kind === 'account' && !actor.isOwner) throw forbidden()
   await checkSpaces(context, input.kind, input.space_ids)
-  return insertKey(context.db, actor, input, now)
+  return context.transaction(async () => {
+    const key = await insertKey(context.db, actor, input, now)
+    await audit(context, 'key.created', { id: key.id, name: key.name, detail: { kind: key.kind, ...rightsOf(key) } })
+    return key
+  })
 }
+
+/** What a key may do, for the audit log. */
+const rightsOf = ({ read_only, space_ids, ip_allowlist, expires_at }: Key) => ({ read_only, space_ids, ip_allowlist, expires_at })
 
 /** Creates a key for this actor. Scripts call it, too. */
 export async function insertKey(
@@ -65,35 +73,48 @@ export async function update(
   input: KeyUpdate,
 ): Promise<Key> {
   await checkSpaces(context, row.kind, input.space_ids)
-  await context.db.prisma.apiKey.updateMany({
-    where: { id: row.found_key_id },
-    data: {
-      ...(input.name !== undefined && { name: input.name }),
-      ...(input.read_only !== undefined && { readOnly: input.read_only }),
-      ...(input.space_ids !== undefined && { allSpaces: !input.space_ids, spaceIds: input.space_ids ?? [] }),
-      ...(input.ip_allowlist !== undefined && { ipAllowlist: input.ip_allowlist ?? [] }),
-      ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
-    },
+  return context.transaction(async (tx) => {
+    const before = await read(context.db, row.found_key_id, sql`for update`)
+    await tx.apiKey.updateMany({
+      where: { id: row.found_key_id },
+      data: {
+        ...(input.name !== undefined && { name: input.name }),
+        ...(input.read_only !== undefined && { readOnly: input.read_only }),
+        ...(input.space_ids !== undefined && { allSpaces: !input.space_ids, spaceIds: input.space_ids ?? [] }),
+        ...(input.ip_allowlist !== undefined && { ipAllowlist: input.ip_allowlist ?? [] }),
+        ...(input.expires_at !== undefined && { expiresAt: input.expires_at && parseInstant(input.expires_at) }),
+      },
+    })
+    const key = await read(context.db, row.found_key_id)
+    const changed = differing(before, key)
+    if (changed.length) await audit(context, 'key.updated', { id: key.id, name: key.name, detail: { changed, ...rightsOf(key) } })
+    return key
   })
-  return read(context.db, row.found_key_id)
 }
 
 /** Gives the key a new secret; the old one stops working at once. @throws AppError 404 if the key has just been revoked */
 export async function rotate(
-  { db }: Context,
+  context: Context,
   { found_key_id, kind }: { found_key_id: number; kind: 'account' | 'personal' },
 ): Promise<Key & { secret: string }> {
   const secret = newKeySecret(kind)
-  const [row] = await db.query<Key>(
-    sql`update api_keys set token_hash = ${tokenHash(secret)} where id = ${found_key_id} returning ${columns}`,
-  )
-  if (!row) throw notFound('Key')
-  return { ...row, secret }
+  return context.transaction(async () => {
+    const [row] = await context.db.query<Key>(
+      sql`update api_keys set token_hash = ${tokenHash(secret)} where id = ${found_key_id} returning ${columns}`,
+    )
+    if (!row) throw notFound('Key')
+    await audit(context, 'key.rotated', { id: row.id, name: row.name })
+    return { ...row, secret }
+  })
 }
 
 /** Revokes the key at once. */
-export async function remove({ db }: Context, { found_key_id }: { found_key_id: number }): Promise<void> {
-  await db.execute(sql`delete from api_keys where id = ${found_key_id}`)
+export async function remove(context: Context, { found_key_id }: { found_key_id: number }): Promise<void> {
+  await context.transaction(async () => {
+    const [row] = await context.db.query<{ name: string }>(sql`delete from api_keys where id = ${found_key_id} returning name`)
+    // Another request may have revoked it since this one was admitted.
+    if (row) await audit(context, 'key.deleted', { id: found_key_id, name: row.name })
+  })
 }
 
 /** Returns the calling key and the user on whose behalf it acts. */
@@ -106,8 +127,8 @@ export async function self({ db, actor }: Context): Promise<Self> {
 }
 
 /** @throws AppError 404 if the key has just been revoked */
-async function read(db: Database, id: number): Promise<Key> {
-  const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id}`)
+async function read(db: Database, id: number, lock: Sql = empty): Promise<Key> {
+  const [row] = await db.query<Key>(sql`select ${columns} from api_keys where id = ${id} ${lock}`)
   if (!row) throw notFound('Key')
   return row
 }

@@ -1,7 +1,9 @@
 /** The page to unsubscribe from mails. Opening it changes nothing, because mail scanners follow links; its button unsubscribes. */
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { systemActor } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
+import { serviceContext } from '../platform/http/trpc.ts'
 import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }
@@ -47,7 +49,7 @@ interface Path {
 }
 
 /** The link itself is the credential. A mail program sends a POST to it (RFC 8058). */
-export function mountUnsubscribe(app: FastifyInstance, { db, settings, clock }: Deps): void {
+export function mountUnsubscribe(app: FastifyInstance, { settings }: Deps): void {
   const send = (reply: FastifyReply, status: number, html: string) =>
     reply.code(status).headers(HEADERS).type('text/html; charset=utf-8').send(html)
   app.register(async (scope) => {
@@ -57,9 +59,9 @@ export function mountUnsubscribe(app: FastifyInstance, { db, settings, clock }: 
     scope.get<Path>('/unsubscribe/:token', async ({ params }, reply) =>
       unsubscribingUserId(settings.secretKey, params.token) === null ? send(reply, 404, UNKNOWN) : send(reply, 200, ASK),
     )
-    scope.post<Path>('/unsubscribe/:token', async ({ params }, reply) => {
+    scope.post<Path>('/unsubscribe/:token', async ({ params, context }, reply) => {
       const userId = unsubscribingUserId(settings.secretKey, params.token)
-      const isKnown = userId !== null && (await unsubscribe(db, userId, clock()))
+      const isKnown = userId !== null && (await unsubscribe(serviceContext(context, systemActor), userId))
       return isKnown ? send(reply, 200, DONE) : send(reply, 404, UNKNOWN)
     })
   })

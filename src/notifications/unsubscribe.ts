@@ -1,7 +1,9 @@
 /** The link at the end of every mail to unsubscribe. It is signed, so it needs no row, and grants nothing else. */
 import { timingSafeEqual } from 'node:crypto'
 import { changeUser } from '../accounts/service.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { audit } from '../audit/log.ts'
+import type { Context } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { sign } from '../platform/secrets.ts'
 
@@ -20,10 +22,16 @@ export function unsubscribingUserId(secretKey: Buffer, token: string): number | 
 }
 
 /** Stops the mails about notifications. A repeated call changes nothing. @returns false if the user does not exist */
-export async function unsubscribe(db: Database, userId: number, now: Date): Promise<boolean> {
-  const [user] = await db.query<{ wants_mail: boolean }>(
-    sql`select mail_preference <> 'none' as wants_mail from users where id = ${userId} and status <> 'deleted'`,
-  )
-  if (user?.wants_mail) await changeUser(db, userId, { mailPreference: 'none' }, now)
-  return user !== undefined
+export async function unsubscribe(context: Context, userId: number): Promise<boolean> {
+  const { db, now, transaction } = context
+  return transaction(async () => {
+    const [user] = await db.query<{ account_id: number; wants_mail: boolean }>(
+      sql`select account_id, mail_preference <> 'none' as wants_mail from users where id = ${userId} and status <> 'deleted' for no key update`,
+    )
+    if (user?.wants_mail) {
+      await changeUser(db, userId, { mailPreference: 'none' }, now)
+      await audit(context, 'user.updated', { id: userId, accountId: user.account_id, detail: { changed: ['mail_preference'] } })
+    }
+    return user !== undefined
+  })
 }

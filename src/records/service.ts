@@ -1,4 +1,5 @@
 /** Single records and batches: reading, creating, updating and deleting them. */
+import { audit } from '../audit/log.ts'
 import { ownFields, type TableDef, titleField } from '../fields/definition.ts'
 import { TYPES } from '../fields/registry.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
@@ -99,7 +100,7 @@ export async function update(
  * Deletes records with their tasks, comments and files, and ignores ids that do not exist.
  * @returns the number of deleted records
  */
-export async function removeAll(context: Context, table: { id: number }, recordIds: readonly number[]): Promise<number> {
+export async function removeAll(context: Context, table: { id: number; space_id: number }, recordIds: readonly number[]): Promise<number> {
   const { db, transaction } = context
   return transaction(async () => {
     const records = recordsOf(table.id)
@@ -107,14 +108,13 @@ export async function removeAll(context: Context, table: { id: number }, recordI
     const deleted = await db.query<{ id: number }>(sql`
       with named as (select id from ${records} where id = any(${recordIds}::int[]) order by id for update)
       delete from ${records} where id in (select id from named) returning id`)
-    if (deleted.length) {
-      await recordsDeleted(
-        context,
-        table.id,
-        deleted.map(({ id }) => id),
-      )
-    }
-    return deleted.length
+    if (!deleted.length) return 0
+    const ids = deleted.map(({ id }) => id)
+    await recordsDeleted(context, table.id, ids)
+    const [only, ...others] = ids
+    const detail = { count: ids.length, record_ids: ids }
+    await audit(context, 'records.deleted', { ...(!others.length && { id: only }), spaceId: table.space_id, tableId: table.id, detail })
+    return ids.length
   })
 }
 

@@ -1,9 +1,11 @@
 import { findOrInvite } from '../accounts/service.ts'
+import { audit } from '../audit/log.ts'
 import type { Resource, Role } from '../platform/access/authorize.ts'
 import { type SpaceRef, type SpaceRow, spaceResource } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound } from '../platform/http/errors.ts'
+import { formatInstant } from '../platform/time.ts'
 import { sendInvite } from './invites.ts'
 import type { Member, NewMember, Space } from './schema.ts'
 
@@ -19,39 +21,54 @@ export async function list({ db, actor }: Context): Promise<{ rows: Space[]; tot
 }
 
 /** Creates a space, with the account's owner as its first admin. */
-export async function create({ actor, now, transaction }: Context, { name }: { name: string }): Promise<Space> {
+export async function create(context: Context, { name }: { name: string }): Promise<Space> {
+  const { actor, now, transaction } = context
   const at = toTheSecond(now)
   return transaction(async (tx) => {
     const space = await tx.space.create({ data: { accountId: actor.accountId, name, createdAt: at, updatedAt: at } })
     await tx.spaceMember.create({
       data: { spaceId: space.id, userId: actor.userId, accountId: actor.accountId, role: 'admin', createdAt: at },
     })
+    await audit(context, 'space.created', { id: space.id, name, spaceId: space.id })
     return { id: space.id, name, account_id: actor.accountId, role: 'admin' }
   })
 }
 
-export async function update({ db, now }: Context, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
-  await db.prisma.space.updateMany({ where: { id: space.id, NOT: { name } }, data: { name, updatedAt: toTheSecond(now) } })
+export async function update(context: Context, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
+  await context.transaction(async (tx) => {
+    const { count } = await tx.space.updateMany({
+      where: { id: space.id, NOT: { name } },
+      data: { name, updatedAt: toTheSecond(context.now) },
+    })
+    if (count) await audit(context, 'space.updated', { id: space.id, name, spaceId: space.id, detail: { before: space.name } })
+  })
   return { ...space, name }
 }
 
 /** Marks the space as deleted: it disappears from every query at once, and a job deletes its contents after seven days. */
-export async function remove({ db, now }: Context, space: SpaceRef): Promise<void> {
-  await db.prisma.space.update({ where: { id: space.id }, data: { deletedAt: toTheSecond(now) } })
+export async function remove(context: Context, space: SpaceRef): Promise<void> {
+  await context.transaction(async (tx) => {
+    const { count } = await tx.space.updateMany({ where: { id: space.id, deletedAt: null }, data: { deletedAt: toTheSecond(context.now) } })
+    if (count) await audit(context, 'space.deleted', { id: space.id, name: space.name, spaceId: space.id })
+  })
 }
 
 /**
  * Restores a deleted space with its tables, as long as the job has not deleted them. For scripts.
  * @throws AppError 404 if no deleted space has the id
  */
-export async function restore({ db, now }: Context, spaceId: number): Promise<{ id: number; name: string }> {
-  const [space] = await db.prisma.space.updateManyAndReturn({
-    where: { id: spaceId, deletedAt: { not: null } },
-    data: { deletedAt: null, updatedAt: toTheSecond(now) },
-    select: { id: true, name: true },
+export async function restore(context: Context, spaceId: number): Promise<{ id: number; name: string }> {
+  return context.transaction(async (tx) => {
+    const [space] = await tx.space.updateManyAndReturn({
+      where: { id: spaceId, deletedAt: { not: null } },
+      data: { deletedAt: null, updatedAt: toTheSecond(context.now) },
+      select: { id: true, name: true, accountId: true },
+    })
+    if (!space) throw notFound('Deleted space')
+    const { id, name, accountId } = space
+    await audit(context, 'space.restored', { id, name, spaceId: id, accountId })
+    return { id, name }
   })
-  if (!space) throw notFound('Deleted space')
-  return space
 }
 
 const memberColumns = sql`u.id as user_id, u.name, u.email, m.role, u.status`
@@ -80,6 +97,7 @@ export async function addMember(context: Context, space: SpaceRef, { email, role
       if (isUniqueViolation(error)) throw conflict('Already a member of this space')
       throw error
     }
+    await audit(context, 'member.added', { id: user.id, spaceId: space.id, detail: { role, invited: user.isNew } })
     if (user.isNew) await jobs.send(sendInvite, { user_id: user.id, space_name: space.name, inviter: actor.name })
     return { user_id: user.id, name: user.name, email, role, status: user.status as Member['status'] }
   })
@@ -102,20 +120,33 @@ export const memberResource: Resource<MemberRow> = {
 }
 
 /** @throws AppError 409 for the account's owner, who stays an admin of every space; 404 if the member has just been removed */
-export async function updateMember({ db }: Context, row: MemberRow, role: Role): Promise<Member> {
+export async function updateMember(context: Context, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
-  await db.prisma.spaceMember.updateMany({ where: { spaceId: row.space_id, userId: row.found_user_id }, data: { role } })
-  const [member] = await db.query<Member>(sql`
-    select ${memberColumns} from space_members m join users u on u.id = m.user_id
-    where m.space_id = ${row.space_id} and m.user_id = ${row.found_user_id}`)
-  if (!member) throw notFound('Member')
-  return member
+  const { space_id: spaceId, found_user_id: userId } = row
+  return context.transaction(async (tx) => {
+    // The lock makes `before` the role that this change replaces.
+    const [member] = await context.db.query<Member>(sql`
+      select ${memberColumns} from space_members m join users u on u.id = m.user_id
+      where m.space_id = ${spaceId} and m.user_id = ${userId} for update of m`)
+    if (!member) throw notFound('Member')
+    if (member.role === role) return member
+    await tx.spaceMember.updateMany({ where: { spaceId, userId }, data: { role } })
+    await audit(context, 'member.updated', { id: userId, spaceId, detail: { role, before: member.role } })
+    return { ...member, role }
+  })
 }
 
 /** @throws AppError 409 for the account's owner */
-export async function removeMember({ db }: Context, row: MemberRow): Promise<void> {
+export async function removeMember(context: Context, row: MemberRow): Promise<void> {
   refuseOwner(row)
-  await db.prisma.spaceMember.deleteMany({ where: { spaceId: row.space_id, userId: row.found_user_id } })
+  const { space_id: spaceId, found_user_id: userId } = row
+  await context.transaction(async () => {
+    const [removed] = await context.db.query<{ role: Role }>(
+      sql`delete from space_members where space_id = ${spaceId} and user_id = ${userId} returning role`,
+    )
+    // Another request may have removed the member since this one was admitted.
+    if (removed) await audit(context, 'member.removed', { id: userId, spaceId, detail: { role: removed.role } })
+  })
 }
 
 function refuseOwner({ found_is_owner }: MemberRow): void {
@@ -123,7 +154,12 @@ function refuseOwner({ found_is_owner }: MemberRow): void {
 }
 
 /** Deletes the rows of spaces that were marked as deleted long enough ago and have no tables left (tables/purge.ts). */
-export async function removeEmptied({ db, now }: Context, keptDays: number): Promise<void> {
-  const before = toTheSecond(new Date(now.getTime() - keptDays * 86_400_000))
-  await db.prisma.space.deleteMany({ where: { deletedAt: { lt: before }, tables: { none: {} } } })
+export async function removeEmptied(context: Context, keptDays: number): Promise<void> {
+  const before = formatInstant(new Date(context.now.getTime() - keptDays * 86_400_000))
+  await context.transaction(async () => {
+    const removed = await context.db.query<{ id: number; account_id: number; name: string }>(sql`
+      delete from spaces s where s.deleted_at < ${before}::timestamp and not exists (select from tables t where t.space_id = s.id)
+      returning s.id, s.account_id, s.name`)
+    for (const { id, account_id: accountId, name } of removed) await audit(context, 'space.purged', { id, name, spaceId: id, accountId })
+  })
 }

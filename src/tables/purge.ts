@@ -1,5 +1,6 @@
 /** Permanently removes tables and spaces some days after they were deleted. */
 import { z } from 'zod'
+import { audit } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -37,12 +38,14 @@ export async function purgeAll(context: Context): Promise<void> {
 export async function purge(context: Context, { table_id }: { table_id: number }): Promise<void> {
   await withShortLocks(context, async () => {
     // The table may have been restored or purged since the job was enqueued.
-    const [table] = await context.db.query(sql`
-      select t.id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(context)} for update of t`)
+    const [table] = await context.db.query<{ name: string; space_id: number; account_id: number }>(sql`
+      select t.name, t.space_id, t.account_id from tables t join spaces s on s.id = t.space_id where t.id = ${table_id} and ${isDue(context)} for update of t`)
     if (!table) return
     await recordsDeleted(context, table_id, null)
     await dropRecords(context.db, table_id)
     await deleteRowCounts(context.db, table_id)
     await context.db.prisma.table.delete({ where: { id: table_id } })
+    const { name, space_id: spaceId, account_id: accountId } = table
+    await audit(context, 'table.purged', { id: table_id, name, spaceId, tableId: table_id, accountId })
   })
 }

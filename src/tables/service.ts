@@ -1,3 +1,4 @@
+import { audit } from '../audit/log.ts'
 import { fieldsById, notAField } from '../fields/by-id.ts'
 import { type FieldDef, isLookup, ownFields, type TableDef } from '../fields/definition.ts'
 import type { SpaceRef, TableRef } from '../platform/access/resources.ts'
@@ -42,6 +43,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
       })
       await insertFields(context, { id, account_id: space.account_id }, fields, 0)
       await createRecords(db, id, fields)
+      await audit(context, 'table.created', { id, name, spaceId: space.id, tableId: id, detail: { fields: fields.length } })
       return withFields(await tableDefinition(db, { id, version: 1 }))
     }),
   )
@@ -108,6 +110,7 @@ export async function update(context: Context, table: TableRef, { name }: TableU
   return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       await context.db.prisma.table.update({ where: { id: table.id }, data: { name } })
+      await audit(context, 'table.updated', { ...placeOf(definition), id: table.id, name, detail: { before: definition.name } })
       return withFields({ ...definition, name })
     }),
   )
@@ -115,21 +118,32 @@ export async function update(context: Context, table: TableRef, { name }: TableU
 
 /** Marks the table as deleted: no query finds it any more, and a job removes it after seven days (purge.ts). */
 export async function remove(context: Context, table: TableRef): Promise<void> {
-  await changeTable(context, table, async () => {
+  await changeTable(context, table, async (definition) => {
     await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
+    await audit(context, 'table.deleted', { ...placeOf(definition), id: table.id, name: definition.name })
   })
 }
+
+/** Where a change of the table happened, for the audit log. */
+export const placeOf = ({ id, space_id, account_id }: TableDef) => ({ tableId: id, spaceId: space_id, accountId: account_id })
 
 /**
  * Restores a deleted table with its records and everything that belongs to them, as long as the job has not removed it. For scripts.
  * @throws AppError 404 when there is no such deleted table; 409 when its space is deleted as well, or another table has its name
  */
-export async function restore({ db, now }: Context, tableId: number): Promise<Table> {
+export async function restore(context: Context, tableId: number): Promise<Table> {
+  const { db, now, transaction } = context
   return withUniqueName(async () => {
-    const [table] = await db.query<Table>(sql`
-      update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
-      from spaces s where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
-      returning t.id, t.name, t.space_id`)
+    const table = await transaction(async () => {
+      const [row] = await db.query<Table & { account_id: number }>(sql`
+        update tables t set deleted_at = null, version = t.version + 1, updated_at = ${formatInstant(now)}::timestamp
+        from spaces s where t.id = ${tableId} and t.deleted_at is not null and s.id = t.space_id and s.deleted_at is null
+        returning t.id, t.name, t.space_id, t.account_id`)
+      if (!row) return undefined
+      const { account_id: accountId, ...restored } = row
+      await audit(context, 'table.restored', { id: row.id, name: row.name, spaceId: row.space_id, tableId: row.id, accountId })
+      return restored
+    })
     if (table) return table
     const deleted = await db.prisma.table.findFirst({ where: { id: tableId, deletedAt: { not: null } }, select: { spaceId: true } })
     throw deleted ? conflict(`Its space ${deleted.spaceId} is deleted, too: restore that first`) : notFound('Deleted table')
@@ -157,6 +171,7 @@ export async function reorder(
     await context.db.execute(sql`
       update fields set position = o.position from unnest(${fieldIds}::text[]) with ordinality o (id, position)
       where fields.table_id = ${table.id} and fields.id = o.id`)
+    await audit(context, 'fields.reordered', { ...placeOf(definition), id: table.id, name: definition.name })
     return { rows: (await tableDefinition(context.db, definition)).fields.map(fieldOf) }
   })
 }

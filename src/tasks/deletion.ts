@@ -1,5 +1,6 @@
 /** Deleting tasks, with the tombstones that lists with `updated_since` show (contract.md §7, Sync). */
 
+import { audit } from '../audit/log.ts'
 import { emitting } from '../events/log.ts'
 import type { Context } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
@@ -14,7 +15,8 @@ import type { TaskRow } from './procedure.ts'
 const TOMBSTONE_DAYS = 30
 
 /** Deletes the task with its comments, files and subscriptions. @throws AppError 404 when another request has deleted it */
-export async function remove({ db, now, transaction }: Context, { task_id }: TaskRow): Promise<void> {
+export async function remove(context: Context, { task_id, space_id, table_id, record_id }: TaskRow): Promise<void> {
+  const { db, now, transaction } = context
   await transaction(async () => {
     const removed = await db.execute(sql`
       with ${deleting(sql`id = ${task_id}`, now)},
@@ -22,6 +24,8 @@ export async function remove({ db, now, transaction }: Context, { task_id }: Tas
       select id from deleted`)
     if (!removed) throw notFound('Task')
     await dropFilesOfTasks(db, sql`select ${task_id}::int`, now)
+    const detail = record_id === null ? {} : { record_id }
+    await audit(context, 'task.deleted', { id: task_id, spaceId: space_id, tableId: table_id, detail })
   })
 }
 

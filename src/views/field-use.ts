@@ -38,7 +38,7 @@ async function dropField(context: Context, table: TableDef, field: FieldDef): Pr
   const views = await readViews(context.db, table.id)
   await removeViews(
     context,
-    table.id,
+    table,
     views.filter((view) => needs(view, field.id)),
   )
   for (const view of views.filter((each) => !needs(each, field.id)))
@@ -78,7 +78,7 @@ async function retypeField(context: Context, table: TableDef, changed: FieldDef)
   const views = await readViews(context.db, table.id)
   await removeViews(
     context,
-    table.id,
+    table,
     views.filter((view) => isAmong(needing, view)),
   )
   for (const view of views.filter((each) => isAmong(sorting, each))) await rewrite(context.db, view, unsorted(view, changed.id))

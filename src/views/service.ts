@@ -1,5 +1,6 @@
 /** Saved views: listing, saving, checking and deleting them. */
 import { isDeepStrictEqual } from 'node:util'
+import { audit, differing } from '../audit/log.ts'
 import type { TableDef } from '../fields/definition.ts'
 import type { Resource } from '../platform/access/authorize.ts'
 import { type TableRef, type TableRow, tableResource } from '../platform/access/resources.ts'
@@ -9,6 +10,7 @@ import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
+import { placeOf } from '../tables/service.ts'
 import { fitLayoutIndexes, indexedField, indexedFieldOf, layoutIndex } from './calendar-indexes.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
@@ -75,6 +77,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
       })
       const view = (await readView(db, table.id, id)) as ViewRow
       await fitLayoutIndexes(context, table.id, [], indexedFieldOf(definition, view))
+      await audit(context, 'view.created', { ...placeOf(definition), id, name: view.name, detail: { type: view.type } })
       return { ...answerOf(view), ignored: namedIfDropped(input.type, dropped) }
     }),
   )
@@ -118,22 +121,25 @@ async function replace(context: Context, definition: TableDef, current: ViewRow,
   const view = (await readView(db, tableId, id)) as ViewRow
   if (indexedField(current) !== indexedField(view))
     await fitLayoutIndexes(context, tableId, indexesOf([current]), indexedFieldOf(definition, view))
+  const detail = { changed: differing(viewOf(current), viewOf(view)) }
+  await audit(context, 'view.updated', { ...placeOf(definition), id, name: view.name, detail })
   return view
 }
 
 /** @throws AppError 404 */
 export async function remove(context: Context, table: TableRef, viewId: number): Promise<void> {
-  await changeTable(context, table, async () => {
+  await changeTable(context, table, async (definition) => {
     const view = await readView(context.db, table.id, viewId)
     if (!view) throw notFound('View')
-    await removeViews(context, table.id, [view])
+    await removeViews(context, definition, [view])
   })
 }
 
 /** Deletes views and the indexes that only they needed, within the caller's `changeTable`. */
-export async function removeViews(context: Context, tableId: number, views: readonly ViewRow[]): Promise<void> {
-  await context.db.prisma.view.deleteMany({ where: { tableId, id: { in: views.map(({ id }) => id) } } })
-  await fitLayoutIndexes(context, tableId, indexesOf(views), undefined)
+export async function removeViews(context: Context, table: TableDef, views: readonly ViewRow[]): Promise<void> {
+  await context.db.prisma.view.deleteMany({ where: { tableId: table.id, id: { in: views.map(({ id }) => id) } } })
+  await fitLayoutIndexes(context, table.id, indexesOf(views), undefined)
+  for (const { id, name, type } of views) await audit(context, 'view.deleted', { ...placeOf(table), id, name, detail: { type } })
 }
 
 /**

@@ -14,6 +14,10 @@ export interface ConversionRow {
   table_id: number
   field_id: string
   target: Target
+  /** Null for a script, and the last two for a conversion of an earlier release. */
+  user_id: number | null
+  api_key_id: number | null
+  ip: string | null
   /** The acting user's time zone. */
   time_zone: string
   dry_run: boolean
@@ -48,7 +52,7 @@ export async function claimConversion({ db }: Context, id: number): Promise<Conv
   return conversion
 }
 
-const COLUMNS = sql`id, table_id, field_id, target, time_zone, dry_run, drop_failing, force, last_id, attempts`
+const COLUMNS = sql`id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, dry_run, drop_failing, force, last_id, attempts`
 
 /** Locks the row, so that the conversion cannot end before the transaction does. */
 export async function isStillRunning(db: Database, id: number): Promise<boolean> {

@@ -4,6 +4,7 @@
  * twice, because its progress is stored in the row of the conversion and in the records.
  */
 import { z } from 'zod'
+import { audit } from '../../audit/log.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
@@ -12,6 +13,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
 import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
+import { placeOf } from '../../tables/service.ts'
 import { conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
 import { type ConversionRow, claimConversion, currentField, fieldIn, isStillRunning, storeOutcome } from './conversion-row.ts'
@@ -69,7 +71,10 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     }
     if (!conversion.force) await requireValidViews(context, table, changed)
     await storeType(db, table.id, changed)
-    for (const { retypeField } of context.cascades) await retypeField?.(context, table, changed)
+    const requested = { ...context, requester: { userId: conversion.user_id, keyId: conversion.api_key_id, ip: conversion.ip } }
+    for (const { retypeField } of context.cascades) await retypeField?.(requested, table, changed)
+    const detail = { from: field.type, to: changed.type, job_id: conversion.id }
+    await audit(requested, 'field.converted', { ...placeOf(table), id: field.id, name: field.name, detail })
     await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
   })
 }

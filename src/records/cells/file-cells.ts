@@ -1,5 +1,6 @@
 /** Cells that hold files. Storing a cell takes its files into use, and replacing it releases them. */
 
+import { audit } from '../../audit/log.ts'
 import { MAX_VALUES } from '../../fields/cell.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../../fields/definition.ts'
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
@@ -57,8 +58,12 @@ export async function changeFiles(
       const after = change(before)
       checkFiles(field, after)
       await holdFiles(context.db, missingIn(before, after))
-      await dropFiles(context.db, missingIn(after, before), context.now)
-      return (await writeFiles(context, definition, record.id, field, after)) ? after : STALE
+      const dropped = missingIn(after, before)
+      await dropFiles(context.db, dropped, context.now)
+      if (!(await writeFiles(context, definition, record.id, field, after))) return STALE
+      const place = { spaceId: table.space_id, tableId: table.id }
+      if (dropped.length) await audit(context, 'file.deleted', { ...place, id: record.id, detail: { field_id: fieldId } })
+      return after
     })
   })
 }

@@ -1,5 +1,6 @@
 /** Creates, changes and deletes fields of a table: metadata, column and cells in one transaction. */
 
+import { audit, differing } from '../../audit/log.ts'
 import { type FieldDef, ownFields, type TableDef } from '../../fields/definition.ts'
 import { TYPES } from '../../fields/registry.ts'
 import type { TableRef } from '../../platform/access/resources.ts'
@@ -14,7 +15,7 @@ import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/
 import { addColumn, dropColumn } from '../ddl.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
-import { insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
+import { insertFields, placeOf, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './select-options.ts'
 
@@ -34,8 +35,10 @@ export async function create(context: Context, table: TableRef, wanted: NewField
         sql`select coalesce(max(position), 0) as position from fields where table_id = ${table.id}`,
       )
       await insertFields(context, definition, fields, (last?.position ?? 0) + 1)
-      for (const field of fields) await addColumn(context.db, table.id, field)
-      return fieldOf(fields[0] as FieldDef)
+      const [field] = fields as [FieldDef]
+      await addColumn(context.db, table.id, field)
+      await audit(context, 'field.created', { ...placeOf(definition), id: field.id, name: field.name, detail: { type: field.type } })
+      return fieldOf(field)
     }),
   )
 }
@@ -61,9 +64,20 @@ export async function update(context: Context, table: TableRef, fieldId: string,
       })
       const renamed = renamedOptions(field, next)
       if (renamed.size) for (const { renameOptions } of context.cascades) await renameOptions?.(context, definition, field, renamed)
+      await auditUpdate(context, definition, { before: fieldOf(field), after: fieldOf(next), force })
       return fieldOf(next)
     }),
   )
+}
+
+async function auditUpdate(
+  context: Context,
+  table: TableDef,
+  { before, after, force = false }: { before: Field; after: Field; force: boolean | undefined },
+): Promise<void> {
+  const changed = differing(before, after)
+  if (!changed.length) return
+  await audit(context, 'field.updated', { ...placeOf(table), id: after.id, name: after.name, detail: { changed, force } })
 }
 
 /** Returns the given properties among those that all types have. Null resets a flag. */
@@ -181,6 +195,8 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
     for (const { dropField } of context.cascades) await dropField?.(context, definition, field, needs)
     await context.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
     await dropColumn(context.db, table.id, field)
+    const { id, name, type } = field
+    await audit(context, 'field.deleted', { ...placeOf(definition), id, name, detail: { type, force } })
     return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
   })
 }

@@ -1,0 +1,391 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ACTIONS } from '../src/audit/actions.ts'
+import { auditing } from '../src/audit/log.ts'
+import { deleteOldEntries } from '../src/audit/service.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { raw, type Sql, sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { runConversion } from './support/conversions.ts'
+import { makeTable } from './support/tables.ts'
+
+const DAY_MS = 86_400_000
+const app = await testApp({ KEEP_AUDIT_DAYS: '30' })
+type Account = Awaited<ReturnType<typeof app.account>>
+type Row = Record<string, unknown> & { id: number; action: string; at: string; detail: Record<string, unknown> }
+
+const rowsOf = async ({ owner }: Pick<Account, 'owner'>, query = 'limit=200'): Promise<Row[]> =>
+  (await app.as(owner).get(`/api/audit/list?${query}`)).body
+const actionsOf = async (account: Account, query?: string) => (await rowsOf(account, query)).map(({ action }) => action)
+
+/** Writes rows past the service. @param at an SQL expression, in which `i` is the number of the row */
+async function fill(account: Account, count: number, { at = "now() at time zone 'UTC'", action = 'key.created' } = {}): Promise<void> {
+  const text = `insert into audit_entries (account_id, at, keep_until, action)
+    select ${account.id}, ${at}, ${at} + interval '30 days', '${action}' from generate_series(1, ${count}) i`
+  await app.db.execute(raw(text))
+}
+
+describe('the list', () => {
+  it('says who did what, when, from where, with which key and to which object', async () => {
+    app.setClock(new Date('2030-03-31T09:30:00.700Z'))
+    onTestFinished(() => app.setClock(null))
+    const account = await app.account()
+    const { id } = await makeTable(app, account)
+    const field = await app.as(account.keys.account).post(`/api/table/${id}/fields/create`, { name: 'Stage', type: 'select' })
+    expect(field.status).toBe(200)
+    const key = (await app.as(account.owner).get('/api/keys/list')).body.find(({ last_used_at }: { last_used_at: string }) => last_used_at)
+    const rows = await rowsOf(account)
+    expect(rows.map(({ action }) => action)).toEqual(['field.created', 'table.created'])
+    expect(rows[0]).toEqual({
+      id: expect.any(Number),
+      at: '2030-03-31 09:30:00',
+      actor_user_id: account.owner.id,
+      api_key_id: key.id,
+      ip: '127.0.0.1',
+      action: 'field.created',
+      space_id: account.space,
+      table_id: id,
+      object: { type: 'field', id: 'stage', name: 'Stage' },
+      detail: { type: 'select' },
+    })
+    expect(rows[1]).toMatchObject({ api_key_id: null, actor_user_id: account.owner.id, object: { type: 'table', id: String(id) } })
+  })
+
+  it('is for owners and their account keys that see every space, on REST and RPC, list and export', async () => {
+    const account = await app.account()
+    const ownersKey = await app.as(account.owner).rpc.keys.create.mutate({ kind: 'personal', name: 'Mine' })
+    const paths = ['/api/audit/list', '/api/audit/export.jsonl']
+    for (const [caller, status, message] of [
+      [null, 401, 'Sign in, or send an API key as a bearer token'],
+      ['gp_acct_nonsense', 401, 'The API key is not valid'],
+      [account.admin, 403, 'Not authorized'],
+      [account.member, 403, 'Not authorized'],
+      [account.viewer, 403, 'Not authorized'],
+      [account.keys.personal, 403, 'Endpoint not available to personal API keys'],
+      [ownersKey.secret, 403, 'Endpoint not available to personal API keys'],
+      [account.keys.accountOtherSpace, 403, 'API key not authorized for this workspace'],
+    ] as const) {
+      for (const path of [...paths, '/trpc/audit.list']) {
+        const { body, ...answer } = await app.as(caller).get(path)
+        expect([path, answer.status, (body.error ?? body).message]).toEqual([path, status, message])
+      }
+    }
+    for (const caller of [account.owner, account.keys.account, account.keys.accountReadOnly])
+      for (const path of paths) expect((await app.as(caller).get(path)).status).toBe(200)
+    expect((await app.as(account.keys.accountReadOnly).rpc.audit.list.query({ action: 'key.created' })).rows).toHaveLength(1)
+  })
+
+  it('has nothing of another account', async () => {
+    const account = await app.account()
+    await makeTable(app, account)
+    const other = account.keys.accountOutsider
+    expect((await app.as(other).get('/api/audit/list')).body).toEqual([])
+    expect((await app.as(other).get(`/api/audit/list?space_id=${account.space}`)).body).toEqual([])
+    expect((await app.as(other).get(`/api/audit/list?actor_user_id=${account.owner.id}`)).body).toEqual([])
+    const lines = (await app.as(other).get('/api/audit/export.jsonl')).body.trimEnd().split('\n')
+    expect(lines.map((line: string) => JSON.parse(line).action)).toEqual(['export.audit'])
+  })
+
+  it('is filtered by user, action, space and time', async () => {
+    const at = (text: string) => app.setClock(new Date(text))
+    onTestFinished(() => app.setClock(null))
+    at('2030-01-01T10:00:00Z')
+    const account = await app.account()
+    await app.as(account.owner).post('/api/spaces/create', { name: 'First' })
+    at('2030-01-02T10:00:00Z')
+    await app.as(account.admin).post(`/api/space/${account.space}/member/${account.viewer.id}/update`, { role: 'member' })
+    at('2030-01-03T10:00:00Z')
+    await app.as(account.admin).post(`/api/space/${account.space}/member/${account.viewer.id}/remove`)
+    const found = (query: string) => actionsOf(account, query)
+    expect(await found('')).toEqual(['member.removed', 'member.updated', 'space.created'])
+    expect(await found(`actor_user_id=${account.admin.id}`)).toEqual(['member.removed', 'member.updated'])
+    expect(await found('action=member.updated')).toEqual(['member.updated'])
+    expect(await found(`space_id=${account.space}`)).toEqual(['member.removed', 'member.updated'])
+    expect(await found('since=2030-01-02 10:00:00')).toEqual(['member.removed', 'member.updated'])
+    expect(await found('since=2030-01-02T11:00:01%2B01:00')).toEqual(['member.removed'])
+    expect(await found('until=2030-01-02 10:00:00')).toEqual(['space.created'])
+    expect(await found('since=2030-01-02 00:00:00&until=2030-01-03 10:00:00&action=member.updated')).toEqual(['member.updated'])
+    expect(await found('actor_user_id=2000000000')).toEqual([])
+  })
+
+  it('refuses invalid filters by name, on the list and on the export', async () => {
+    const { owner } = await app.account()
+    for (const [query, path] of [
+      ['actor_user_id=me', 'actor_user_id'],
+      ['actor_user_id=1.5', 'actor_user_id'],
+      ['space_id=0', 'space_id'],
+      ['action=key.stolen', 'action'],
+      ['action=key.created&action=key.deleted', 'action'],
+      ['action=', 'action'],
+      ['since=yesterday', 'since'],
+      ['since=2030-02-30 00:00:00', 'since'],
+      ['until=2030-01-01 25:00:00', 'until'],
+      ['since=%00', 'since'],
+    ] as const) {
+      for (const where of ['list', 'export.jsonl']) {
+        const { status, body } = await app.as(owner).get(`/api/audit/${where}?${query}`)
+        expect([where, query, status, body.issues?.[0].path]).toEqual([where, query, 400, [path]])
+      }
+    }
+    for (const query of ['limit=many', 'limit=1.5']) expect((await app.as(owner).get(`/api/audit/list?${query}`)).status).toBe(400)
+  })
+
+  it('is paged by cursor, newest first, without gaps, and by 200 rows at most', async () => {
+    const account = await app.account()
+    await fill(account, 450, { at: "date_trunc('second', now() at time zone 'UTC') - make_interval(secs => i / 7)" })
+    const seen: number[] = []
+    const totals: (string | null)[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const answer = await app.as(account.owner).get(`/api/audit/list?limit=1000&cursor=${cursor}`)
+      seen.push(...answer.body.map(({ id }: Row) => id))
+      totals.push(answer.headers.get('x-total-count'))
+      cursor = answer.headers.get('x-next-cursor')
+      // A row that is written meanwhile belongs to no later page.
+      await app.db.execute(auditing(systemContext(app.deps), 'key.rotated', { accountId: account.id }))
+    }
+    expect(totals).toEqual(['450', null, null])
+    expect(new Set(seen).size).toBe(450)
+    expect((await app.as(account.owner).get('/api/audit/list')).body).toHaveLength(50)
+    expect((await app.as(account.owner).get('/api/audit/list?limit=-3')).body).toHaveLength(1)
+  })
+
+  it('refuses a cursor of other filters, of another account, and one that it has not issued', async () => {
+    const account = await app.account()
+    const stranger = await app.account()
+    await fill(account, 3)
+    const next = (await app.as(account.owner).get('/api/audit/list?limit=1')).headers.get('x-next-cursor')
+    const status = async (who: Account, query: string) => (await app.as(who.owner).get(`/api/audit/list?${query}`)).body
+    expect((await status(account, `limit=2&cursor=${next}`)).length).toBe(2)
+    for (const query of [`action=key.created&cursor=${next}`, `since=2020-01-01 00:00:00&cursor=${next}`])
+      expect((await status(account, query)).message).toBe('Cursor belongs to another query')
+    expect((await status(stranger, `cursor=${next}`)).message).toBe('Cursor belongs to another query')
+    for (const cursor of ['x', `${next}x`, `${next?.slice(1)}`])
+      expect((await status(account, `cursor=${cursor}`)).issues[0].path).toEqual(['cursor'])
+  })
+
+  it('counts up to 10,000 rows', async () => {
+    const account = await app.account()
+    await fill(account, 10_000)
+    expect((await app.as(account.owner).get('/api/audit/list')).headers.get('x-total-count')).toBe('10000')
+    await fill(account, 1)
+    expect((await app.as(account.owner).get('/api/audit/list')).headers.get('x-total-count')).toBeNull()
+  })
+})
+
+describe('the export', () => {
+  it('streams all rows as JSON lines, oldest first, and is audited itself', async () => {
+    const account = await app.account()
+    await fill(account, 2_500, { at: "date_trunc('second', now() at time zone 'UTC') - make_interval(secs => i / 3)" })
+    const answer = await app.as(account.keys.account).get('/api/audit/export.jsonl')
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8')
+    expect(answer.headers.get('content-disposition')).toContain('attachment; filename="audit.jsonl"')
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    const rows: Row[] = answer.body
+      .trimEnd()
+      .split('\n')
+      .map((line: string) => JSON.parse(line))
+    expect(rows).toHaveLength(2_501)
+    const keys = rows.map(({ at, id }) => [at, id] as const)
+    expect(keys.toSorted(([a, i], [b, j]) => (a === b ? i - j : a < b ? -1 : 1))).toEqual(keys)
+    expect(rows.at(-1)).toMatchObject({ action: 'export.audit', actor_user_id: account.owner.id, ip: '127.0.0.1', detail: {} })
+    expect(rows.at(-1)).toEqual((await rowsOf(account, 'limit=1'))[0])
+  })
+
+  it('applies the filters, and notes them', async () => {
+    const account = await app.account()
+    await fill(account, 3)
+    await fill(account, 2, { action: 'key.deleted' })
+    const answer = await app.as(account.owner).get('/api/audit/export.jsonl?action=key.deleted&since=2020-01-01 00:00:00')
+    expect(answer.body.trimEnd().split('\n')).toHaveLength(2)
+    expect((await rowsOf(account, 'action=export.audit'))[0]?.detail).toEqual({ action: 'key.deleted', since: '2020-01-01 00:00:00' })
+  })
+
+  it('is neither sent nor audited for HEAD', async () => {
+    const account = await app.account()
+    const answer = await app.as(account.owner).send('/api/audit/export.jsonl', { method: 'HEAD' })
+    expect([answer.status, answer.body]).toEqual([200, ''])
+    expect(await rowsOf(account)).toEqual([])
+  })
+})
+
+describe('the table', () => {
+  const refused = (statement: Sql) => expect(app.db.execute(statement)).rejects.toThrow(/The audit log (refuses|keeps)/)
+  const count = async ({ id }: Account) =>
+    (await app.db.query<{ count: number }>(sql`select count(*) from audit_entries where account_id = ${id}`))[0]?.count
+
+  it('refuses UPDATE, TRUNCATE and the DELETE of younger rows, also to its owner', async () => {
+    const account = await app.account()
+    await fill(account, 2)
+    // The tests are run by the owner of the table, who is a superuser besides.
+    await refused(sql`update audit_entries set action = 'key.deleted' where account_id = ${account.id}`)
+    await refused(sql`update audit_entries set keep_until = now()`)
+    await refused(sql`truncate audit_entries`)
+    await refused(sql`truncate accounts, audit_entries cascade`)
+    await refused(sql`delete from audit_entries where account_id = ${account.id}`)
+    await refused(sql`merge into audit_entries a using (select 1) s on a.account_id = ${account.id} when matched then delete`)
+    await refused(sql`
+      insert into audit_entries (id, account_id, at, keep_until, action) select id, account_id, at, keep_until, action from audit_entries
+      on conflict (id) do update set action = 'key.deleted'`)
+    expect(await count(account)).toBe(2)
+  })
+
+  it('refuses them in sessions that turn ordinary triggers off, or bring a now() of their own', async () => {
+    const account = await app.account()
+    await fill(account, 1)
+    const inSession = (setting: Sql, statement: Sql) =>
+      expect(
+        app.db.transaction(async () => {
+          await app.db.execute(setting)
+          await app.db.execute(statement)
+        }),
+      ).rejects.toThrow(/The audit log/)
+    const mine = sql`where account_id = ${account.id}`
+    await inSession(sql`set local session_replication_role = replica`, sql`delete from audit_entries ${mine}`)
+    await inSession(sql`set local session_replication_role = replica`, sql`update audit_entries set ip = null ${mine}`)
+    await app.db.execute(sql`create schema trick`)
+    await app.db.execute(sql`create function trick.now() returns timestamptz language sql as $$ select timestamptz 'infinity' $$`)
+    await inSession(sql`set local search_path = trick, public, pg_catalog`, sql`delete from audit_entries ${mine}`)
+    expect(await count(account)).toBe(1)
+  })
+
+  it('outlives the account, its users and its spaces', async () => {
+    const account = await app.account()
+    await makeTable(app, account)
+    await app.db.execute(sql`update accounts set owner_user_id = null where id = ${account.id}`)
+    await app.db.execute(sql`delete from accounts where id = ${account.id}`)
+    expect(await count(account)).toBe(1)
+  })
+
+  it('loses rows after KEEP_AUDIT_DAYS, in small steps, and no others', async () => {
+    const account = await app.account()
+    await fill(account, 2_300, { at: "now() at time zone 'UTC' - interval '31 days'" })
+    await fill(account, 5, { at: "now() at time zone 'UTC' - interval '29 days'" })
+    let statements = 0
+    const context = systemContext(app.deps)
+    const execute = (statement: Sql) => {
+      statements++
+      return context.db.execute(statement)
+    }
+    const db = new Proxy(context.db, { get: (target, key) => (key === 'execute' ? execute : Reflect.get(target, key)) })
+    await deleteOldEntries({ ...context, db })
+    expect([await count(account), statements]).toEqual([5, 3])
+  })
+
+  it('keeps existing rows when the setting is shortened, lengthened, or the clock of the service is wrong', async () => {
+    const account = await app.account()
+    await fill(account, 1, { at: "now() at time zone 'UTC' - interval '10 days'" })
+    await fill(account, 1, { at: "now() at time zone 'UTC' - interval '40 days'" })
+    const sweep = (keepAuditDays: number, days = 0) => {
+      const context = systemContext(app.deps)
+      const now = new Date(context.now.getTime() + days * DAY_MS)
+      return deleteOldEntries({ ...context, now, settings: { ...context.settings, keepAuditDays } })
+    }
+    await sweep(1)
+    await sweep(30, 400)
+    expect(await count(account)).toBe(1)
+    await fill(account, 1, { at: "now() at time zone 'UTC' - interval '40 days'" })
+    await sweep(60)
+    expect(await count(account)).toBe(2)
+  })
+})
+
+describe('signing in', () => {
+  const login = (email: string, password: string, headers = {}) => app.as(null).post('/api/auth/login', { email, password }, headers)
+
+  it('is audited, with the failures before it', async () => {
+    const account = await app.account({ withPassword: true })
+    const { email, password, id } = account.owner
+    expect((await login(email, 'wrong')).status).toBe(401)
+    expect((await login(email, 'wrong')).status).toBe(401)
+    expect((await login(email, password)).status).toBe(200)
+    expect(await rowsOf(account)).toMatchObject([
+      {
+        action: 'sign_in.succeeded',
+        actor_user_id: id,
+        object: { type: 'user', id: String(id) },
+        detail: { failures: 2 },
+        ip: '127.0.0.1',
+      },
+      { action: 'sign_in.failed', actor_user_id: null, object: { type: 'user', id: String(id) }, detail: { failures: 2 }, ip: '127.0.0.1' },
+      { action: 'sign_in.failed', actor_user_id: null, detail: { failures: 1 } },
+    ])
+  })
+
+  it('with an unknown address writes no row, for nobody could read it', async () => {
+    const before = await app.db.query(sql`select max(id) as id from audit_entries`)
+    expect((await login('nobody@nowhere.example', 'wrong')).status).toBe(401)
+    expect(await app.db.query(sql`select max(id) as id from audit_entries`)).toEqual(before)
+  })
+})
+
+describe('a change and its row', () => {
+  it('are committed together: without the row there is no change', async () => {
+    const account = await app.account()
+    const { id } = await makeTable(app, account, { records: [{ name: 'Kept' }] })
+    await app.db.execute(raw(`alter table audit_entries add constraint broken check (account_id <> ${account.id}) not valid`))
+    onTestFinished(async () => void (await app.db.execute(sql`alter table audit_entries drop constraint if exists broken`)))
+    const as = app.as(account.owner)
+    for (const [path, body] of [
+      ['/api/keys/create', { kind: 'account', name: 'Lost' }],
+      ['/api/spaces/create', { name: 'Lost' }],
+      [`/api/table/${id}/delete`, {}],
+      [`/api/table/${id}/fields/create`, { name: 'Lost', type: 'text' }],
+      [`/api/table/${id}/records/delete_batch`, { record_ids: [1] }],
+    ] as const)
+      expect([path, (await as.post(path, body)).status]).toEqual([path, 500])
+    expect((await as.get(`/api/table/${id}/export.csv`)).status).toBe(500)
+    const csv = await as.send(`/api/table/${id}/import`, { method: 'POST', body: 'Name\nLost\n', headers: { 'content-type': 'text/csv' } })
+    expect(csv.status).toBe(500)
+    await app.db.execute(sql`alter table audit_entries drop constraint broken`)
+    expect((await as.get('/api/keys/list')).body.map(({ name }: { name: string }) => name)).not.toContain('Lost')
+    expect((await as.get('/api/spaces/list')).body.map(({ name }: { name: string }) => name)).not.toContain('Lost')
+    expect((await as.get(`/api/table/${id}/get`)).body.fields.map(({ name }: { name: string }) => name)).not.toContain('Lost')
+    expect((await as.post(`/api/table/${id}/records/query`, {})).body).toHaveLength(1)
+  })
+
+  it('are written once for a repeated Idempotency-Key, and never for a refused or ineffective change', async () => {
+    const account = await app.account()
+    const as = app.as(account.owner)
+    const create = () => as.post('/api/spaces/create', { name: 'Once' }, { 'idempotency-key': 'once' })
+    const { body } = await create()
+    expect((await create()).headers.get('idempotent-replayed')).toBe('true')
+    await as.post(`/api/space/${body.id}/update`, { name: 'Once' })
+    await as.post(`/api/space/${body.id}/members/add`, { email: account.owner.email, role: 'admin' })
+    await as.post(`/api/space/${account.space}/member/${account.viewer.id}/update`, { role: 'viewer' })
+    const { id } = await makeTable(app, account)
+    await as.post(`/api/table/${id}/field/name/update`, { name: 'Name', required: false })
+    await as.post(`/api/table/${id}/records/delete_batch`, { record_ids: [77] })
+    await as.post(`/api/table/${id}/field/name/changeType`, { type: 'long_text', dry_run: true })
+    await as.post('/api/auth/profile', { name: account.owner.name })
+    expect(await actionsOf(account)).toEqual(['table.created', 'space.created'])
+  })
+
+  it('are attributed to the requester if a job makes the change, and to nobody for an operator', async () => {
+    const account = await app.account()
+    const { id } = await makeTable(app, account)
+    const as = app.as(account.keys.account)
+    const { job_id } = (await as.post(`/api/table/${id}/field/name/changeType`, { type: 'long_text' })).body
+    await runConversion(systemContext(app.deps), job_id)
+    const detail = { from: 'text', to: 'long_text', job_id }
+    const who = { actor_user_id: account.owner.id, api_key_id: expect.any(Number), ip: '127.0.0.1', table_id: id, detail }
+    expect(await rowsOf(account, 'limit=2')).toMatchObject([
+      { ...who, action: 'field.converted' },
+      { ...who, action: 'field.conversion_started' },
+    ])
+  })
+
+  it('never have contents', async () => {
+    const account = await app.account()
+    const { path } = await makeTable(app, account, { records: [{ name: 'Secret content' }] })
+    await app.as(account.owner).post(`${path}/records/delete_batch`, { record_ids: [1] })
+    expect((await rowsOf(account, 'limit=1'))[0]).toMatchObject({ action: 'records.deleted', detail: { count: 1, record_ids: [1] } })
+    expect(JSON.stringify(await rowsOf(account))).not.toContain('Secret content')
+  })
+})
+
+it('documents every action', async () => {
+  const document = (await app.as(null).get('/openapi.json')).body
+  const schema = document.components.schemas.AuditAction
+  expect(schema.enum).toEqual(Object.keys(ACTIONS))
+  for (const action of Object.keys(ACTIONS)) expect(schema.description).toContain(`\`${action}\``)
+})
