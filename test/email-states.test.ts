@@ -1,7 +1,8 @@
 /** Compares every transition of an email's state (contract.md §6, States) in the code with the one in the database. */
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
-import { emailAfter, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
+import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
 import { OutgoingMetadata, type RecipientState } from '../src/email/schema.ts'
 import {
   canBecome,
@@ -28,16 +29,21 @@ const AT = '2026-03-31 09:30:00'
 
 /** The metadata that each possible transition changes. */
 const TRANSITIONS: Record<string, object> = {
-  'queued → sent': { status: 'sent', sentAt: AT, droppedAt: null },
+  'queued → sent': { status: 'sent', sentAt: AT },
   'queued → dropped': { status: 'dropped', droppedAt: AT },
   'sent → read': { status: 'read', readAt: AT },
   'sent → bounced': { status: 'bounced', bouncedAt: AT },
   'read → bounced': { status: 'bounced', bouncedAt: AT },
-  // The server's answer to an attempt that another worker has recorded as unknown.
-  'dropped → sent': { status: 'sent', sentAt: AT, droppedAt: null },
 }
 
-const RECIPIENT_TRANSITIONS = ['queued → sent', 'queued → dropped', 'queued → unknown', 'unknown → sent', 'sent → bounced']
+const RECIPIENT_TRANSITIONS = [
+  'queued → sent',
+  'queued → dropped',
+  'queued → unknown',
+  'unknown → sent',
+  'sent → bounced',
+  'unknown → bounced',
+]
 
 const pairsOf = <Status extends string>(statuses: readonly Status[]) =>
   statuses.flatMap((from) => statuses.map((to) => [from, to] as const))
@@ -71,19 +77,21 @@ it('the schema of the metadata has every status and its stamp', () => {
 const recipient = (status: RecipientStatus): RecipientState => ({ email: 'Ann@example.org', kind: 'to', status, error: null })
 const failure = (kind: 'permanent' | 'temporary' | 'unknown') => ({ kind, code: '450', enhanced: null, message: 'Later' })
 const content = { subject: '', html: '', unresolved: [] }
-const accepted: Outcome = { accepted: new Set(['ann@example.org']), refused: new Map(), content }
-const silent: Outcome = { accepted: new Set(), refused: new Map(), content }
+const silent: Outcome = { ...failedForAll(failure('temporary')), content }
+const accepted: Outcome = { ...silent, accepted: new Set(['ann@example.org']) }
+const refused: Outcome = { ...failedForAll(failure('unknown')), refused: new Map([['ann@example.org', failure('permanent')]]) }
 
 it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
   ['is sent when the server accepts it', 'queued', accepted, false, 'sent'],
   ['is sent when the server accepts it later', 'unknown', accepted, false, 'sent'],
   ['stays bounced', 'bounced', accepted, false, 'bounced'],
-  ['stays queued after a temporary failure', 'queued', { everyone: failure('temporary') }, false, 'queued'],
-  ['is dropped when the last attempt fails', 'queued', { everyone: failure('temporary') }, true, 'dropped'],
-  ['is dropped after a permanent failure', 'queued', { everyone: failure('permanent') }, false, 'dropped'],
-  ['is unknown after a failure with an unknown outcome', 'queued', { everyone: failure('unknown') }, true, 'unknown'],
+  ['stays queued after a temporary failure', 'queued', failedForAll(failure('temporary')), false, 'queued'],
+  ['is dropped when the last attempt fails', 'queued', failedForAll(failure('temporary')), true, 'dropped'],
+  ['is dropped after a permanent failure', 'queued', failedForAll(failure('permanent')), false, 'dropped'],
+  ['is unknown after a failure with an unknown outcome', 'queued', failedForAll(failure('unknown')), true, 'unknown'],
   ['stays queued when the server does not mention it', 'queued', silent, false, 'queued'],
-  ['stays sent when another recipient fails', 'sent', { everyone: failure('permanent') }, true, 'sent'],
+  ['is dropped when the server refuses it before the outcome for the others becomes unknown', 'queued', refused, false, 'dropped'],
+  ['stays sent when another recipient fails', 'sent', failedForAll(failure('permanent')), true, 'sent'],
 ])('a recipient %s', (_, before, outcome, isLastAttempt, after) => {
   expect(recipientAfter(recipient(before), outcome, isLastAttempt).status).toBe(after)
 })
@@ -91,12 +99,54 @@ it.each<[string, RecipientStatus, Outcome, boolean, RecipientStatus]>([
 it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
   ['queued', ['queued', 'dropped'], undefined],
   ['queued', ['sent', 'queued'], 'sent'],
-  ['queued', ['dropped', 'unknown'], 'dropped'],
-  ['dropped', ['sent', 'dropped'], 'sent'],
+  ['queued', ['dropped', 'unknown'], 'sent'],
+  ['queued', ['queued', 'unknown'], undefined],
+  ['queued', ['queued', 'bounced'], 'sent'],
+  ['queued', ['dropped'], 'dropped'],
   ['dropped', ['dropped'], undefined],
   ['sent', ['sent', 'dropped'], undefined],
   ['read', ['sent', 'sent'], undefined],
+  ['sent', ['bounced', 'dropped'], 'bounced'],
+  ['read', ['bounced', 'bounced'], 'bounced'],
+  ['sent', ['bounced', 'queued'], undefined],
+  ['sent', ['bounced', 'unknown'], undefined],
   ['bounced', ['bounced', 'dropped'], undefined],
 ])('after an attempt, an email that is %s with recipients %j gets the state %s', (before, recipients, after) => {
   expect(emailAfter(before, recipients.map(recipient))).toBe(after)
+})
+
+it.each<[RecipientStatus[], RecipientStatus | null]>([
+  [['sent', 'sent'], null],
+  [['dropped', 'sent'], 'dropped'],
+  [['dropped', 'bounced'], 'bounced'],
+  [['dropped', 'bounced', 'unknown'], 'unknown'],
+  [['dropped', 'unknown', 'queued'], 'dropped'],
+])('the error of an email with recipients %j is that of the recipient that is %s', (statuses, expected) => {
+  const recipients = statuses.map((status) => {
+    const error = status === 'sent' || status === 'queued' ? null : { code: status, enhanced: null, message: '' }
+    return { ...recipient(status), error }
+  })
+  expect(errorOf(recipients)?.code ?? null).toBe(expected)
+})
+
+it.each<[string, EmailStatus, RecipientStatus[], object]>([
+  ['of unknown outcome', 'dropped', ['dropped', 'unknown'], { status: 'sent', sentAt: AT, droppedAt: null, error: { code: 'unknown' } }],
+  ['that was refused', 'dropped', ['dropped'], { status: 'dropped', sentAt: null, droppedAt: AT }],
+  [
+    'whose last recipient was dropped',
+    'sent',
+    ['bounced', 'dropped'],
+    { status: 'bounced', bouncedAt: expect.stringMatching(/^\d{4}-.{14}$/) },
+  ],
+  ['with an open recipient', 'sent', ['bounced', 'queued'], { status: 'sent', bouncedAt: null }],
+])('the migration corrects only what the previous release had wrong: a mail %s', async (_, from, statuses, expected) => {
+  const recipients = statuses.map((status) => ({ ...recipient(status), error: { code: status } }))
+  const before = { ...newEmailState(now), ...transitionTo(from, now).metadata, recipients, error: { code: 'dropped' } }
+  const place = { account_id: account.id, space_id: space, table_id: table, record_id: record }
+  const { actor } = userContext(app.deps, { ...member, accountId: account.id, userId: member.id, timeZone: 'UTC', isOwner: false })
+  const id = (await insertSent(app.db, { ...place, content: '', attachments: [], metadata: before }, actor, now)) ?? 0
+  const migration = readFileSync('prisma/migrations/20261122101200_unknown_outcomes/migration.sql', 'utf8')
+  for (const text of migration.split(/;\n/).filter((part) => part.trim())) await app.db.execute({ text, values: [] })
+  const [row] = await app.db.query<{ metadata: object }>(sql`select metadata from record_comments where id = ${id}`)
+  expect(row?.metadata).toMatchObject({ ...before, error: { code: 'dropped' }, ...expected })
 })

@@ -103,6 +103,16 @@ describe('delivery', () => {
     expect(await failure(deliver(server, envelope(), message({ html }), options))).toMatchObject(expected)
   })
 
+  test('knows which recipients were refused when the outcome for the others is unknown', async () => {
+    smtp.recipients.set('gone@customer.example', 550)
+    smtp.onContent = { hangUp: 'after' }
+    const attempt = deliver(server, envelope('gone@customer.example', 'ann@customer.example'), message(), options)
+    await expect(attempt).rejects.toMatchObject({
+      failure: { kind: 'unknown' },
+      refused: [{ address: 'gone@customer.example', failure: { kind: 'permanent', code: '550' } }],
+    })
+  })
+
   test('sends nothing when it is aborted before the content', async () => {
     const stopped = new Error('somebody else sends it')
     const attempt = deliver(server, envelope(), message(), { allowPrivate: true, beforeContent: () => Promise.reject(stopped) })

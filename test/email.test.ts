@@ -324,7 +324,8 @@ describe('a mail that fails', () => {
     const { sent } = await desk()
     smtp.onContent = { hangUp: 'after' }
     const { id, metadata } = await sent()
-    expect(metadata).toMatchObject({ status: 'dropped', error: { code: 'OUTCOME_UNKNOWN' }, recipients: [{ status: 'unknown' }] })
+    expect(metadata).toMatchObject({ status: 'sent', error: { code: 'OUTCOME_UNKNOWN' }, recipients: [{ status: 'unknown' }] })
+    expect([metadata.sentAt, metadata.droppedAt]).toEqual([expect.stringMatching(/^\d{4}/), null])
     smtp.onContent = {}
     await sendQueued(systemContext(app.deps), { comment_id: id })
     expect(smtp.received).toHaveLength(0)
@@ -344,7 +345,9 @@ describe('a mail that fails', () => {
     await sendQueued(systemContext(app.deps), { comment_id: body.id })
     expect((await comment(body.id)).metadata.error.code).toBe('OUTCOME_UNKNOWN')
     // The first worker was alive after all, and knows the answer.
-    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', droppedAt: null }))
+    await eventually(async () =>
+      expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', error: null, recipients: [{ status: 'sent' }] }),
+    )
     expect(smtp.received).toHaveLength(1)
   })
 
@@ -913,6 +916,33 @@ describe('the webhook', () => {
     const { metadata } = await comment(id)
     expect(metadata.status).toBe('sent')
     expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'sent'])
+  })
+
+  test('recognises a report on a recipient whose outcome was unknown', async () => {
+    const { sent, comment } = await desk()
+    const { id } = await sent({ to: ['nobody@customer.example'] })
+    const address = replyAddressOf(lastReceived().raw)
+    // The server had accepted the mail, but its answer was not heard.
+    await app.db.execute(sql`
+      update record_comments set metadata = jsonb_set(metadata, '{recipients,0,status}', '"unknown"') where id = ${id}`)
+    await webhook(fixture('dsn-postfix', address))
+    await processed()
+    expect((await comment(id)).metadata).toMatchObject({ status: 'bounced', error: { code: '550' }, recipients: [{ status: 'bounced' }] })
+  })
+
+  test('marks a mail as bounced when its last recipient is dropped after the others have bounced', async () => {
+    const { send, comment } = await desk()
+    smtp.recipients.set('slow@customer.example', 451)
+    const { body } = await send({ to: ['full@customer.example', 'slow@customer.example'] })
+    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].status).toBe('sent'))
+    await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
+    await processed()
+    expect((await comment(body.id)).metadata.status).toBe('sent')
+    smtp.recipients.set('slow@customer.example', 550)
+    await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('bounced'), 15_000)
+    const { metadata } = await comment(body.id)
+    expect(metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['bounced', 'dropped'])
+    expect(metadata.bouncedAt).toMatch(/^\d{4}/)
   })
 
   test('answers 503 with Retry-After while the message cannot be stored', async () => {

@@ -10,8 +10,6 @@ interface EmailState<Status extends string, Stamp extends string> {
   from: readonly Status[]
   /** The key of the metadata that holds the instant of the transition. */
   stamp: Stamp
-  /** The stamp of an earlier state that the transition proves wrong. */
-  clears?: Stamp
   event: EmailEventType
   /** Whether the email belongs to the record's thread: later emails refer to it in their headers. */
   isInThread: boolean
@@ -19,8 +17,7 @@ interface EmailState<Status extends string, Stamp extends string> {
 
 const emailStates = {
   queued: { from: [], stamp: 'queuedAt', event: 'comment.created', isInThread: false },
-  // A server may accept an email after another worker has recorded that the outcome of this attempt is unknown.
-  sent: { from: ['queued', 'dropped'], stamp: 'sentAt', clears: 'droppedAt', event: 'email.status', isInThread: true },
+  sent: { from: ['queued'], stamp: 'sentAt', event: 'email.status', isInThread: true },
   read: { from: ['sent'], stamp: 'readAt', event: 'email.status', isInThread: true },
   bounced: { from: ['sent', 'read'], stamp: 'bouncedAt', event: 'email.status', isInThread: false },
   dropped: { from: ['queued'], stamp: 'droppedAt', event: 'email.status', isInThread: false },
@@ -40,8 +37,9 @@ interface RecipientStateDef<Status extends string> {
 
 const recipientStates = {
   queued: { from: [], isReachable: true },
+  // A server may accept an email after another worker has recorded that the outcome of this attempt is unknown.
   sent: { from: ['queued', 'unknown'], isReachable: true },
-  bounced: { from: ['sent'], isReachable: false },
+  bounced: { from: ['sent', 'unknown'], isReachable: false },
   dropped: { from: ['queued'], isReachable: false },
   unknown: { from: ['queued'], isReachable: true },
 } as const
@@ -65,8 +63,8 @@ export interface Transition {
 
 /** The change of an email that comes into a state. */
 export function transitionTo(status: EmailStatus, now: Date): Transition {
-  const { from, stamp, clears, event } = EMAIL_STATES[status]
-  return { from, event, metadata: { status, ...(clears && { [clears]: null }), [stamp]: formatInstant(now) } }
+  const { from, stamp, event } = EMAIL_STATES[status]
+  return { from, event, metadata: { status, [stamp]: formatInstant(now) } }
 }
 
 /** The status and the stamps of a new email. */

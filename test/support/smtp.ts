@@ -21,8 +21,8 @@ export interface TestSmtp {
   connections: number
   /** The reply code to RCPT TO by address; 250 by default. */
   recipients: Map<string, number>
-  /** The reply to the content. */
-  onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after' }
+  /** The reply to the content. @param meanwhile runs when the server has the content, before it answers */
+  onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after'; meanwhile?: () => Promise<void> }
   /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
@@ -73,10 +73,11 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
       callback(code ? refusal(code) : null)
     },
     onData(stream, session, callback) {
-      const { code, delayMs = 0, hangUp } = smtp.onContent
+      const { code, delayMs = 0, hangUp, meanwhile } = smtp.onContent
       if (hangUp === 'before') return void [...server.connections].map((connection) => connection.close())
       buffer(stream).then(async (raw) => {
         await sleep(delayMs)
+        await meanwhile?.()
         if (hangUp === 'after') return void [...server.connections].map((connection) => connection.close())
         if (code) return callback(refusal(code))
         const { mailFrom, rcptTo } = session.envelope

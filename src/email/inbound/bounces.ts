@@ -1,9 +1,10 @@
 /** Records the bounces in delivery reports: of single recipients, and of the whole email (contract.md §6, Not a reply). */
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
+import { emailAfter, errorOf } from '../outbound/outcome.ts'
 import { outboundMail, type Thread } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
-import { RECIPIENT_STATES, recipientCanBecome, transitionTo } from '../states.ts'
+import { recipientCanBecome, transitionTo } from '../states.ts'
 import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
 
 /**
@@ -18,12 +19,11 @@ export async function recordBounces({ db, now }: Context, thread: Thread, { reci
     throw new Error('A delivery report arrived before the email was marked as sent')
   const failed = reported.filter(({ action }) => action === 'failed')
   const recipients = email.metadata.recipients.map((recipient) => afterReport(recipient, failed, email.metadata.recipients.length))
-  const error = recipients.find(({ status }) => status === 'bounced')?.error
-  if (!error) return
-  const bounce = transitionTo('bounced', now)
-  const isReachable = recipients.some(({ status }) => RECIPIENT_STATES[status].isReachable)
-  const change = isReachable ? { from: bounce.from, metadata: {} } : bounce
-  await updateEmail(db, thread.comment_id, { ...change, metadata: { ...change.metadata, recipients, error } }, now)
+  if (recipients.every((recipient, index) => recipient === email.metadata.recipients[index])) return
+  const status = emailAfter(email.metadata.status, recipients)
+  const transition = status && transitionTo(status, now)
+  const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients) }
+  await updateEmail(db, thread.comment_id, { ...transition, metadata }, now)
 }
 
 function afterReport(recipient: RecipientState, failed: ReportedRecipient[], recipientCount: number): RecipientState {

@@ -1,10 +1,12 @@
 /** Sends queued emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
+import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { tableDefinition } from '../../tables/definition-cache.ts'
@@ -15,7 +17,7 @@ import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
 import { fieldTexts } from './field-tokens.ts'
-import { emailAfter, type Outcome, recipientAfter } from './outcome.ts'
+import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
 import { decryptTokens } from './secret-tokens.ts'
 import { DeliveryError, deliver, type Failure, type Message } from './transport.ts'
 
@@ -30,24 +32,25 @@ export const sendEmail = defineQueue({ name: 'email.send', schema: Email, option
 /** The seconds between attempts: seven attempts in about five hours. */
 const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
 
+/** The longest pause between two tries to record an outcome: shorter than the time in which a job of a lost worker is repeated. */
+const MAX_WAIT_MS = 500
+
 /** Makes one attempt to send an email to the recipients that are still queued, and records its outcome. */
 export async function sendQueued(context: Context, { comment_id }: z.infer<typeof Email>): Promise<void> {
   const mail = await outboundMail(context.db, comment_id)
   const waiting = mail?.metadata.recipients.filter(({ status }) => status === 'queued') ?? []
   if (!mail || !waiting.length) return
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
-  if (mail.attempted_at !== null) return settle(context, mail, { everyone: INTERRUPTED })
+  if (mail.attempted_at !== null) return settle(context, mail, failedForAll(INTERRUPTED))
   const { server, table_version } = mail
-  if (table_version === null)
-    return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
-  if (server === null)
-    return settle(context, mail, { everyone: gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table') })
+  if (table_version === null) return settle(context, mail, RECORD_GONE)
+  if (server === null) return settle(context, mail, INTEGRATION_GONE)
 
   const definition = await tableDefinition(context.db, { id: mail.table_id, version: table_version })
   const record = await readRecord(context.db, definition, mail.record_id)
-  if (!record) return settle(context, mail, { everyone: gone('RECORD_GONE', 'The record was deleted before the mail was sent') })
+  if (!record) return settle(context, mail, RECORD_GONE)
 
-  const content = mail.metadata.recipients.some(({ status }) => status === 'sent')
+  const content = mail.metadata.recipients.some(({ status }) => status === 'sent' || status === 'unknown')
     ? // Recipients of a later attempt get the same content as those of the first.
       { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
     : resolveContent(mail.request, fieldTexts(definition.fields, record))
@@ -71,17 +74,17 @@ async function attempt(
       message,
       { allowPrivate: context.settings.smtpAllowPrivate, beforeContent: () => claim(context, mail.comment_id) },
     )
-    return {
-      accepted: new Set(accepted.map((address) => address.toLowerCase())),
-      refused: new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure])),
-      content,
-    }
+    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, content }
   } catch (error) {
     if (error instanceof AlreadyClaimed) return undefined
     // Any other error occurs before the content is handed over, so a retry cannot deliver twice.
-    return { everyone: error instanceof DeliveryError ? error.failure : unexpected(context, error) }
+    if (!(error instanceof DeliveryError)) return failedForAll(unexpected(context, error))
+    const { failure, refused } = error
+    return { ...failedForAll(failure), refused: byAddress(refused), ...(failure.kind === 'unknown' && { content }) }
   }
 }
+
+const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
 
 /** Thrown when another worker is sending this email, because the queue took that worker for dead and repeated its job. */
 class AlreadyClaimed extends Error {}
@@ -131,24 +134,35 @@ async function compose(
   }
 }
 
+/**
+ * Records the outcome of an attempt. Nobody else has heard the answer of the server, so it is kept while the database is not available, and
+ * recorded when it is back.
+ */
+async function settle(context: Context, mail: OutboundMail, outcome: Outcome): Promise<void> {
+  for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+    try {
+      return await saveOutcome(context, mail, outcome)
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      context.log.warn({ err: error, comment_id: mail.comment_id }, 'the outcome of a mail is kept until the database is back')
+      await sleep(waitMs)
+    }
+  }
+}
+
 /** Records the outcome of an attempt, and queues the next attempt for recipients that are still queued. */
-async function settle(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
+async function saveOutcome(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
   const { db, now, jobs } = context
   await context.transaction(async () => {
     const mail = await outboundMail(db, comment_id, true)
     if (!mail) return
     const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
     const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, outcome, isLastAttempt))
-    const error = recipients.find((recipient) => recipient.error)?.error ?? null
     const status = emailAfter(mail.metadata.status, recipients)
     const transition = status && transitionTo(status, now)
-    const { html, ...sent } = 'content' in outcome ? outcome.content : { html: undefined }
-    await updateEmail(
-      db,
-      comment_id,
-      { ...transition, metadata: { ...transition?.metadata, recipients, error, ...sent }, ...(html !== undefined && { content: html }) },
-      now,
-    )
+    const { html, ...sent } = outcome.content ?? { html: undefined }
+    const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients), ...sent }
+    await updateEmail(db, comment_id, { ...transition, metadata, ...(html !== undefined && { content: html }) }, now)
     const isWaiting = recipients.some(({ status }) => status === 'queued')
     // Without queued recipients the claim stays, so that no other worker can send the email.
     await db.execute(sql`
@@ -160,7 +174,16 @@ async function settle(context: Context, { comment_id }: OutboundMail, outcome: O
   })
 }
 
-const gone = (code: string, message: string): Failure => ({ kind: 'permanent', code, enhanced: null, message })
+const gone = (code: string, message: string) => failedForAll({ kind: 'permanent', code, enhanced: null, message })
+const RECORD_GONE = gone('RECORD_GONE', 'The record was deleted before the mail was sent')
+const INTEGRATION_GONE = gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table')
+
+const NO_ANSWER: Failure = {
+  kind: 'temporary',
+  code: 'NO_ANSWER',
+  enhanced: null,
+  message: 'The server gave no answer for this recipient',
+}
 
 const INTERRUPTED: Failure = {
   kind: 'unknown',

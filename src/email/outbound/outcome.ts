@@ -1,36 +1,50 @@
 /** The states of the recipients and of the email after an attempt to send it. */
 import type { RecipientState } from '../schema.ts'
-import { canBecome, type EmailStatus, recipientCanBecome } from '../states.ts'
+import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
 import type { ResolvedContent } from './content.ts'
 import type { Failure } from './transport.ts'
 
-/** One failure for all recipients, or the answers of the server for each. Addresses are in lower case. */
-export type Outcome =
-  | { everyone: Failure }
-  | { accepted: ReadonlySet<string>; refused: ReadonlyMap<string, Failure>; content: ResolvedContent }
+/** The answers of the server to an attempt. Addresses are in lower case. */
+export interface Outcome {
+  accepted: ReadonlySet<string>
+  refused: ReadonlyMap<string, Failure>
+  /** Counts for recipients that are neither accepted nor refused. */
+  others: Failure
+  /** What the recipients got, or may have got; undefined if nothing was handed over. */
+  content?: ResolvedContent
+}
+
+/** The outcome of an attempt that failed for all recipients alike. */
+export const failedForAll = (others: Failure): Outcome => ({ accepted: new Set(), refused: new Map(), others })
 
 /** The state of a recipient after the attempt. A temporary failure leaves the recipient queued, unless it was the last attempt. */
 export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
   const address = recipient.email.toLowerCase()
-  const isAccepted = 'accepted' in outcome && outcome.accepted.has(address)
-  if (isAccepted && recipientCanBecome(recipient.status, 'sent')) return { ...recipient, status: 'sent', error: null }
+  if (outcome.accepted.has(address) && recipientCanBecome(recipient.status, 'sent')) return { ...recipient, status: 'sent', error: null }
   if (recipient.status !== 'queued') return recipient
-  const { kind, ...error } = 'everyone' in outcome ? outcome.everyone : (outcome.refused.get(address) ?? NO_ANSWER)
+  const { kind, ...error } = outcome.refused.get(address) ?? outcome.others
   if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
   return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
 }
 
-/** Returns the new state of the email: sent once one recipient has received it, dropped once none is queued; undefined for no change. */
+/** Returns the new state of an email whose recipients have changed; undefined if it stays in its state. */
 export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {
-  const has = (wanted: RecipientState['status']) => recipients.some(({ status }) => status === wanted)
-  if (!has('sent') && has('queued')) return undefined
-  const status = has('sent') ? 'sent' : 'dropped'
+  const status = statusOf(new Set(recipients.map(({ status }) => status)))
   return canBecome(before, status) ? status : undefined
 }
 
-const NO_ANSWER: Failure = {
-  kind: 'temporary',
-  code: 'NO_ANSWER',
-  enhanced: null,
-  message: 'The server gave no answer for this recipient',
+function statusOf(statuses: ReadonlySet<RecipientStatus>): EmailStatus {
+  const isReachable = [...statuses].some((status) => RECIPIENT_STATES[status].isReachable)
+  if (!isReachable) return statuses.has('bounced') ? 'bounced' : 'dropped'
+  // A delivery report proves that a server had accepted the email.
+  if (statuses.has('sent') || statuses.has('bounced')) return 'sent'
+  // An unknown outcome counts as sent, because the email may have arrived and is not sent again (contract.md §8).
+  return statuses.has('queued') ? 'queued' : 'sent'
+}
+
+/** The error of an email: that of an unknown outcome once nothing is queued, else that of a bounce, else the first. */
+export function errorOf(recipients: readonly RecipientState[]): RecipientState['error'] {
+  const isQueued = recipients.some(({ status }) => status === 'queued')
+  const of = (wanted: RecipientStatus) => recipients.find(({ status, error }) => status === wanted && error)?.error
+  return (isQueued ? undefined : of('unknown')) ?? of('bounced') ?? recipients.find(({ error }) => error)?.error ?? null
 }

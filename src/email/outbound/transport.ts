@@ -48,15 +48,23 @@ export interface Failure {
 
 export interface Delivery {
   accepted: string[]
-  refused: { address: string; failure: Failure }[]
+  refused: Refusal[]
+}
+
+interface Refusal {
+  address: string
+  failure: Failure
 }
 
 /** The delivery failed for all recipients. */
 export class DeliveryError extends Error {
   readonly failure: Failure
-  constructor(failure: Failure) {
+  /** The recipients that the server had refused by themselves before the delivery failed. */
+  readonly refused: readonly Refusal[]
+  constructor(failure: Failure, refused: readonly Refusal[] = []) {
     super(failure.message)
     this.failure = failure
+    this.refused = refused
   }
 }
 
@@ -96,27 +104,32 @@ export async function deliver(
   }
 
   const stream = Readable.from(content())
+  const noted: NotedEnvelope = { ...envelope, use8BitMime: false }
   try {
     const info = await new Promise<SMTPConnection.SentMessageInfo>((resolve, reject) =>
-      connection.send({ ...envelope, use8BitMime: false }, stream, (error, sent) => (error || !sent ? reject(error) : resolve(sent))),
+      connection.send(noted, stream, (error, sent) => (error || !sent ? reject(error) : resolve(sent))),
     )
-    const refused = (info.rejectedErrors ?? []).map((error, index) => ({
-      address: error.recipient ?? info.rejected[index] ?? '',
-      failure: failureOf(error, false),
-    }))
     connection.quit()
-    return { accepted: info.accepted, refused }
+    return { accepted: info.accepted, refused: refusedIn(noted) }
   } catch (error) {
     connection.close()
     if (progress.stopped) throw progress.stopped
-    const refusals = (error as SmtpError).rejectedErrors
-    if (refusals)
-      return { accepted: [], refused: refusals.map((one) => ({ address: one.recipient ?? '', failure: failureOf(one, false) })) }
-    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver))
+    if ((error as SmtpError).rejectedErrors) return { accepted: [], refused: refusedIn(noted) }
+    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), refusedIn(noted))
   } finally {
     stream.destroy()
   }
 }
+
+/** nodemailer notes in the envelope what the server answered to it. */
+interface NotedEnvelope extends SMTPConnection.Envelope {
+  mailError?: SmtpError
+  rejectedErrors?: SmtpError[]
+}
+
+/** The recipients that the server refused by themselves. If it refuses the sender, its answers to the recipients say nothing about them. */
+const refusedIn = ({ mailError, rejectedErrors = [] }: NotedEnvelope): Refusal[] =>
+  mailError ? [] : rejectedErrors.map((error) => ({ address: error.recipient ?? '', failure: failureOf(error, false) }))
 
 /** Connects and signs in, without sending. @throws DeliveryError */
 export async function probe(server: Server, { allowPrivate }: Options): Promise<void> {

@@ -184,6 +184,9 @@ function issuesOf(issue: ZodError['issues'][number]): Issue[] {
   return [{ path, message: issue.message }]
 }
 
+/** True if the database could not run the statement, but may run it later. */
+export const isOutage = (thrown: unknown): boolean => (databaseError(thrown)?.code ?? 'BAD_REQUEST') !== 'BAD_REQUEST'
+
 /** 503 for a busy or unavailable database, so that the caller retries (contract.md §1); undefined for other errors. */
 function databaseError(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error)) return undefined
