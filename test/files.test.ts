@@ -17,7 +17,7 @@ async function recordWithFiles(account: TestAccount) {
 
 const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 
-const { isStored, sweepAfter } = fileSupport(app)
+const { isStored, sweepAfter, sweepLeftoversAfter } = fileSupport(app)
 
 describe('a file in a field', () => {
   it('is added to the list, read back, and removed again', async () => {
@@ -247,6 +247,25 @@ describe('the clean-up', () => {
     await as.post(`${record.table.path}/record/${copy.body.id}/delete`)
     await sweepAfter(60)
     expect(await there()).toEqual([false, false, false, false])
+  })
+
+  it('removes staged bytes that no row names, and keeps those of a file whose move is not finished', async () => {
+    const account = await app.account()
+    const task = await app.as(account.keys.personal).post('/api/tasks/create', { title: 'Call' })
+    const stage = async () => (await app.as(account.member).post('/api/tasks/upload', { name: 'a', data: base64('a') })).body.path as string
+    const [waiting, moving, moved] = [await stage(), await stage(), await stage()]
+    const bind = (path: string, key: string | null) =>
+      app.db.execute(sql`update stored_files set path = ${path.replace('staged-', `task-${task.body.id}-`)}, storage_key = ${key}::text,
+        task_id = ${task.body.id}, dropped_at = null where path = ${path}`)
+    await bind(moving, moving)
+    // A process that is killed now has moved the bytes, and has not deleted the old ones.
+    await bind(moved, null)
+    const there = () => Promise.all([waiting, moving, moved].map((path) => isStored(path)))
+
+    await sweepLeftoversAfter(20)
+    expect(await there()).toEqual([true, true, true])
+    await sweepLeftoversAfter(30)
+    expect(await there()).toEqual([true, true, false])
   })
 
   it('waits for deleted tables that may be restored', async () => {

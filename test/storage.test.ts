@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,6 +41,12 @@ const read = async (storage: Storage, path: string, range?: { start: number; end
   return stream && buffer(stream)
 }
 
+async function all(paths: AsyncIterable<string>): Promise<string[]> {
+  const found: string[] = []
+  for await (const path of paths) found.push(path)
+  return found
+}
+
 describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
   const open = () => openStorage(settings[kind])
 
@@ -75,6 +83,15 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     expect(await open().read('1-2-never')).toBeNull()
   })
 
+  test('lists the paths with a prefix that were written before an instant', async () => {
+    const names = ['staged-1', 'staged-2', '1-2-other']
+    for (const name of names) await open().write(name, Buffer.from('x'))
+    const list = (prefix: string, before: number) => all(open().list(prefix, new Date(before)))
+    expect((await list('staged-', Date.now() + 5_000)).toSorted()).toEqual(['staged-1', 'staged-2'])
+    expect(await list('', Date.now() + 5_000)).toEqual(expect.arrayContaining(names))
+    expect(await list('', Date.now() - 60_000)).toEqual([])
+  })
+
   test.each(['../secret', '/etc/passwd', 'a/b', '..', '.hidden', '', 'a\0b', 'a\\b', `a${'b'.repeat(200)}`])(
     'refuses the path %j',
     async (path) => {
@@ -89,6 +106,37 @@ test('a folder holds no unfinished files', async () => {
   const names = await readdir(settings.folder, { recursive: true })
   expect(names.filter((name) => name.endsWith('~'))).toEqual([])
 })
+
+test('a folder removes the unfinished files of a killed process, but not those of a running one', async () => {
+  const place = join(folder, 'killed')
+  const writing = spawn('node_modules/.bin/node', ['--input-type=module', '-e', WRITER, place], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(writing.stdout, 'data')
+  writing.kill('SIGKILL')
+  await once(writing, 'exit')
+  const names = async () => (await readdir(place, { recursive: true })).filter((name) => name.includes('1-2-'))
+  expect(await names()).toEqual([expect.stringMatching(/1-2-whole$/), expect.stringMatching(/1-2-half\..*~$/)].toSorted())
+
+  const storage = openStorage(place)
+  await storage.removeUnfinished(new Date(Date.now() - 60_000))
+  expect(await names()).toHaveLength(2)
+  expect(await all(storage.list('', new Date(Date.now() + 5_000)))).toEqual(['1-2-whole'])
+  await storage.removeUnfinished(new Date(Date.now() + 5_000))
+  expect(await names()).toEqual([expect.stringMatching(/1-2-whole$/)])
+})
+
+/** Stores a file, and another whose bytes never end. Says when some of them are written. */
+const WRITER = `
+  import { Readable } from 'node:stream'
+  import { openStorage } from '${new URL('../src/platform/storage.ts', import.meta.url)}'
+  const storage = openStorage(process.argv[1])
+  await storage.write('1-2-whole', Buffer.from('whole'))
+  async function* endless() {
+    yield Buffer.alloc(100_000)
+    yield Buffer.alloc(100_000)
+    console.log('written')
+    await new Promise(() => setInterval(() => {}, 1000))
+  }
+  await storage.write('1-2-half', Readable.from(endless()))`
 
 function* chunksOf(bytes: Buffer): Generator<Buffer> {
   for (let start = 0; start < bytes.length; start += 65_536) yield bytes.subarray(start, start + 65_536)

@@ -1,8 +1,8 @@
-/** Deletes files a day after they were dropped, unless something uses them again. */
+/** Deletes files a day after they were dropped, unless something uses them again, and bytes that killed processes have left. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { deleteFileRows, holdFiles, settleFile, storageKeyOf } from '../platform/stored-files.ts'
+import { deleteFileRows, holdFiles, namedKeys, STAGED_PREFIX, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
 
 /** The time in which a dropped file can be restored, and an upload can be attached. */
@@ -12,7 +12,13 @@ const AT_ONCE = 200
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
 /** Moves the bytes of a staged file to its final path. */
 export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object({ paths: z.array(z.string()) }) })
-export const removeBytes = defineQueue({ name: 'files.remove-bytes', schema: z.object({ paths: z.array(z.string()) }) })
+/** The rows are gone by then, so the job is tried for hours: nothing else would delete the bytes. */
+export const removeBytes = defineQueue({
+  name: 'files.remove-bytes',
+  schema: z.object({ paths: z.array(z.string()) }),
+  options: { retryLimit: 100 },
+})
+export const sweepLeftovers = defineQueue({ name: 'files.sweep-leftovers', schema: z.object({}) })
 
 /** Deletes the rows of dropped files that nothing uses, and enqueues the deletion of their bytes. */
 export async function sweep(context: Context): Promise<void> {
@@ -56,4 +62,22 @@ export async function settleAll({ db, storage }: Context, { paths }: { paths: st
     const isThere = await settleFile(db, path)
     await storage.remove(isThere ? key : path)
   }
+}
+
+/** Deletes what killed processes have left in storage: unfinished writes, and staged files that were moved before their bytes were deleted. */
+export async function sweepStorage({ db, storage, now }: Context): Promise<void> {
+  // The row of a file is written before its bytes, so at this age nobody will name the bytes any more.
+  const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
+  await storage.removeUnfinished(before)
+  let paths: string[] = []
+  const removeUnnamed = async () => {
+    const named = await namedKeys(db, paths)
+    for (const path of paths) if (!named.has(path)) await storage.remove(path)
+    paths = []
+  }
+  for await (const path of storage.list(STAGED_PREFIX, before)) {
+    paths.push(path)
+    if (paths.length === AT_ONCE) await removeUnnamed()
+  }
+  if (paths.length) await removeUnnamed()
 }

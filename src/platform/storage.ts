@@ -2,8 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 
@@ -16,6 +16,10 @@ export interface Storage {
   read(path: string, range?: { start: number; end: number }): Promise<Readable | null>
   /** Deletes the path. It is no error if it does not exist. */
   remove(path: string): Promise<void>
+  /** The paths that begin with the prefix and were written before the instant, in any order. */
+  list(prefix: string, before: Date): AsyncIterable<string>
+  /** Deletes what a killed process has left of writes that it began before the instant. */
+  removeUnfinished(before: Date): Promise<void>
 }
 
 /**
@@ -77,8 +81,38 @@ function folderStorage(folder: string): Storage {
     async remove(path) {
       await rm(placeOf(path), { force: true })
     },
+    async *list(prefix, before) {
+      for await (const place of filesOf(folder, before)) {
+        const path = basename(place)
+        if (path.startsWith(prefix) && isPath(path)) yield path
+      }
+    },
+    async removeUnfinished(before) {
+      for await (const place of filesOf(folder, before)) if (place.endsWith('~')) await rm(place, { force: true })
+    },
   }
 }
+
+/** The files of a folder storage that were written before the instant. */
+async function* filesOf(folder: string, before: Date): AsyncGenerator<string> {
+  for (const part of await namesIn(folder)) {
+    for (const name of await namesIn(join(folder, part))) {
+      const place = join(folder, part, name)
+      const writtenAt = await stat(place).then(({ mtime }) => mtime, ifMissing(undefined))
+      if (writtenAt && writtenAt < before) yield place
+    }
+  }
+}
+
+const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
+
+/** Handles the error of a file or folder that does not exist, or was deleted while the storage was read. */
+const ifMissing =
+  <Value>(value: Value) =>
+  (error: NodeJS.ErrnoException): Value => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return value
+    throw error
+  }
 
 /** Syncs the folder, without which a new file name may be lost in a power failure. */
 async function syncFolder(path: string): Promise<void> {
@@ -136,6 +170,13 @@ function bucketStorage(url: URL): Storage {
       const { s3, sdk } = await connection()
       await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: requirePlain(path) }))
     },
+    async *list(Prefix, before) {
+      const { s3, sdk } = await connection()
+      for await (const { Contents = [] } of sdk.paginateListObjectsV2({ client: s3 }, { Bucket, Prefix }))
+        for (const { Key, LastModified } of Contents) if (Key && isPath(Key) && LastModified && LastModified < before) yield Key
+    },
+    // An unfinished upload is no object. A rule of the bucket removes it, because many stores with an S3 API cannot list uploads.
+    removeUnfinished: async () => {},
   }
 }
 

@@ -114,6 +114,14 @@ export async function storageKeyOf(db: Database, path: string): Promise<{ storag
   return file
 }
 
+/** Those of the keys in storage that the row of a file names. */
+export async function namedKeys(db: Database, keys: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ path: string; storage_key: string | null }>(
+    sql`select path, storage_key from stored_files where path = any(${keys}::text[]) or storage_key = any(${keys}::text[])`,
+  )
+  return new Set(rows.flatMap(({ path, storage_key }) => (storage_key === null ? [path] : [path, storage_key])))
+}
+
 /** Notes that the bytes have been moved to the path of the file. @returns false if the file has been deleted */
 export async function settleFile(db: Database, path: string): Promise<boolean> {
   return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0

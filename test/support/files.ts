@@ -1,5 +1,5 @@
 /** Shared by tests of files. */
-import { removeAll, sweep } from '../../src/files/sweep.ts'
+import { removeAll, sweep, sweepStorage } from '../../src/files/sweep.ts'
 import { systemContext } from '../../src/platform/context.ts'
 import type { TestApp } from './app.ts'
 
@@ -18,4 +18,7 @@ export const fileSupport = (app: TestApp) => ({
     await sweep({ ...context, jobs: jobs as typeof context.jobs })
     await removeAll(context, { paths })
   },
+
+  /** Deletes what killed processes have left in storage, as if the given hours had passed. */
+  sweepLeftoversAfter: (hours: number) => sweepStorage({ ...systemContext(app.deps), now: new Date(Date.now() + hours * 3_600_000) }),
 })

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
@@ -274,6 +275,21 @@ describe('the parser thread', () => {
     await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow('could not be read within')
     await expect(hasty.parse(Buffer.alloc(5_000_000, 'a\r\n'))).rejects.toThrow(UnreadableMail)
     await hasty.close()
+  })
+
+  test('ends after a large message and when it is idle, to give its memory back', async () => {
+    const threads: Worker[] = []
+    const note = (thread: Worker) => threads.push(thread)
+    process.on('worker', note)
+    const thrifty = openParser({ idleMs: 50 })
+    await thrifty.parse(Buffer.alloc(2_000_000, 'a\r\n'))
+    expect(threads[0]?.threadId).toBe(-1)
+    await thrifty.parse(fixture('apple-reply'))
+    await thrifty.parse(fixture('apple-reply'))
+    await expect.poll(() => threads[1]?.threadId).toBe(-1)
+    expect(threads).toHaveLength(2)
+    process.off('worker', note)
+    await thrifty.close()
   })
 
   test('reads 25 MB', async () => {

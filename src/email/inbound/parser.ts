@@ -19,7 +19,12 @@ interface Options {
   timeoutMs?: number
   /** The heap limit of the thread, so that a message cannot exhaust the memory of the process. */
   maxHeapMb?: number
+  /** The time without a message after which the thread is ended. */
+  idleMs?: number
 }
+
+/** After a message of this size the thread is ended, because V8 would keep the memory that it has taken. */
+const LARGE_BYTES = 1_048_576
 
 type Reply = { id: number; mail: ParsedMail } | { id: number; error: string }
 
@@ -29,10 +34,11 @@ interface Underway {
   reject(error: UnreadableMail): void
 }
 
-/** A parser with its own thread, which is started for the first message and again after it was terminated. */
-export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}): MailParser {
+/** A parser with its own thread. It starts when a message comes, and ends after a large one or when none has come for a while. */
+export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_000 }: Options = {}): MailParser {
   let worker: Worker | undefined
   let underway: Underway | undefined
+  let idle: NodeJS.Timeout | undefined
   let lastId = 0
   const turns = new Semaphore(1)
 
@@ -57,7 +63,16 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
     underway?.reject(new UnreadableMail(reason))
   }
 
+  async function stop(): Promise<void> {
+    clearTimeout(idle)
+    const last = worker
+    worker = undefined
+    await last?.terminate()
+  }
+
   async function parseNow(raw: Uint8Array): Promise<ParsedMail> {
+    clearTimeout(idle)
+    const isLarge = raw.byteLength > LARGE_BYTES
     worker ??= start()
     const current = worker
     const id = ++lastId
@@ -70,6 +85,8 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
     } finally {
       clearTimeout(timer)
       underway = undefined
+      if (isLarge) await stop()
+      else idle = setTimeout(() => void stop(), idleMs).unref()
     }
   }
 
@@ -78,9 +95,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512 }: Options = {}
     async close() {
       // Waiting messages are parsed first.
       await turns.acquire()
-      const last = worker
-      worker = undefined
-      await last?.terminate()
+      await stop()
     },
   }
 }
