@@ -11,6 +11,7 @@ const steps: [title: string, command: string[]][] = [
   ['Types', tool('tsc', '-p', '.')],
   ['Unused files, exports and packages', tool('knip')],
   ['House rules', node('scripts/house.ts')],
+  ['Prisma client in generated/', node('scripts/generate.ts', '--check')],
   ['OpenAPI document', node('scripts/openapi.ts', '--check')],
   ['Tables and diagrams in docs/', node('scripts/docs.ts', '--check')],
   ['Migrations', node('scripts/migrate.ts', 'check')],

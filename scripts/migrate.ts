@@ -8,15 +8,14 @@ import { queues } from '../src/background.ts'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { connect, deploy, MIGRATIONS_DIR, MigrationError, readMigrations, status } from '../src/platform/database/migrations.ts'
 import { readSettings } from '../src/settings.ts'
-import { compareWithSchema } from './catalogue.ts'
 import { asksForHelp, commandOf, runScript, ScriptError } from './runtime.ts'
-import { diffSchemas } from './schema-engine.ts'
 
 const USAGE = `npm run migrate -- new <name>   write a migration from what changed in prisma/schema.prisma
 npm run migrate -- deploy       apply what is missing, to DATABASE_URL or the embedded database
 npm run migrate -- status       list what is applied and what is missing
 npm run migrate -- check        do the migrations still give what prisma/schema.prisma describes?`
 
+// `new` and `check` load Prisma's engine, which production does not have.
 const SCHEMA = fileURLToPath(new URL('../prisma/schema.prisma', import.meta.url))
 /** The schema after the last migration. */
 const MIGRATED = fileURLToPath(new URL('../prisma/migrated.prisma', import.meta.url))
@@ -34,6 +33,7 @@ await runScript(async () => {
 
 async function writeNew(): Promise<void> {
   if (!name || !/^[a-z0-9_]{1,60}$/.test(name)) throw new MigrationError('A migration is named in a-z, 0-9 and _, say add_task_priority')
+  const { diffSchemas } = await import('./schema-engine.ts')
   const schema = readFileSync(SCHEMA, 'utf8')
   const sql = await onScratchServer((connection) =>
     diffSchemas(connection, existsSync(MIGRATED) ? readFileSync(MIGRATED, 'utf8') : null, schema),
@@ -71,6 +71,7 @@ async function printStatus(): Promise<void> {
 
 /** Checks that a migration contains every change of the schema, and that the migrations create this schema in an empty database. */
 async function checkDrift(): Promise<void> {
+  const [{ diffSchemas }, { compareWithSchema }] = await Promise.all([import('./schema-engine.ts'), import('./catalogue.ts')])
   const schema = readFileSync(SCHEMA, 'utf8')
   await onScratchServer(async (connection) => {
     const unwritten = await diffSchemas(connection, existsSync(MIGRATED) ? readFileSync(MIGRATED, 'utf8') : null, schema)
