@@ -14,10 +14,12 @@ import { mountDocs } from './platform/http/docs-page.ts'
 import { type ErrorBody, errorAnswer, unavailable } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
+import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
+import { traceRequests } from './platform/http/traces.ts'
 import { accessRequestOf, type RequestContext } from './platform/http/trpc.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
@@ -36,10 +38,12 @@ declare module 'fastify' {
 
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = createApp(deps)
+  traceRequests(app)
   limitShutdownTime(app)
   const cookies = await openCookies(app)
   addRequestContext(app, deps, cookies)
   logAnswers(app)
+  measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
   answerUnknownPaths(app)
@@ -48,8 +52,17 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
+  mountMetrics(app, deps, requireMetricsToken(deps))
   await mountDocs(app, apiDocument())
   refuseOtherMethods()
+  return app
+}
+
+/** The application of METRICS_PORT: health and metrics for those who can reach the port. */
+export function buildOperatorApp(deps: Deps): FastifyInstance {
+  const app = Fastify({ logger: false, forceCloseConnections: true })
+  mountHealth(app, deps)
+  mountMetrics(app, deps)
   return app
 }
 

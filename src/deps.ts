@@ -3,18 +3,29 @@ import type pg from 'pg'
 import { queues } from './background.ts'
 import { commentCascade } from './comments/service.ts'
 import { conversionCascade } from './conversions/field-guard.ts'
+import { emailMetrics } from './email/metrics.ts'
 import { mailCascade } from './email/service.ts'
 import { openFeed } from './events/feed.ts'
 import { announceEvents } from './events/log.ts'
+import { eventMetrics } from './events/metrics.ts'
 import { fileCascade } from './files/cascade.ts'
+import { fileMetrics } from './files/metrics.ts'
+import { indexMetrics } from './indexes/metrics.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
 import { openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
+import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
+import type { ObserveStatement } from './platform/database/observe-statements.ts'
+import { traceStatement } from './platform/database/traces.ts'
+import { httpMetrics } from './platform/http/metrics.ts'
 import { createLimits } from './platform/http/rate-limits.ts'
+import { jobMetrics } from './platform/jobs/metrics.ts'
 import { openJobs } from './platform/jobs/queue.ts'
 import { openMailer } from './platform/mailer.ts'
+import { type Metric, type Metrics, openMetrics } from './platform/metrics.ts'
 import { openStorage } from './platform/storage.ts'
+import { isTracing } from './platform/tracing.ts'
 import type { Settings } from './settings.ts'
 import type { Cascade } from './tables/cascade.ts'
 import { taskCascade } from './tasks/deletion.ts'
@@ -22,6 +33,17 @@ import { viewCascade } from './views/field-use.ts'
 
 /** The effects of deleted records and changed fields on each feature. */
 const cascades: readonly Cascade[] = [conversionCascade, viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
+
+/** Everything that /metrics shows. */
+const allMetrics: readonly Metric[] = [
+  ...httpMetrics,
+  ...databaseMetrics,
+  ...jobMetrics,
+  ...eventMetrics,
+  ...indexMetrics,
+  ...fileMetrics,
+  ...emailMetrics,
+]
 
 export interface OpenOptions {
   log: Deps['log']
@@ -55,7 +77,8 @@ export async function openDeps(
   try {
     const connection = await connectionOf(settings, log, closers)
     await deploy(connection, { queues, log: (message) => log.info(message) })
-    const db = openDatabase(connection)
+    const metrics = openMetrics(allMetrics)
+    const db = openDatabase(connection, { observe: observeStatement(metrics) })
     closers.push(() => db.close())
     const announcer = announceEvents(db, log)
     closers.push(() => announcer.close())
@@ -73,6 +96,7 @@ export async function openDeps(
       jobs,
       storage: openStorage(settings.storage),
       mailer,
+      metrics,
       cascades,
       limits,
       feed,
@@ -84,6 +108,19 @@ export async function openDeps(
   } catch (error) {
     await close()
     throw error
+  }
+}
+
+/** Measures each statement, and traces it if this process does. */
+function observeStatement(metrics: Metrics): ObserveStatement {
+  const time = statementTimer(metrics)
+  if (!isTracing()) return time
+  return (text) => {
+    const [timed, traced] = [time(text), traceStatement(text)]
+    return (error) => {
+      timed()
+      traced(error)
+    }
   }
 }
 

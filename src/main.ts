@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { buildApp } from './app.ts'
+import { buildApp, buildOperatorApp } from './app.ts'
 import { works } from './background.ts'
 import { loginFile, readLogin } from './demo/login.ts'
 import { createDemo } from './demo/service.ts'
@@ -13,6 +13,8 @@ import { EmbeddedPostgresError } from './platform/database/embedded/embedded-pos
 import { MigrationError } from './platform/database/migrations.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { readServiceFile, urlOf, writeServiceFile } from './platform/service-file.ts'
+import { type Tracer, useTracer } from './platform/tracing.ts'
+import { readTracing, TracingError } from './platform/tracing-settings.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 /** A graceful stop that takes longer is cut short. */
@@ -30,6 +32,7 @@ interface Service {
 async function start(): Promise<Service> {
   const settings = readSettings()
   const log = pino({ level: settings.logLevel }) as unknown as Deps['log']
+  const tracer = await startTracing(log)
   const isWeb = settings.role !== 'worker'
   const isWorker = settings.role !== 'web'
   if (isWeb) await probePort(settings)
@@ -39,9 +42,13 @@ async function start(): Promise<Service> {
   const catcher = settings.databaseUrl || !isWeb ? undefined : await openCatcher(settings.dataDir)
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
+  let operatorApp: FastifyInstance | undefined
   const stop = async () => {
     await app?.close()
     await opened?.close()
+    // Last, so that a worker that waits for its jobs still counts as alive.
+    await operatorApp?.close()
+    await tracer?.close()
     await catcher?.close()
   }
   try {
@@ -54,15 +61,26 @@ async function start(): Promise<Service> {
       url = urlOf(settings, (app.server.address() as AddressInfo).port)
       if (catcher) recordService(settings, catcher, publicUrl())
     }
+    operatorApp = await listenForOperators(opened.deps)
     if (isWorker) await startWork(opened.deps, works)
     const address = catcher ? `listens on ${url}; mail is caught at ${url}/dev/mail` : `listens on ${url}`
-    print(`Gridpost ${isWeb ? address : 'works on background jobs'}`)
+    print(`Gridpost ${isWeb ? address : 'works on background jobs'}${operatorApp ? `; ${operatorAddress(operatorApp, settings)}` : ''}`)
     if (demo) print(demo)
     return { stop }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Loads OpenTelemetry only if the OTEL_* variables ask for traces. */
+async function startTracing(log: Deps['log']): Promise<Tracer | undefined> {
+  const settings = readTracing(process.env)
+  if (!settings) return undefined
+  const { openTracer } = await import('./platform/opentelemetry.ts')
+  const tracer = openTracer(settings, log)
+  useTracer(tracer)
+  return tracer
 }
 
 /** Without SMTP_URL, mail goes to the catcher of this process, or a worker's to that of the service with the same DATA_DIR. */
@@ -111,10 +129,30 @@ async function listen(app: FastifyInstance, { host, port }: Settings): Promise<v
   })
 }
 
-function listenError(error: NodeJS.ErrnoException, { host, port }: Pick<Settings, 'host' | 'port'>): Error {
+/** Listens on METRICS_PORT, if there is one. */
+async function listenForOperators(deps: Deps): Promise<FastifyInstance | undefined> {
+  const { host, metricsPort: port } = deps.settings
+  if (port === undefined) return undefined
+  const app = buildOperatorApp(deps)
+  await app.listen({ host, port }).catch((error) => {
+    throw listenError(error, { host, port, setting: 'METRICS_PORT' })
+  })
+  return app
+}
+
+function operatorAddress({ server }: FastifyInstance, settings: Settings): string {
+  return `health and metrics are at ${urlOf(settings, (server.address() as AddressInfo).port)}`
+}
+
+function listenError(
+  error: NodeJS.ErrnoException,
+  { host, port, setting = 'PORT' }: Pick<Settings, 'host' | 'port'> & { setting?: string },
+): Error {
   if (error.code === 'EADDRINUSE')
-    return new StartError(`PORT: ${port} is in use on ${host}; stop the program that listens there, or set PORT (0 takes any free port)`)
-  if (error.code === 'EACCES') return new StartError(`PORT: ${port} is not allowed for this account`)
+    return new StartError(
+      `${setting}: ${port} is in use on ${host}; stop the program that listens there, or set ${setting} (0 takes any free port)`,
+    )
+  if (error.code === 'EACCES') return new StartError(`${setting}: ${port} is not allowed for this account`)
   if (error.syscall === 'listen' || error.syscall === 'getaddrinfo')
     return new StartError(`HOST: cannot listen on ${host}: ${error.message}`)
   return error
@@ -139,7 +177,7 @@ function print(line: string): void {
 }
 
 function printError(error: unknown): void {
-  const isExpected = [StartError, SettingsError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
+  const isExpected = [StartError, SettingsError, TracingError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
   process.stderr.write(isExpected ? `Gridpost cannot start. ${(error as Error).message}\n` : `${(error as Error).stack ?? error}\n`)
 }
 

@@ -26,6 +26,7 @@ import { notificationsRouter } from './notifications/router.ts'
 import { mountUnsubscribe } from './notifications/routes.ts'
 import type { Deps } from './platform/context.ts'
 import { healthOperations } from './platform/http/health.ts'
+import { metricsOperation } from './platform/http/metrics.ts'
 import { openApiDocument, type PlainOperation } from './platform/http/openapi.ts'
 import { mergeRouters, router } from './platform/http/trpc.ts'
 import { recordsRouter } from './records/router.ts'
@@ -71,6 +72,7 @@ export function mountRoutes(app: FastifyInstance, deps: Deps): void {
 
 const plainOperations: PlainOperation[] = [
   ...healthOperations,
+  metricsOperation,
   ...authOperations,
   ...auditOperations,
   ...fileOperations,

@@ -32,6 +32,8 @@ const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin ==
 export const Environment = z.object({
   PORT: Port.default(3000),
   HOST: z.string().default('127.0.0.1'),
+  METRICS_PORT: Port.optional(),
+  METRICS_TOKEN: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
   SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
@@ -64,6 +66,10 @@ export const Environment = z.object({
 export interface Settings {
   port: number
   host: string
+  /** The port of health and metrics alone; undefined opens none. */
+  metricsPort: number | undefined
+  /** The bearer token for /metrics on `port`; undefined closes it there. */
+  metricsToken: string | undefined
   dataDir: string
   /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined
@@ -112,10 +118,14 @@ export function readSettings(environment: Record<string, string | undefined> = p
   if (!parsed.success) throw new SettingsError(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '))
   const env = parsed.data
   const dataDir = resolve(env.DATA_DIR)
+  if (env.METRICS_PORT && env.METRICS_PORT === env.PORT && env.ROLE !== 'worker')
+    throw new SettingsError('METRICS_PORT: must differ from PORT')
   if (env.DATABASE_URL && !env.SECRET_KEY) throw new SettingsError('SECRET_KEY: is required with DATABASE_URL')
   return {
     port: env.PORT,
     host: env.HOST,
+    metricsPort: env.METRICS_PORT,
+    metricsToken: env.METRICS_TOKEN,
     dataDir,
     databaseUrl: env.DATABASE_URL,
     secretKey: Buffer.from(env.SECRET_KEY ?? keptSecretKey(dataDir)),

@@ -190,9 +190,12 @@ test('a pending request is answered before the end', async () => {
   await expectNothingLeft(service)
 })
 
-test('ROLE=worker works without listening', async () => {
-  const run = npmStart({ ROLE: 'worker' })
+test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
+  const run = npmStart({ ROLE: 'worker', METRICS_PORT: '0' })
   await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 40_000 })
+  const [, url] = /health and metrics are at (http:\S+)/.exec(run.output()) ?? []
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  expect(await (await fetch(`${url}/metrics`)).text()).toContain('gridpost_job_seconds')
   run.npm.kill('SIGTERM')
   await run.ended
   expect(existsSync(postmasterPid())).toBe(false)

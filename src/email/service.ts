@@ -16,6 +16,7 @@ import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { domainOf, parseMailbox } from './address.ts'
+import { mails } from './metrics.ts'
 import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
 import { fieldTexts } from './outbound/field-tokens.ts'
@@ -50,7 +51,7 @@ export async function recordContext({ db }: Context, table: TableRef, record: Re
  * have, for an attachment that is not a stored file of the table, and for more than 50 recipients
  */
 export async function send(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
-  const { db, actor, now, settings, jobs } = context
+  const { db, actor, now, settings, jobs, metrics } = context
   const { request, attachments } = await accept(context, table, input)
   const metadata = newMetadata(request, input, now)
   const tokens = newSecretTokens()
@@ -72,6 +73,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
         ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
         ${encryptTokens(settings.secretKey, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp)`)
     await jobs.send(sendEmail, { comment_id: id })
+    metrics.count(mails, { state: 'queued' })
     return { id, status: 'queued', comment: { id, type: 'email_out', metadata } }
   })
 }

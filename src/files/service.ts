@@ -4,6 +4,7 @@ import { badInput, notFound } from '../platform/http/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../platform/stored-files.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
+import { uploadedBytes, uploads } from './metrics.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
 
 /** An uploaded file before it has a path. */
@@ -97,7 +98,7 @@ export async function stage(
 
 /** Stores bytes under a new path with the given prefix, as `stage` does. */
 async function store(
-  { db, storage, actor, now }: Context,
+  { db, storage, metrics, actor, now }: Context,
   place: FilePlace,
   prefix: string,
   { name, type, content }: NewFile,
@@ -114,6 +115,8 @@ async function store(
   // The row is written first: bytes without a row would never be deleted.
   await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging })
   await storage.write(path, content)
+  metrics.count(uploads)
+  metrics.count(uploadedBytes, {}, content.byteLength)
   return entry
 }
 

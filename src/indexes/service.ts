@@ -1,5 +1,5 @@
 /** Adapts the indexes of tables to their queries, in steps that may be interrupted. */
-
+import type pg from 'pg'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
@@ -9,6 +9,7 @@ import { tableDefinitions } from '../tables/definition-cache.ts'
 import { analyzeRecords, buildIndex, dropIndex, withBuildLock } from '../tables/index-builds.ts'
 import { adaptIndexes } from '../tables/indexing.ts'
 import { readViews } from '../views/saved.ts'
+import { buildSeconds } from './metrics.ts'
 import { type PlannedIndex, planIndexes } from './plan.ts'
 import { failuresOf, groupsOf, indexedTables, type PresentIndex, presentIndexes, tableSizeOf, usesOf } from './queries.ts'
 import type { TableIndex } from './schema.ts'
@@ -119,7 +120,7 @@ async function takeStep(context: Context, tableId: number, tried: Set<string>): 
       }
       building = step.build
       tried.add(step.build.name)
-      await buildIndex(client, tableId, step.build)
+      await build(context, client, tableId, step.build)
       return 'done'
     })
   } catch (error) {
@@ -128,6 +129,20 @@ async function takeStep(context: Context, tableId: number, tried: Set<string>): 
     if (!building) throw error
     await noteFailure(context, tableId, building.name, error)
     return { failed: building.name }
+  }
+}
+
+/** Builds the index, and notes how long it took. */
+async function build({ metrics }: Context, client: pg.Client, tableId: number, index: PlannedIndex): Promise<void> {
+  const startedAt = performance.now()
+  let outcome = 'built'
+  try {
+    await buildIndex(client, tableId, index)
+  } catch (error) {
+    outcome = sqlState(error) === CANCELLED ? 'interrupted' : 'failed'
+    throw error
+  } finally {
+    metrics.observe(buildSeconds, (performance.now() - startedAt) / 1000, { outcome })
   }
 }
 

@@ -1,6 +1,7 @@
 /** Mail of the operator: invitations and notifications. Mail from a record is sent by `email/`. */
 import { createTransport } from 'nodemailer'
 import type { Settings } from '../settings.ts'
+import { inSpan } from './tracing.ts'
 
 export interface Letter {
   to: string
@@ -54,7 +55,7 @@ export function openMailer({ smtpUrl, mailFrom }: Pick<Settings, 'smtpUrl' | 'ma
   return {
     isConfigured: true,
     send: async (letter) => {
-      await transport.sendMail(letter)
+      await inSpan('SMTP deliver', { kind: 'client' }, () => transport.sendMail(letter))
     },
     close: () => transport.close(),
   }

@@ -1,6 +1,7 @@
 /** Records the bounces in delivery reports: of single recipients, and of the whole email (contract.md §6, Not a reply). */
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
+import { mails } from '../metrics.ts'
 import { emailAfter, errorOf } from '../outbound/outcome.ts'
 import { outboundMail, type Thread } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
@@ -12,7 +13,11 @@ import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
  * identifies the email, because the report itself could name any email.
  * @throws Error when the report overtook the end of the attempt, so that its job is repeated
  */
-export async function recordBounces({ db, now }: Context, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
+export async function recordBounces(
+  { db, now, metrics }: Context,
+  thread: Thread,
+  { recipients: reported }: DeliveryReport,
+): Promise<void> {
   const email = await outboundMail(db, thread.comment_id, true)
   if (!email) return
   if (email.metadata.status === 'queued' && email.attempted_at !== null)
@@ -23,7 +28,8 @@ export async function recordBounces({ db, now }: Context, thread: Thread, { reci
   const status = emailAfter(email.metadata.status, recipients)
   const transition = status && transitionTo(status, now)
   const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients) }
-  await updateEmail(db, thread.comment_id, { ...transition, metadata }, now)
+  const isChanged = await updateEmail(db, thread.comment_id, { ...transition, metadata }, now)
+  if (isChanged && status) metrics.count(mails, { state: status })
 }
 
 function afterReport(recipient: RecipientState, failed: ReportedRecipient[], recipientCount: number): RecipientState {

@@ -10,6 +10,7 @@ import { tokenHash } from '../../platform/secrets.ts'
 import { type FileEntry, type FilePlace, holdFiles, pathsOf } from '../../platform/stored-files.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { readHeaders, replyTokens, tokenOf } from '../headers.ts'
+import { inboundMails } from '../metrics.ts'
 import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
 import type { IncomingMetadata } from '../schema.ts'
 import { recordBounces } from './bounces.ts'
@@ -28,12 +29,13 @@ const MAX_AUTOMATIC_PER_HOUR = 20
  * already.
  */
 export async function storeInbound(context: Context, raw: Buffer): Promise<void> {
-  const { db, jobs, now, settings, log } = context
+  const { db, jobs, now, settings, log, metrics } = context
   const hashes = replyTokens(readHeaders(raw), settings.catchDomain).map(tokenHash)
   // The webhook is open to everyone, so only messages that name an existing token take up storage.
   const known = hashes.length
     ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
     : []
+  metrics.count(inboundMails, { verdict: known.length ? 'accepted' : 'dropped' })
   if (!known.length) return log.info({ bytes: raw.length }, 'inbound mail without a known reply address dropped')
   await context.transaction(async () => {
     const [stored] = await db.query<{ id: number }>(sql`
@@ -63,6 +65,7 @@ export async function receive(context: Context, { id }: z.infer<typeof Received>
     if (!(error instanceof UnreadableMail)) throw error
     // The raw message stays stored, so that an operator can look at it.
     context.log.error({ err: error, id }, 'inbound mail cannot be read')
+    context.metrics.count(inboundMails, { verdict: 'unreadable' })
     problem = error.message
   }
   await db.execute(

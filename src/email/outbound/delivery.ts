@@ -9,9 +9,11 @@ import { textOfHtml } from '../../platform/html-text.ts'
 import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { inSpan } from '../../platform/tracing.ts'
 import { tableDefinition } from '../../tables/definition-cache.ts'
 import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
+import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
@@ -19,7 +21,7 @@ import { type ResolvedContent, resolveContent } from './content.ts'
 import { fieldTexts } from './field-tokens.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
 import { decryptTokens } from './secret-tokens.ts'
-import { DeliveryError, deliver, type Failure, type Message } from './transport.ts'
+import { type Delivery, DeliveryError, deliver, type Failure, type Message } from './transport.ts'
 
 const Email = z.object({ comment_id: z.int() })
 
@@ -68,11 +70,11 @@ async function attempt(
 ): Promise<Outcome | undefined> {
   try {
     const { message, envelopeFrom } = await compose(context, mail, content)
-    const { accepted, refused } = await deliver(
-      serverOf(context, server),
-      { from: envelopeFrom, to: waiting.map(({ email }) => email) },
-      message,
-      { allowPrivate: context.settings.smtpAllowPrivate, beforeContent: () => claim(context, mail.comment_id) },
+    const { accepted, refused } = await measured(context, server, () =>
+      deliver(serverOf(context, server), { from: envelopeFrom, to: waiting.map(({ email }) => email) }, message, {
+        allowPrivate: context.settings.smtpAllowPrivate,
+        beforeContent: () => claim(context, mail.comment_id),
+      }),
     )
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, content }
   } catch (error) {
@@ -85,6 +87,27 @@ async function attempt(
 }
 
 const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
+
+/** Notes how long the dialogue with the server took, in the metrics and in a span. */
+async function measured({ metrics }: Context, { host, port }: ServerRow, dialogue: () => Promise<Delivery>): Promise<Delivery> {
+  const startedAt = performance.now()
+  let outcome = 'failed'
+  try {
+    const delivery = await inSpan(
+      'SMTP deliver',
+      { kind: 'client', attributes: { 'server.address': host, 'server.port': port } },
+      async (span) => {
+        const { accepted, refused } = await dialogue()
+        span?.set({ 'gridpost.smtp.accepted': accepted.length, 'gridpost.smtp.refused': refused.length })
+        return { accepted, refused }
+      },
+    )
+    outcome = delivery.accepted.length ? 'accepted' : 'refused'
+    return delivery
+  } finally {
+    metrics.observe(deliverySeconds, (performance.now() - startedAt) / 1000, { outcome })
+  }
+}
 
 /** Thrown when another worker is sending this email, because the queue took that worker for dead and repeated its job. */
 class AlreadyClaimed extends Error {}
@@ -152,10 +175,10 @@ async function settle(context: Context, mail: OutboundMail, outcome: Outcome): P
 
 /** Records the outcome of an attempt, and queues the next attempt for recipients that are still queued. */
 async function saveOutcome(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
-  const { db, now, jobs } = context
-  await context.transaction(async () => {
+  const { db, now, jobs, metrics } = context
+  const settled = await context.transaction(async () => {
     const mail = await outboundMail(db, comment_id, true)
-    if (!mail) return
+    if (!mail) return undefined
     const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
     const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, outcome, isLastAttempt))
     const status = emailAfter(mail.metadata.status, recipients)
@@ -171,7 +194,11 @@ async function saveOutcome(context: Context, { comment_id }: OutboundMail, outco
     const seconds = RETRY_SECONDS[mail.attempts]
     if (isWaiting && seconds !== undefined)
       await jobs.send(sendEmail, { comment_id }, { startAfter: new Date(now.getTime() + seconds * 1000) })
+    const tried = recipients.filter((_, index) => mail.metadata.recipients[index]?.status === 'queued')
+    return { status, states: tried.map(({ status }) => status) }
   })
+  if (settled?.status) metrics.count(mails, { state: settled.status })
+  for (const state of settled?.states ?? []) metrics.count(recipientStates, { state })
 }
 
 const gone = (code: string, message: string) => failedForAll({ kind: 'permanent', code, enhanced: null, message })

@@ -4,6 +4,7 @@ import type { Context, Deps } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { mails } from '../metrics.ts'
 import type { Open } from '../schema.ts'
 import { transitionTo } from '../states.ts'
 
@@ -26,7 +27,7 @@ const MAX_OPENS_PER_EMAIL = 500
  * Records a request for the pixel. The first GET on an email that is `sent` marks it as read, unless its integration has the pixel
  * switched off by now.
  */
-export async function recordOpen({ db, clock }: Pick<Deps, 'db' | 'clock'>, request: PixelRequest): Promise<void> {
+export async function recordOpen({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>, request: PixelRequest): Promise<void> {
   if (!/^[\w-]{20,100}$/.test(request.token)) return
   const now = clock()
   const userAgent = request.userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
@@ -47,7 +48,8 @@ export async function recordOpen({ db, clock }: Pick<Deps, 'db' | 'clock'>, requ
     'email:open',
   )
   // Of two concurrent requests, one finds the status `sent`.
-  if (email && !email.is_off && !request.isHead) await updateEmail(db, email.comment_id, transitionTo('read', now), now)
+  const isRead = email && !email.is_off && !request.isHead && (await updateEmail(db, email.comment_id, transitionTo('read', now), now))
+  if (isRead) metrics.count(mails, { state: 'read' })
 }
 
 /** The requests for the pixel of an email, oldest first. */

@@ -5,7 +5,9 @@ import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { tooBusy } from '../http/errors.ts'
 import { Semaphore } from '../semaphore.ts'
+import { isTracing } from '../tracing.ts'
 import { cancelQuery } from './cancel-query.ts'
+import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import { PreparedNames, runPrepared } from './prepared-statements.ts'
 
@@ -46,6 +48,8 @@ export interface Database {
   execute(statement: Statement): Promise<number>
   /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** How busy the connections are at this moment. */
+  load(): DatabaseLoad
   /** Whether the caller runs inside a transaction. */
   inTransaction(): boolean
   /**
@@ -58,6 +62,17 @@ export interface Database {
   /** Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. */
   connect(): Promise<pg.Client>
   close(): Promise<void>
+}
+
+/** Counts of connections, and of those who wait for one. */
+export interface DatabaseLoad {
+  busy: number
+  idle: number
+  max: number
+  /** Statements and transactions that wait for a connection. */
+  waiting: number
+  /** Queries of records, which need a permit before they get a connection. */
+  queries: { running: number; waiting: number }
 }
 
 interface OpenTransaction {
@@ -80,11 +95,18 @@ const KEPT_FREE = 2
 /** A query that waits for a permit holds no connection, so it may wait longer than a write waits for a connection. */
 const PERMIT_WAIT_MS = 5_000
 
+interface DatabaseOptions {
+  /** The most connections of the pool; 10 by default. */
+  size?: number
+  /** Observes the statements of all connections but those of `connect`. */
+  observe?: ObserveStatement
+}
+
 /**
  * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
  * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
-export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: number } = {}): Database {
+export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: DatabaseOptions = {}): Database {
   const connection: pg.PoolConfig = {
     ...config,
     max: size,
@@ -101,14 +123,17 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
   pool.on('error', () => {})
   // pg listens for errors of idle connections only. Without a listener a connection that is lost while a request uses it would end the
   // process. The statement itself fails, so the listener has nothing to do.
-  pool.on('connect', (client) => client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    if (observe) observeStatements(client, observe)
+  })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
   const queries = new Semaphore(Math.max(1, size - KEPT_FREE), tooBusy)
-  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS })
+  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch(text, values, label, options)
@@ -183,6 +208,13 @@ export function openDatabase(config: pg.PoolConfig, { size = 10 }: { size?: numb
     watch: (marker, committed) => {
       watched = { marker, committed }
     },
+    load: () => ({
+      busy: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      max: size,
+      waiting: pool.waitingCount,
+      queries: { running: queries.held, waiting: queries.waiting },
+    }),
     inTransaction: () => transactions.getStore()?.tx !== undefined,
     get prisma() {
       return transactions.getStore()?.tx ?? prisma
@@ -207,7 +239,8 @@ class TransactionPool extends pg.Pool {
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
     if (callback) {
-      super.connect(callback)
+      // A statement that has waited gets its connection in the request that releases it, and its span would be there, too.
+      super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
       return undefined
     }
     return super.connect().then((client) => {

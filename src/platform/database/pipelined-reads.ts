@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { type NamedStatement, runPrepared } from './prepared-statements.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
@@ -46,8 +47,13 @@ interface Pipeline {
   watch: NodeJS.Timeout | undefined
 }
 
+interface PipelineOptions {
+  maxLifetimeSeconds: number
+  observe: ObserveStatement | undefined
+}
+
 /** Connects at the first statement, and again after the connection was lost or has reached its lifetime. */
-export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds }: { maxLifetimeSeconds: number }): PipelinedReads {
+export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe }: PipelineOptions): PipelinedReads {
   let open: Pipeline | undefined
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
@@ -63,6 +69,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
     const forget = () => {
       if (open?.client === client) open = undefined
     }
+    if (observe) observeStatements(client, observe)
     client.on('error', forget)
     client.on('end', forget)
     try {

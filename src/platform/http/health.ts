@@ -1,13 +1,12 @@
-/** Health checks and metrics for operators. */
+/** Health checks for operators. */
 import type { FastifyInstance } from 'fastify'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
 import { readMigrations } from '../database/migrations.ts'
 import type { PlainOperation } from './openapi.ts'
 
-/** Mounts /healthz, /readyz and /metrics. */
-export function mountHealth(app: FastifyInstance, { db, jobs, feed }: Deps): void {
+/** Mounts /healthz and /readyz. */
+export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
   app.get('/healthz', async () => ({ ok: true }))
 
   app.get('/readyz', async (_, reply) => {
@@ -19,41 +18,6 @@ export function mountHealth(app: FastifyInstance, { db, jobs, feed }: Deps): voi
     const ok = Object.values(checks).every(Boolean)
     return reply.code(ok ? 200 : 503).send({ ok, ...checks })
   })
-
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  const durations = new Histogram({
-    name: 'gridpost_http_request_seconds',
-    help: 'Time to answer a request.',
-    labelNames: ['method', 'route', 'status'],
-    registers: [registry],
-  })
-  new Gauge({
-    name: 'gridpost_jobs',
-    help: 'Jobs by queue and state.',
-    labelNames: ['queue', 'state'],
-    registers: [registry],
-    async collect() {
-      this.reset()
-      const rows = await db.query<{ queue: string; state: string; count: number }>(sql`
-        select name as queue, state::text, count(*) from pgboss.job where state <> 'completed' group by 1, 2`)
-      for (const { queue, state, count } of rows) this.set({ queue, state }, count)
-    },
-  })
-  new Gauge({
-    name: 'gridpost_event_streams',
-    help: 'Open streams of events in this process.',
-    registers: [registry],
-    collect() {
-      this.set(feed.size())
-    },
-  })
-  app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
-    if (!routeOptions.config.isStream)
-      durations.observe({ method, route: routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
-    done()
-  })
-  app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
 }
 
 /** Whether the check passed. An error counts as a failure; the component that failed logs the details. */
@@ -98,16 +62,5 @@ export const healthOperations: PlainOperation[] = [
       200: Answer({ ok: true, database: true, migrations: true, queue: true }),
       503: { ...Answer({ ok: false, database: false, migrations: false, queue: false }), description: 'At least one check failed.' },
     },
-  },
-  {
-    method: 'get',
-    path: '/metrics',
-    operationId: 'health.metrics',
-    tag: 'Operations',
-    summary: 'Get metrics for Prometheus',
-    description:
-      'Requests by route and status, jobs by queue and state, open streams, and process metrics. Block this path for the public at the proxy.',
-    isPublic: true,
-    responses: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } } },
   },
 ]

@@ -18,6 +18,8 @@ export interface PlainOperation {
   description: string
   /** True if the route needs no credentials. */
   isPublic: boolean
+  /** The security schemes of a route whose credentials are neither a key nor a session. */
+  security?: object[]
   parameters?: object[]
   requestBody?: object
   responses: Record<number, { description: string; content?: object; headers?: object }>
@@ -108,6 +110,7 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
     baseUrl: '/',
     securitySchemes: {
       key: { type: 'http', scheme: 'bearer', description: 'An account key (gp_acct_…) or a personal key (gp_user_…).' },
+      metrics: { type: 'http', scheme: 'bearer', description: 'The METRICS_TOKEN of the settings.' },
       session: { type: 'apiKey', in: 'cookie', name: 'gridpost_session', description: 'Set by POST /api/auth/login.' },
     },
     defs: { Error: ErrorAnswer },
@@ -235,6 +238,7 @@ function plainOperation({
   summary,
   description,
   isPublic,
+  security,
   parameters,
   requestBody,
   responses,
@@ -245,7 +249,7 @@ function plainOperation({
     tags: [tag],
     summary,
     description,
-    security: isPublic ? [] : [{ key: [] }, { session: [] }],
+    security: security ?? (isPublic ? [] : [{ key: [] }, { session: [] }]),
     ...(parameters && { parameters: parameters as Operation['parameters'] }),
     ...(requestBody && { requestBody: requestBody as Operation['requestBody'] }),
     responses: {

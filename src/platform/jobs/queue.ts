@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { PgBoss, type QueueOptions } from 'pg-boss'
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
+import { inSpan, type OpenSpan } from '../tracing.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
 export interface Queue<Data extends object = object> {
@@ -78,13 +79,17 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
 
   return {
     async send(queue, data, { startAfter } = {}) {
-      await boss.send(queue.name, data, { db: here, ...(startAfter && { startAfter }) })
+      await inSpan(`send ${queue.name}`, sending(queue), (span) =>
+        boss.send(queue.name, traced(data, span), { db: here, ...(startAfter && { startAfter }) }),
+      )
     },
     async sendMany(queue, data) {
-      await boss.insert(
-        queue.name,
-        data.map((one) => ({ data: one })),
-        { db: here },
+      await inSpan(`send ${queue.name}`, sending(queue), (span) =>
+        boss.insert(
+          queue.name,
+          data.map((one) => ({ data: traced(one, span) })),
+          { db: here },
+        ),
       )
     },
     async isReady() {
@@ -98,7 +103,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
           { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10 },
           async (jobs) => {
             try {
-              for (const job of jobs) await work(queue.schema.parse(job.data ?? {}))
+              for (const job of jobs) await runTraced(queue, job.data, work)
             } finally {
               // After each job pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait.
               boss.notifyWorker(worker)
@@ -114,4 +119,18 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
       await boss.stop({ graceful: true, timeout: 30_000 })
     },
   }
+}
+
+const ofQueue = ({ name }: Pick<Queue, 'name'>) => ({ 'messaging.system': 'pg-boss', 'messaging.destination.name': name })
+const sending = (queue: Pick<Queue, 'name'>) => ({ kind: 'producer', attributes: ofQueue(queue), onlyInside: true }) as const
+
+/** The data of a job beside its own: the span in which the job was enqueued. */
+const traced = <Data extends object>(data: Data, span: OpenSpan | undefined): Data & { traceparent?: string } =>
+  span ? { ...data, traceparent: span.traceparent() } : data
+
+/** Runs a job as a part of the trace in which it was enqueued. */
+function runTraced<Data extends object>(queue: Queue<Data>, stored: unknown, work: (data: Data) => Promise<void>): Promise<void> {
+  const { traceparent, ...data } = (stored ?? {}) as { traceparent?: unknown }
+  const parent = typeof traceparent === 'string' ? traceparent : undefined
+  return inSpan(`process ${queue.name}`, { kind: 'consumer', attributes: ofQueue(queue), parent }, () => work(queue.schema.parse(data)))
 }

@@ -1,6 +1,7 @@
 /** Connects queues to the functions that run their jobs. */
 
 import { type Context, type Deps, systemContext } from '../context.ts'
+import { jobSeconds } from './metrics.ts'
 import type { Jobs, Queue } from './queue.ts'
 
 export interface Work {
@@ -26,12 +27,17 @@ export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs =
   for (const { queue, concurrency, cron, run } of works) {
     await jobs.work(queue, concurrency, async (data) => {
       const log = deps.log.child({ queue: queue.name })
+      const startedAt = performance.now()
+      let outcome = 'failed'
       try {
         await run({ ...systemContext(deps), log }, data as never)
+        outcome = 'completed'
       } catch (error) {
         // pg-boss retries the job; the log tells operators why.
         log.error({ err: error, data }, 'job failed')
         throw error
+      } finally {
+        deps.metrics.observe(jobSeconds, (performance.now() - startedAt) / 1000, { queue: queue.name, outcome })
       }
     })
     if (cron) await jobs.schedule(queue, cron)

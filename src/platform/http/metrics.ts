@@ -1,0 +1,66 @@
+/** Metrics of requests, and the route that shows all metrics to Prometheus. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Deps } from '../context.ts'
+import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
+import { AppError, unauthorized } from './errors.ts'
+import type { PlainOperation } from './openapi.ts'
+
+const requests = duration({
+  name: 'gridpost_http_request_seconds',
+  help: 'Time to answer a request, without streams of events.',
+  labels: ['method', 'route', 'status'],
+  buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+})
+
+export const httpMetrics: readonly Metric[] = [requests]
+
+/** Measures each request by the pattern of its route. All paths that do not exist share one value. */
+export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
+  app.addHook('onResponse', ({ method, routeOptions }, reply, done) => {
+    const route = routeOptions.url ?? 'none'
+    if (!routeOptions.config.isStream)
+      metrics.observe(requests, reply.elapsedTime / 1000, { method, route, status: String(reply.statusCode) })
+    done()
+  })
+}
+
+/**
+ * Mounts /metrics.
+ * @param admit refuses a request by throwing
+ */
+export function mountMetrics(app: FastifyInstance, deps: Deps, admit: (request: FastifyRequest) => void = () => {}): void {
+  app.get('/metrics', {
+    onRequest: async (request) => admit(request),
+    handler: async (_, reply) => reply.type(METRICS_TYPE).send(await deps.metrics.text(deps)),
+  })
+}
+
+/** Admits whoever sends METRICS_TOKEN as a bearer token. Without the setting the path answers like one that does not exist. */
+export function requireMetricsToken({ settings }: Deps): (request: FastifyRequest) => void {
+  const { metricsToken } = settings
+  const expected = metricsToken === undefined ? undefined : digest(metricsToken)
+  return ({ headers }) => {
+    if (!expected) throw new AppError('NOT_FOUND', 'No such path')
+    const token = /^Bearer +(\S+)\s*$/i.exec(headers.authorization ?? '')?.[1]
+    // Digests have one length, so the comparison takes the same time for every token.
+    if (!token || !timingSafeEqual(digest(token), expected)) throw unauthorized('Send METRICS_TOKEN as a bearer token')
+  }
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest()
+
+export const metricsOperation: PlainOperation = {
+  method: 'get',
+  path: '/metrics',
+  operationId: 'health.metrics',
+  tag: 'Operations',
+  summary: 'Get metrics for Prometheus',
+  description:
+    'Requests, the database, jobs, mail, indexes, files, streams and the process. Needs `METRICS_TOKEN` of the settings as a bearer token; ' +
+    'without that setting the path does not exist. Workers serve the same on `METRICS_PORT`.',
+  isPublic: false,
+  security: [{ metrics: [] }],
+  responses: { 200: { description: 'The text format of Prometheus.', content: { 'text/plain': { schema: { type: 'string' } } } } },
+  errors: [401, 404],
+}
