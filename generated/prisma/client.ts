@@ -82,6 +82,12 @@ export type RateWindow = Prisma.RateWindowModel
  */
 export type IdempotencyKey = Prisma.IdempotencyKeyModel
 /**
+ * Model AuditEntry
+ * One audited event (docs/audit.md). Triggers refuse every UPDATE and TRUNCATE, and each DELETE before keep_until (see the migration). There are no
+ * foreign keys, because the rows outlive the things that they name.
+ */
+export type AuditEntry = Prisma.AuditEntryModel
+/**
  * Model Space
  * 
  */

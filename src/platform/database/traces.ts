@@ -17,7 +17,7 @@ const OPERATION = /\b(select|insert|update|delete|begin|commit|rollback|savepoin
 const TABLE = /\b(?:from|into|update|join)\s+(?:only\s+)?((?:"?\w+"?\.)?"?\w+"?)/i
 
 /** Tables of users are called by their number: t7.records. */
-export function summaryOf(text: string): { operation: string; table: string | undefined } {
+function summaryOf(text: string): { operation: string; table: string | undefined } {
   const operation = OPERATION.exec(text)?.[1]?.toUpperCase() ?? 'OTHER'
   const table = TABLE.exec(text)?.[1]
     ?.replaceAll('"', '')
