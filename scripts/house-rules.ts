@@ -34,7 +34,7 @@ const MOST_FILES = 16
 
 /** The only writer of each table: a feature, or a file of the platform. */
 const OWNERS: Record<string, string[]> = {
-  audit: ['audit_entries'],
+  audit: ['audit_entries', 'failed_sign_ins'],
   accounts: ['accounts', 'users'],
   auth: ['sessions', 'invites', 'login_failures'],
   keys: ['api_keys'],

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ACTIONS } from '../src/audit/actions.ts'
+import { auditFailedSignIn } from '../src/audit/failed-sign-ins.ts'
 import { auditing } from '../src/audit/log.ts'
 import { deleteOldEntries } from '../src/audit/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -309,6 +310,19 @@ describe('signing in', () => {
       { action: 'sign_in.failed', actor_user_id: null, object: { type: 'user', id: String(id) }, detail: { failures: 2 }, ip: '127.0.0.1' },
       { action: 'sign_in.failed', actor_user_id: null, detail: { failures: 1 } },
     ])
+  })
+
+  it('is audited if it fails because of a wrong current password, and a flood of failures writes few rows', async () => {
+    const account = await app.account({ withPassword: true })
+    const { owner } = account
+    await app.as(owner).post('/api/auth/password', { current_password: 'wrong', new_password: 'staple battery horse' })
+    expect(await rowsOf(account)).toMatchObject([{ action: 'sign_in.failed', actor_user_id: owner.id, detail: { failures: 1 } }])
+    const context = systemContext(app.deps)
+    const fail = () => auditFailedSignIn(context, { id: owner.id, accountId: account.id })
+    await Promise.all(Array.from({ length: 10 }, fail))
+    for (let failures = 11; failures < 100; failures++) await fail()
+    const counts = (await rowsOf(account)).map(({ detail }) => detail.failures as number)
+    expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 10, 20, 40, 80])
   })
 
   it('with an unknown address writes no row, for nobody could read it', async () => {

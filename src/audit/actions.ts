@@ -9,11 +9,13 @@ interface AuditedAction {
 }
 
 export const ACTIONS = {
-  'sign_in.succeeded': { object: 'user', means: 'A user signed in.', detail: '`failures`: failed attempts just before, if any' },
+  'sign_in.succeeded': { object: 'user', means: 'A user signed in.', detail: '`failures`: how many wrong passwords came before, if any' },
   'sign_in.failed': {
     object: 'user',
-    means: 'Somebody sent a wrong password for a user. Of many attempts in a row the log has the first five, then each doubling.',
-    detail: '`failures`: failed attempts in a row',
+    means:
+      'Somebody sent a wrong password for a user, to sign in or to change the password. Of many in a row the log has the first five, then ' +
+      'one each time that their number has doubled.',
+    detail: '`failures`: how many in a row',
   },
   'session.ended': { object: 'session', means: 'A user signed out.' },
   'password.changed': { object: 'user', means: 'A user changed their password, which ended their other sessions.' },

@@ -57,9 +57,6 @@ function addressOf(ip: string | null): string | null {
   return isIP(plain) ? plain : null
 }
 
-/** The first failures in a row are written one by one. After that a row per doubling bounds what a stranger can make the log grow by. */
-export const isWorthAuditing = (failures: number): boolean => failures <= 5 || Number.isInteger(Math.log2(failures / 5))
-
 /** The names of the properties that a change has altered, for `detail.changed`. */
 export function differing<T extends object>(before: T, after: T): string[] {
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])] as (keyof T & string)[]

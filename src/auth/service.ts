@@ -1,5 +1,6 @@
 import { changeUser } from '../accounts/service.ts'
-import { audit, auditing, differing, isWorthAuditing } from '../audit/log.ts'
+import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
+import { audit, differing } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
 import { AppError, badInput, unauthorized } from '../platform/http/errors.ts'
@@ -45,15 +46,14 @@ async function tryToSignIn(context: Context, { email, password }: Login): Promis
   await requireNoDelay(db, email, now)
   const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
   if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
-    const failures = await noteFailure(db, email, now)
-    // An address that nobody has belongs to no account, whose owner could read of it.
-    if (user && isWorthAuditing(failures))
-      await db.execute(auditing(context, 'sign_in.failed', { id: user.id, accountId: user.accountId, detail: { failures } }))
+    await noteFailure(db, email, now)
+    if (user) await auditFailedSignIn(context, user)
     throw unauthorized('Wrong email or password')
   }
   return transaction(async () => {
-    const [forgiven] = await db.query<{ failures: number }>(sql`delete from login_failures where email = ${email} returning failures`)
-    await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail: { ...forgiven } })
+    await db.execute(sql`delete from login_failures where email = ${email}`)
+    const detail = await endFailedSignIns(db, user.id)
+    await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail })
     return { user: meOf(user), token: await startSession(context, user.id, now) }
   })
 }
@@ -80,18 +80,13 @@ async function requireNoDelay(db: Database, email: string, now: Date): Promise<v
   if (left > 0) throw new AppError('TOO_MANY_REQUESTS', 'Too many failed sign-ins, please wait', { retryAfterSeconds: left })
 }
 
-/**
- * Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour.
- * @returns the failures in a row
- */
-async function noteFailure(db: Database, email: string, now: Date): Promise<number> {
+/** Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour. */
+async function noteFailure(db: Database, email: string, now: Date): Promise<void> {
   const at = formatInstant(now)
-  const [row] = await db.query<{ failures: number }>(sql`
+  await db.execute(sql`
     insert into login_failures (email, failures, last_failed_at) values (${email}, 1, ${at}::timestamp)
     on conflict (email) do update set last_failed_at = excluded.last_failed_at, failures =
-      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end
-    returning failures`)
-  return row?.failures ?? 1
+      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end`)
 }
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */
@@ -120,7 +115,10 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
   const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
-  if (!(await verifyPassword(current_password, user.passwordHash))) throw badInput('current_password', 'is wrong')
+  if (!(await verifyPassword(current_password, user.passwordHash))) {
+    await auditFailedSignIn(context, user)
+    throw badInput('current_password', 'is wrong')
+  }
   const passwordHash = await hashPassword(new_password)
   await transaction(async () => {
     await changeUser(db, user.id, { passwordHash }, now)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { auditing, differing, isWorthAuditing, requesterOf } from '../../src/audit/log.ts'
+import { isWorthAuditing } from '../../src/audit/failed-sign-ins.ts'
+import { auditing, differing, requesterOf } from '../../src/audit/log.ts'
 import { systemActor } from '../../src/platform/access/authenticate.ts'
 import type { Settings } from '../../src/settings.ts'
 
