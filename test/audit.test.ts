@@ -19,7 +19,7 @@ const rowsOf = async ({ owner }: Pick<Account, 'owner'>, query = 'limit=200'): P
 const actionsOf = async (account: Account, query?: string) => (await rowsOf(account, query)).map(({ action }) => action)
 
 /** Writes rows past the service. @param at an SQL expression, in which `i` is the number of the row */
-async function fill(account: Account, count: number, { at = "now() at time zone 'UTC'", action = 'key.created' } = {}): Promise<void> {
+async function fill(account: Account, count: number, { at = "date_trunc('second', now() at time zone 'UTC')", action = 'key.created' } = {}): Promise<void> {
   const text = `insert into audit_entries (account_id, at, keep_until, action)
     select ${account.id}, ${at}, ${at} + interval '30 days', '${action}' from generate_series(1, ${count}) i`
   await app.db.execute(raw(text))

@@ -61,9 +61,13 @@ export function exportRecords(
   })
 }
 
-function auditExport(context: Context, { id, name, space_id: spaceId }: TableRef, viewId: number | undefined): Promise<void> {
+function auditExport(
+  context: Context,
+  { id, name, space_id: spaceId, account_id: accountId }: TableRef,
+  viewId: number | undefined,
+): Promise<void> {
   const detail = { ...(viewId !== undefined && { view_id: viewId }) }
-  return context.transaction(() => audit(context, 'export.csv', { id, name, spaceId, tableId: id, detail }))
+  return context.transaction(() => audit(context, 'export.csv', { id, name, spaceId, tableId: id, accountId, detail }))
 }
 
 /** All properties of the fields that affect the file. */

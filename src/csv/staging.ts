@@ -11,6 +11,7 @@ import { conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
+import { placeOf } from '../tables/service.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
@@ -85,8 +86,8 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
           select ${at}, ${by}, ${at}, ${by}, ${join(names.map((name) => sql`s.${name}`))}
           from ${stagingOf(tableId)} s where ${isCurrent(table)} order by s."#"`)
         const count = inserted.rowCount ?? 0
-        const { id, name, space_id: spaceId } = table
-        if (count) await run(auditing(context, 'records.imported', { id, name, spaceId, tableId: id, detail: { count } }))
+        if (count)
+          await run(auditing(context, 'records.imported', { ...placeOf(table), id: table.id, name: table.name, detail: { count } }))
         await run(sql`commit`)
         return count
       } catch (error) {

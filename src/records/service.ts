@@ -100,7 +100,7 @@ export async function update(
  * Deletes records with their tasks, comments and files, and ignores ids that do not exist.
  * @returns the number of deleted records
  */
-export async function removeAll(context: Context, table: { id: number; space_id: number }, recordIds: readonly number[]): Promise<number> {
+export async function removeAll(context: Context, table: TableRef, recordIds: readonly number[]): Promise<number> {
   const { db, transaction } = context
   return transaction(async () => {
     const records = recordsOf(table.id)
@@ -112,8 +112,9 @@ export async function removeAll(context: Context, table: { id: number; space_id:
     const ids = deleted.map(({ id }) => id)
     await recordsDeleted(context, table.id, ids)
     const [only, ...others] = ids
+    const { id: tableId, space_id: spaceId, account_id: accountId } = table
     const detail = { count: ids.length, record_ids: ids }
-    await audit(context, 'records.deleted', { ...(!others.length && { id: only }), spaceId: table.space_id, tableId: table.id, detail })
+    await audit(context, 'records.deleted', { ...(!others.length && { id: only }), spaceId, tableId, accountId, detail })
     return ids.length
   })
 }

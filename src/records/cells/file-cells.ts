@@ -61,7 +61,7 @@ export async function changeFiles(
       const dropped = missingIn(after, before)
       await dropFiles(context.db, dropped, context.now)
       if (!(await writeFiles(context, definition, record.id, field, after))) return STALE
-      const place = { spaceId: table.space_id, tableId: table.id }
+      const place = { spaceId: table.space_id, tableId: table.id, accountId: table.account_id }
       if (dropped.length) await audit(context, 'file.deleted', { ...place, id: record.id, detail: { field_id: fieldId } })
       return after
     })
