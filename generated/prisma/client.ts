@@ -88,6 +88,11 @@ export type IdempotencyKey = Prisma.IdempotencyKeyModel
  */
 export type AuditEntry = Prisma.AuditEntryModel
 /**
+ * Model FailedSignIn
+ * Wrong passwords for one user since the last sign-in, so that strangers cannot flood the audit log.
+ */
+export type FailedSignIn = Prisma.FailedSignInModel
+/**
  * Model Space
  * 
  */

@@ -406,6 +406,7 @@ export const ModelName = {
   RateWindow: 'RateWindow',
   IdempotencyKey: 'IdempotencyKey',
   AuditEntry: 'AuditEntry',
+  FailedSignIn: 'FailedSignIn',
   Space: 'Space',
   SpaceMember: 'SpaceMember',
   Table: 'Table',
@@ -446,7 +447,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "auditEntry" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundDelivery" | "emailOpen"
+    modelProps: "account" | "user" | "session" | "invite" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundDelivery" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1113,6 +1114,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.AuditEntryCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.AuditEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    FailedSignIn: {
+      payload: Prisma.$FailedSignInPayload<ExtArgs>
+      fields: Prisma.FailedSignInFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FailedSignInFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FailedSignInFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        findFirst: {
+          args: Prisma.FailedSignInFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FailedSignInFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        findMany: {
+          args: Prisma.FailedSignInFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>[]
+        }
+        create: {
+          args: Prisma.FailedSignInCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        createMany: {
+          args: Prisma.FailedSignInCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FailedSignInCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>[]
+        }
+        delete: {
+          args: Prisma.FailedSignInDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        update: {
+          args: Prisma.FailedSignInUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        deleteMany: {
+          args: Prisma.FailedSignInDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FailedSignInUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FailedSignInUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>[]
+        }
+        upsert: {
+          args: Prisma.FailedSignInUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FailedSignInPayload>
+        }
+        aggregate: {
+          args: Prisma.FailedSignInAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFailedSignIn>
+        }
+        groupBy: {
+          args: Prisma.FailedSignInGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FailedSignInGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FailedSignInCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FailedSignInCountAggregateOutputType> | number
         }
       }
     }
@@ -3120,6 +3195,15 @@ export const AuditEntryScalarFieldEnum = {
 export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
 
 
+export const FailedSignInScalarFieldEnum = {
+  userId: 'userId',
+  failures: 'failures',
+  lastFailedAt: 'lastFailedAt'
+} as const
+
+export type FailedSignInScalarFieldEnum = (typeof FailedSignInScalarFieldEnum)[keyof typeof FailedSignInScalarFieldEnum]
+
+
 export const SpaceScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
@@ -3847,6 +3931,7 @@ export type GlobalOmitConfig = {
   rateWindow?: Prisma.RateWindowOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   auditEntry?: Prisma.AuditEntryOmit
+  failedSignIn?: Prisma.FailedSignInOmit
   space?: Prisma.SpaceOmit
   spaceMember?: Prisma.SpaceMemberOmit
   table?: Prisma.TableOmit
