@@ -19,6 +19,7 @@ import { API_VERSION } from './platform/http/openapi.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
+import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { accessRequestOf, type RequestContext } from './platform/http/trpc.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
@@ -36,12 +37,15 @@ declare module 'fastify' {
   }
 }
 
-export async function buildApp(deps: Deps): Promise<FastifyInstance> {
-  const app = createApp(deps)
+/** @param times limits for slow clients that differ; tests shorten them */
+export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): Promise<FastifyInstance> {
+  const limits = { ...CLIENT_LIMITS, maxConnections: deps.settings.maxConnections, ...times }
+  const app = createApp(deps, limits)
   traceRequests(app)
   limitShutdownTime(app)
+  limitClients(app, limits)
   const cookies = await openCookies(app)
-  addRequestContext(app, deps, cookies)
+  addRequestContext(app, { deps, cookies })
   logAnswers(app)
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
@@ -66,7 +70,7 @@ export function buildOperatorApp(deps: Deps): FastifyInstance {
   return app
 }
 
-function createApp({ settings, log }: Deps): FastifyInstance {
+function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstance {
   const newRequestId = requestIds()
   return Fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -78,8 +82,9 @@ function createApp({ settings, log }: Deps): FastifyInstance {
     // A batch of RPC calls names all its procedures in one path segment.
     routerOptions: { maxParamLength: 5_000 },
     forceCloseConnections: 'idle',
-    // By default Fastify waits for a request without limit. An upload of 70 MB as base64 takes this long at 2 Mbit/s.
-    requestTimeout: 300_000,
+    // The time of a body depends on its size (slow-clients.ts).
+    requestTimeout: 0,
+    http: serverTimes(limits),
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       if (isPixelPath(request.url)) return void sendPixel(reply)
@@ -97,10 +102,16 @@ function createApp({ settings, log }: Deps): FastifyInstance {
 
 // Hooks that run for every request use callbacks: creating a promise would cost more than their work.
 
-function addRequestContext(app: FastifyInstance, deps: Deps, cookies: Cookies): void {
+/** The parts that the context of a request is made of. */
+interface Parts {
+  deps: Deps
+  cookies: Cookies
+}
+
+function addRequestContext(app: FastifyInstance, parts: Parts): void {
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, done) => {
-    request.context = contextOf(deps, cookies, request, reply)
+    request.context = contextOf(parts, request, reply)
     reply.header('x-request-id', request.id)
     reply.header('x-api-version', API_VERSION)
     done()
@@ -163,6 +174,7 @@ function requestIds(): () => string {
 }
 
 async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  if (isPixelPath(request.url)) return sendPixel(reply)
   const ctx = request.context
   let answer = errorAnswer(thrown, request.id)
   // The body failed before the caller was authenticated. Errors of authentication come first (contract.md §2).
@@ -191,8 +203,9 @@ function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   raw.resume()
 }
 
-function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply: FastifyReply): RequestContext {
+function contextOf({ deps, cookies }: Parts, request: FastifyRequest, reply: FastifyReply): RequestContext {
   const { headers } = request
+  const credentials = credentialsOf(request, cookies)
   const now = deps.clock()
   const key = headers['idempotency-key']
   const setCookie: RequestContext['setCookie'] = (name, value, { maxAgeSeconds }) =>
@@ -212,7 +225,7 @@ function contextOf(deps: Deps, cookies: Cookies, request: FastifyRequest, reply:
     log: request.log,
     ip: request.ip,
     userAgent: headers['user-agent'] ?? '',
-    credentials: credentialsOf(request, cookies),
+    credentials,
     isCrossSite: isCrossSite(deps, request),
     now,
     idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],

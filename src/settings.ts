@@ -44,6 +44,7 @@ export const Environment = z.object({
   RATE_LIMIT_PER_MINUTE: Count.default(600),
   RATE_LIMIT_PER_HOUR: Count.default(20_000),
   EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
+  MAX_CONNECTIONS: Count.min(10).default(10_000),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
   TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges, comma-separated').optional(),
@@ -84,6 +85,8 @@ export interface Settings {
   rateLimitPerHour: number
   /** The most event streams that one key or user may have open in one process. */
   streamsPerCaller: number
+  /** The most connections that a process accepts at the same time. */
+  maxConnections: number
   smtpUrl: string | undefined
   mailFrom: string
   trustProxy: boolean | string
@@ -136,6 +139,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     rateLimitPerMinute: env.RATE_LIMIT_PER_MINUTE,
     rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,
     streamsPerCaller: env.EVENT_STREAMS_PER_CALLER,
+    maxConnections: env.MAX_CONNECTIONS,
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
     trustProxy: env.TRUST_PROXY === 'true' ? true : env.TRUST_PROXY === 'false' ? false : (env.TRUST_PROXY ?? false),

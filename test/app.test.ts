@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import { buildApp } from '../src/app.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -82,11 +81,6 @@ it('answers the liveness, readiness and documentation routes', async () => {
   expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
   expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true })
   expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
-})
-
-it('ends a request whose body never arrives', async () => {
-  const { server } = await buildApp(app.deps)
-  expect(server.requestTimeout).toBe(300_000)
 })
 
 it('links the start page to the documentation, and an invitation to its page', async () => {

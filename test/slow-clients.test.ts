@@ -1,0 +1,166 @@
+/** Clients that send nothing, or send slowly, over raw connections. The times are shortened. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { buildApp } from '../src/app.ts'
+import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
+import { testApp } from './support/app.ts'
+
+const app = await testApp()
+const SHORT = { headersMs: 150, bodyMs: 150, uploadBytesPerSecond: 1, checkEveryMs: 20 }
+
+const closers: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+
+/** Starts a service with its own times, on the database of the file. @returns opens a connection to it */
+async function serviceWith(limits: Partial<ClientLimits>) {
+  const feed = { ...app.deps.feed, close: async () => {} }
+  const service = await buildApp({ ...app.deps, feed }, limits)
+  await service.listen({ port: 0, host: '127.0.0.1' })
+  closers.push(() => service.close())
+  const { port } = service.server.address() as AddressInfo
+  return async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    await once(socket, 'connect')
+    return socket
+  }
+}
+
+/** Returns everything that arrives until the service closes the connection. */
+async function readToEnd(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  await once(socket, 'close')
+  return text
+}
+
+/** The status line and the body of an error. */
+const outcomeOf = (answer: string) => [answer.split('\r\n')[0], JSON.parse(answer.split('\r\n\r\n')[1] ?? '')]
+
+const TIMEOUT = [
+  'HTTP/1.1 408 Request Timeout',
+  { message: 'The request was not received in time', code: 'TIMEOUT', request_id: expect.stringMatching(/^req-/) },
+]
+
+const signIn = (length: number | 'chunked', path = '/api/auth/login') =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${length === 'chunked' ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`}\r\n`
+
+describe('a connection is closed', () => {
+  it('that sends nothing', async () => {
+    const open = await serviceWith(SHORT)
+    expect(await readToEnd(await open())).toMatch(/^HTTP\/1\.1 408 /)
+  })
+
+  it('whose headers never end', async () => {
+    const open = await serviceWith(SHORT)
+    const socket = await open()
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n')
+    expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
+  })
+
+  it('whose further request never ends', async () => {
+    const open = await serviceWith(SHORT)
+    const socket = await open()
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'data')
+    socket.write('GET /healthz HTTP/1.1\r\n')
+    expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
+  })
+
+  it.each<[string, number | 'chunked']>([
+    ['a small body', 100],
+    ['a chunked body', 'chunked'],
+  ])('whose client stops in the middle of %s', async (_, length) => {
+    const open = await serviceWith({ ...SHORT, uploadBytesPerSecond: 1_000_000 })
+    const socket = await open()
+    socket.write(`${signIn(length)}\r\n${length === 'chunked' ? '5\r\n{"ema\r\n' : '{"ema'}`)
+    expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
+  })
+
+  it('whose client sends a small body byte by byte', async () => {
+    const open = await serviceWith(SHORT)
+    const socket = await open()
+    socket.write(`${signIn(100_000)}\r\n`)
+    const trickle = setInterval(() => socket.write('x'), 10)
+    const answer = await readToEnd(socket)
+    clearInterval(trickle)
+    expect(outcomeOf(answer)).toEqual(TIMEOUT)
+  })
+
+  it('whose client never sends the body of a refused request', async () => {
+    const open = await serviceWith(SHORT)
+    const socket = await open()
+    socket.write(`${signIn(100, '/api/nowhere')}\r\n{`)
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 404 /)
+  })
+})
+
+describe('a large body', () => {
+  const upload = async (limits: Partial<ClientLimits>) => {
+    const { member } = await app.account()
+    const open = await serviceWith(limits)
+    const socket = await open()
+    const body = JSON.stringify({ name: 'large.txt', type: 'text/plain', data: Buffer.alloc(900_000, 'large').toString('base64') })
+    const cookie = `Cookie: gridpost_session=${member.session}\r\nConnection: close\r\n`
+    socket.write(`${signIn(body.length, '/api/tasks/upload')}${cookie}\r\n`)
+    const ended = readToEnd(socket)
+    let sent = 0
+    const trickle = setInterval(() => socket.write(body.slice(sent, (sent += 100))), 10)
+    await Promise.race([sleep(600), ended])
+    clearInterval(trickle)
+    socket.write(body.slice(sent))
+    return (await ended).split('\r\n')[0]
+  }
+
+  it('may take longer than a small one', async () => {
+    expect(await upload(SHORT)).toBe('HTTP/1.1 200 OK')
+  })
+
+  it('is refused if it arrives too slowly', async () => {
+    expect(await upload({ ...SHORT, uploadBytesPerSecond: 1_000_000 })).toBe(TIMEOUT[0])
+  })
+})
+
+describe('a request is answered', () => {
+  it('however long the service takes', async () => {
+    const { owner, space, keys } = await app.account()
+    const { id } = (
+      await app.as(owner).post(`/api/space/${space}/tables/create`, { name: 'Locked', fields: [{ name: 'Name', type: 'text' }] })
+    ).body
+    const record = (await app.as(keys.account).post(`/api/table/${id}/records/create`, { data: { name: 'a' } })).body
+    const open = await serviceWith(SHORT)
+    const socket = await open()
+    const body = JSON.stringify({ data: { name: 'b' } })
+    const locker = await app.db.connect()
+    await locker.query('begin')
+    await locker.query(`select from "t${id}".records where id = $1 for update`, [record.id])
+    const headers = `Authorization: Bearer ${keys.account}\r\nConnection: close\r\n`
+    socket.write(`${signIn(body.length, `/api/table/${id}/record/${record.id}/update`)}${headers}\r\n${body}`)
+    const answer = readToEnd(socket)
+    await sleep(500)
+    await locker.query('commit')
+    await locker.end()
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  it('on a new connection, at the expense of idle ones, if there are too many', async () => {
+    const open = await serviceWith({ maxConnections: 3 })
+    const idle = await Promise.all([open(), open(), open()])
+    for (const socket of idle) {
+      socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+      await once(socket, 'data')
+    }
+    const closed = Promise.all(idle.map((socket) => once(socket, 'close')))
+    const dropped = await open()
+    await once(dropped, 'close')
+    await closed
+    const next = await open()
+    next.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    expect(await readToEnd(next)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+})
