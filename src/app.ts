@@ -17,6 +17,7 @@ import { mountHealth } from './platform/http/health.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { API_VERSION } from './platform/http/openapi.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
+import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
@@ -45,12 +46,14 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitShutdownTime(app)
   limitClients(app, limits)
   const cookies = await openCookies(app)
-  addRequestContext(app, { deps, cookies })
+  const overload = openOverloadProtection()
+  addRequestContext(app, { deps, cookies, overload })
   logAnswers(app)
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
   answerUnknownPaths(app)
+  overload.addHooks(app)
   const refuseOtherMethods = watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : [])
   mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
@@ -106,6 +109,7 @@ function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstan
 interface Parts {
   deps: Deps
   cookies: Cookies
+  overload: OverloadProtection
 }
 
 function addRequestContext(app: FastifyInstance, parts: Parts): void {
@@ -203,7 +207,7 @@ function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   raw.resume()
 }
 
-function contextOf({ deps, cookies }: Parts, request: FastifyRequest, reply: FastifyReply): RequestContext {
+function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, reply: FastifyReply): RequestContext {
   const { headers } = request
   const credentials = credentialsOf(request, cookies)
   const now = deps.clock()
@@ -234,6 +238,7 @@ function contextOf({ deps, cookies }: Parts, request: FastifyRequest, reply: Fas
     signal: () => hangUpSignal(reply),
     setCookie,
     onUse: (actor, lastSeenAt) => {
+      overload.learn(request, credentials, actor.accountId)
       if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, now)
       const token = noteSessionUse(deps, actor, lastSeenAt, now) && sessionToken(request, cookies)
       if (token) setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })

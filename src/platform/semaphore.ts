@@ -14,7 +14,6 @@ export class Semaphore {
   readonly #timeoutError: () => Error
   /** The callers that wait, in the order in which they came. A set removes one from the middle in constant time. */
   readonly #waiting = new Set<(release: Release) => void>()
-  readonly #permits: number
   #free: number
 
   /**
@@ -22,19 +21,8 @@ export class Semaphore {
    * @param timeoutError makes the error for a caller that has waited too long
    */
   constructor(permits: number, timeoutError = () => new Error('No permit became free in time')) {
-    this.#permits = permits
     this.#free = permits
     this.#timeoutError = timeoutError
-  }
-
-  /** How many permits callers hold now. */
-  get held(): number {
-    return this.#permits - this.#free
-  }
-
-  /** How many callers wait for a permit now. */
-  get waiting(): number {
-    return this.#waiting.size
   }
 
   /**

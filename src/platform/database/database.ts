@@ -3,10 +3,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { FairLimit } from '../fair-limit.ts'
 import { tooBusy } from '../http/errors.ts'
-import { Semaphore } from '../semaphore.ts'
+import { currentParty } from '../party.ts'
 import { isTracing } from '../tracing.ts'
 import { cancelQuery } from './cancel-query.ts'
+import { FairPool } from './fair-pool.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import { PreparedNames, runPrepared } from './prepared-statements.ts'
@@ -36,7 +38,7 @@ export interface Database {
    * @param label marks a text that is run often: each connection prepares it once. The label of a text that names columns of a user
    *   table contains the table's version
    * @param signal for a statement that may take long: the statement is cancelled when the signal aborts, and runs only when one of
-   *   the permits for such statements is free
+   *   the places for such statements is free
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /**
@@ -92,8 +94,8 @@ const transactions = new AsyncLocalStorage<OpenTransaction>()
 const MAX_LIFETIME_SECONDS = 600
 /** Connections that queries never take, so that writes and short reads always find one. */
 const KEPT_FREE = 2
-/** A query that waits for a permit holds no connection, so it may wait longer than a write waits for a connection. */
-const PERMIT_WAIT_MS = 5_000
+/** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
+const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000, refusingWaitMs: 500 }
 
 interface DatabaseOptions {
   /** The most connections of the pool; 10 by default. */
@@ -107,7 +109,7 @@ interface DatabaseOptions {
  * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
 export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: DatabaseOptions = {}): Database {
-  const connection: pg.PoolConfig = {
+  const connection = {
     ...config,
     max: size,
     connectionTimeoutMillis: 2_000,
@@ -117,7 +119,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
     options:
       '-c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
     types: wireTypes,
-  }
+  } satisfies pg.PoolConfig
   const pool = new TransactionPool(connection)
   // The pool replaces an idle connection that the server has closed.
   pool.on('error', () => {})
@@ -132,7 +134,9 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
 
-  const queries = new Semaphore(Math.max(1, size - KEPT_FREE), tooBusy)
+  const places = Math.max(1, size - KEPT_FREE)
+  // Of several accounts none takes all places, because a query may run for ten seconds.
+  const queries = new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
@@ -155,7 +159,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query({ text, values }))
     if (client) return runOn(client)
-    if (signal) return queries.run(() => runCancellable(signal, runOn), { signal, timeoutMs: PERMIT_WAIT_MS })
+    if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
     return (isShortRead && name && (await pipelinedReads.run({ name, text, values }))) || runOn(pool)
   }
 
@@ -212,8 +216,8 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
       max: size,
-      waiting: pool.waitingCount,
-      queries: { running: queries.held, waiting: queries.waiting },
+      waiting: pool.waiting,
+      queries: { running: queries.taken, waiting: queries.waiting },
     }),
     inTransaction: () => transactions.getStore()?.tx !== undefined,
     get prisma() {
@@ -234,7 +238,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
 }
 
 /** Notes which connection a transaction of Prisma has got, so that hand-written statements use the same one. */
-class TransactionPool extends pg.Pool {
+class TransactionPool extends FairPool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {

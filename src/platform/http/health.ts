@@ -7,9 +7,10 @@ import type { PlainOperation } from './openapi.ts'
 
 /** Mounts /healthz and /readyz. */
 export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
-  app.get('/healthz', async () => ({ ok: true }))
+  const config = { isAlwaysServed: true }
+  app.get('/healthz', { config }, async () => ({ ok: true }))
 
-  app.get('/readyz', async (_, reply) => {
+  app.get('/readyz', { config }, async (_, reply) => {
     const checks = {
       database: await holds(() => db.query(sql`select 1`)),
       migrations: await holds(() => isMigrated(db)),

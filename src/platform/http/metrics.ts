@@ -31,6 +31,7 @@ export function measureRequests(app: FastifyInstance, metrics: Metrics): void {
  */
 export function mountMetrics(app: FastifyInstance, deps: Deps, admit: (request: FastifyRequest) => void = () => {}): void {
   app.get('/metrics', {
+    config: { isAlwaysServed: true },
     onRequest: async (request) => admit(request),
     handler: async (_, reply) => reply.type(METRICS_TYPE).send(await deps.metrics.text(deps)),
   })

@@ -1,0 +1,251 @@
+/**
+ * A limit on the work in progress that is fair among parties. Each party waits in a queue of its own, and the queues take turns, so a
+ * party that floods waits behind itself only. Under overload waiting longer helps nobody: the newest request of a party is served first,
+ * and the oldest are refused.
+ */
+import { isAccountParty } from './party.ts'
+
+export interface FairLimitOptions {
+  /** The places while one party is alone and nobody is refused. */
+  places: number
+  /** The places while several parties compete, or requests are refused. With fewer in progress, each of them ends sooner. */
+  crowdedPlaces: number
+  /** The places that a party leaves free for others while several compete. */
+  keptFree: number
+  /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
+  mostWaiting: number
+  /** The longest wait; and the longest wait in a party whose requests are being refused. */
+  waitMs: number
+  refusingWaitMs: number
+  /**
+   * Work that takes longer than this no longer counts: it probably waits for a client, a lock or a slow statement, which have limits of
+   * their own.
+   */
+  countedMs?: number
+}
+
+/** Waits for a place. Exactly one of its functions is called, later. */
+export interface Waiter {
+  enter(place: Place): void
+  refuse(): void
+}
+
+/** A place, from `enter` to `leave`. */
+export interface Place {
+  readonly party: Party
+  readonly weight: number
+  readonly since: number
+}
+
+interface Waiting {
+  readonly waiter: Waiter
+  readonly weight: number
+  readonly since: number
+}
+
+interface Party {
+  readonly name: string
+  /** The weight of its places that count. */
+  inside: number
+  /** In the order of arrival. */
+  readonly waiting: Waiting[]
+  refusingUntil: number
+}
+
+/** Parties compete if two accounts have come within this time. */
+const COMPETING_MS = 600_000
+/** A party counts as refused for this time after its last refusal. */
+const REFUSING_MS = 1_000
+const SWEEP_MS = 20
+/** The number of waiting requests of all parties together. */
+const MOST_WAITING = 2_048
+
+export class FairLimit {
+  readonly #options: FairLimitOptions
+  /** The places that count, the oldest first. */
+  readonly #inside = new Set<Place>()
+  readonly #parties = new Map<string, Party>()
+  /** The parties that wait. The first has its turn. */
+  readonly #turns = new Set<Party>()
+  #weight = 0
+  #waiting = 0
+  #lastAccount = ''
+  #lastAt = Number.NEGATIVE_INFINITY
+  #competingUntil = 0
+  #refusingUntil = 0
+  #sweeper: NodeJS.Timeout | undefined
+
+  constructor(options: FairLimitOptions) {
+    this.#options = options
+  }
+
+  /** The weight of the places that are taken and count. */
+  get taken(): number {
+    return this.#weight
+  }
+
+  /** The number of those that wait. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /** Takes a place for the party, if it need not wait. The caller gives it back with `leave`. */
+  tryEnter(name: string, weight = 1): Place | undefined {
+    const now = performance.now()
+    if (isAccountParty(name)) this.#noticeAccount(name, now)
+    const party = this.#parties.get(name)
+    if (party?.waiting.length || !this.#hasPlaceFor(party, now)) return undefined
+    return this.#place(party ?? this.#newParty(name), weight, now)
+  }
+
+  /** Waits for a place, after `tryEnter` has given none. @returns stops waiting */
+  wait(name: string, waiter: Waiter, weight = 1): () => void {
+    const now = performance.now()
+    const party = this.#parties.get(name) ?? this.#newParty(name)
+    if (this.#waiting >= MOST_WAITING) {
+      queueMicrotask(() => waiter.refuse())
+      return () => {}
+    }
+    const waiting: Waiting = { waiter, weight, since: now }
+    party.waiting.push(waiting)
+    this.#waiting++
+    this.#turns.add(party)
+    if (party.waiting.length > this.#options.mostWaiting) this.#refuseOldest(party, now)
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    return () => this.#stopWaiting(party, waiting)
+  }
+
+  /** Gives the place back. Giving it back again has no effect. */
+  leave(place: Place): void {
+    this.#uncount(place)
+    this.#forgetIdle(place.party)
+    if (this.#waiting) this.#admit(performance.now())
+  }
+
+  /**
+   * Runs the function in a place of the party.
+   * @throws what the function throws, `refusal()` when no place became free in time, or the signal's reason
+   */
+  async run<T>(name: string, fn: () => Promise<T>, { refusal, signal }: { refusal: () => Error; signal?: AbortSignal }): Promise<T> {
+    signal?.throwIfAborted()
+    const place = this.tryEnter(name) ?? (await this.#waitFor(name, refusal, signal))
+    try {
+      return await fn()
+    } finally {
+      this.leave(place)
+    }
+  }
+
+  async #waitFor(name: string, refusal: () => Error, signal: AbortSignal | undefined): Promise<Place> {
+    const { promise, resolve, reject } = Promise.withResolvers<Place>()
+    const stop = this.wait(name, { enter: resolve, refuse: () => reject(refusal()) })
+    const onAbort = () => {
+      stop()
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', onAbort, { once: true })
+    return promise.finally(() => signal?.removeEventListener('abort', onAbort))
+  }
+
+  #noticeAccount(name: string, now: number): void {
+    if (name !== this.#lastAccount) {
+      if (now - this.#lastAt < COMPETING_MS) this.#competingUntil = now + COMPETING_MS
+      this.#lastAccount = name
+    }
+    this.#lastAt = now
+  }
+
+  #newParty(name: string): Party {
+    const party: Party = { name, inside: 0, waiting: [], refusingUntil: 0 }
+    this.#parties.set(name, party)
+    return party
+  }
+
+  #forgetIdle(party: Party): void {
+    if (party.inside === 0 && party.waiting.length === 0) this.#parties.delete(party.name)
+  }
+
+  #hasPlaceFor(party: Party | undefined, now: number): boolean {
+    const most = this.#mostPlaces(now)
+    const isSharing = now < this.#competingUntil && party !== undefined
+    return this.#weight < most && !(isSharing && party.inside >= most - this.#options.keptFree)
+  }
+
+  #mostPlaces(now: number): number {
+    const isCrowded = now < this.#competingUntil || now < this.#refusingUntil
+    return isCrowded ? this.#options.crowdedPlaces : this.#options.places
+  }
+
+  #place(party: Party, weight: number, since: number): Place {
+    const place: Place = { party, weight, since }
+    this.#inside.add(place)
+    party.inside += weight
+    this.#weight += weight
+    return place
+  }
+
+  #uncount(place: Place): void {
+    if (!this.#inside.delete(place)) return
+    place.party.inside -= place.weight
+    this.#weight -= place.weight
+  }
+
+  /** Gives free places to the parties in turn. */
+  #admit(now: number): void {
+    let passed = 0
+    while (passed < this.#turns.size && this.#weight < this.#mostPlaces(now)) {
+      const [party] = this.#turns as Iterable<Party>
+      if (!party) return
+      this.#turns.delete(party)
+      const next = this.#hasPlaceFor(party, now) ? (now < party.refusingUntil ? party.waiting.pop() : party.waiting.shift()) : undefined
+      if (party.waiting.length) this.#turns.add(party)
+      if (!next) {
+        passed++
+        continue
+      }
+      passed = 0
+      this.#waiting--
+      next.waiter.enter(this.#place(party, next.weight, now))
+    }
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    const { countedMs = Number.POSITIVE_INFINITY } = this.#options
+    for (const place of this.#inside) {
+      if (now - place.since < countedMs) break
+      this.#uncount(place)
+    }
+    for (const party of this.#turns) this.#refuseLate(party, now)
+    this.#admit(now)
+    if (this.#waiting) return
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  #refuseLate(party: Party, now: number): void {
+    const { waitMs, refusingWaitMs } = this.#options
+    for (let [oldest] = party.waiting; oldest; [oldest] = party.waiting) {
+      if (now - oldest.since < (now < party.refusingUntil ? refusingWaitMs : waitMs)) return
+      this.#refuseOldest(party, now)
+    }
+  }
+
+  #refuseOldest(party: Party, now: number): void {
+    const oldest = party.waiting[0] as Waiting
+    party.refusingUntil = now + REFUSING_MS
+    this.#refusingUntil = now + REFUSING_MS
+    this.#stopWaiting(party, oldest)
+    oldest.waiter.refuse()
+  }
+
+  #stopWaiting(party: Party, waiting: Waiting): void {
+    const at = party.waiting.indexOf(waiting)
+    if (at < 0) return
+    party.waiting.splice(at, 1)
+    this.#waiting--
+    if (party.waiting.length) return
+    this.#turns.delete(party)
+    this.#forgetIdle(party)
+  }
+}

@@ -1,0 +1,98 @@
+/** One account floods the service. Locks hold its requests, so that the tests do not depend on the speed of the machine. */
+import { expect, it } from 'vitest'
+import type { Answer, TestAccount } from './support/app.ts'
+import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp()
+const FLOOD = 600
+/** More than the number of requests that can wait or be served until the lock is released. */
+const REFUSED = 300
+
+/** Sends all requests at once, and collects the answers as they come. */
+function flood(ask: (index: number) => Promise<Answer>) {
+  const answers: Answer[] = []
+  const all = Promise.all(Array.from({ length: FLOOD }, async (_, index) => void answers.push(await ask(index))))
+  return { answers, all, refused: () => answers.filter(({ status }) => status === 503) }
+}
+
+/** Locks something for the time of the function, as a long transaction of another program would. */
+async function withLock<T>(statement: string, fn: () => Promise<T>): Promise<T> {
+  const client = await app.db.connect()
+  try {
+    await client.query('begin')
+    await client.query(statement)
+    return await fn()
+  } finally {
+    await client.end()
+  }
+}
+
+const withRecord = async (account: TestAccount) => {
+  const { id, path, records } = await makeTable(app, account, { records: [{ name: 'first' }] })
+  const as = app.as(account.keys.account)
+  return { id, path, record: `${path}/record/${records[0]}`, recordId: records[0] as number, as }
+}
+
+/** Every kind of request works for the account. */
+async function expectServed({ as, path, record }: Awaited<ReturnType<typeof withRecord>>): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    const answers = [
+      await as.get(`${record}/get`),
+      await as.post(`${record}/update`, { data: { name: `changed ${round}` } }),
+      await as.post(`${path}/records/query`, { search: 'changed' }),
+      await app.as(null).get('/healthz'),
+      await app.as(null).get('/readyz'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  }
+}
+
+it('refuses a flood of writes with 503 and Retry-After, and serves other accounts and health checks', async () => {
+  const [flooder, other] = [await withRecord(await app.account()), await withRecord(await app.account())]
+  await expectServed(other)
+  await expectServed(flooder)
+  const body = { table_id: flooder.id, record_id: flooder.recordId, data: { name: 'flood' } }
+  const { all } = await withLock(`select from "t${flooder.id}".records for update`, async () => {
+    const flooding = flood((index) =>
+      index % 2 ? flooder.as.post(`${flooder.record}/update`, { data: body.data }) : flooder.as.post('/trpc/records.update', body),
+    )
+    await expect.poll(() => flooding.refused().length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expectServed(other)
+    expect(flooding.answers.every(({ status }) => status === 503)).toBe(true)
+    for (const { headers, body } of flooding.refused()) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(body.error?.data ?? body).toMatchObject({ message: expect.stringContaining('retry'), code: 'SERVICE_UNAVAILABLE' })
+    }
+    return flooding
+  })
+  await all
+  await expectServed(flooder)
+})
+
+it('refuses a flood of queries, and serves the queries of other accounts', async () => {
+  const [flooder, other] = [await withRecord(await app.account()), await withRecord(await app.account())]
+  await expectServed(other)
+  await expectServed(flooder)
+  const { all } = await withLock(`lock table "t${flooder.id}".records in access exclusive mode`, async () => {
+    const flooding = flood(() => flooder.as.post(`${flooder.path}/records/query`, { search: 'flood' }))
+    await expect.poll(() => flooding.refused().length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expectServed(other)
+    return flooding
+  })
+  await all
+  await expectServed(flooder)
+})
+
+it('answers a flood of tracking pixels with the image, whether or not they are recorded', async () => {
+  const other = await withRecord(await app.account())
+  await expectServed(other)
+  const { all, answers } = await withLock('lock table email_opens, outbound_emails in access exclusive mode', async () => {
+    const flooding = flood(() => app.as(null).get(`/email/pixel/${'a'.repeat(32)}.png`))
+    await expect.poll(() => flooding.answers.length, { timeout: 10_000 }).toBeGreaterThan(REFUSED)
+    await expectServed(other)
+    return flooding
+  })
+  await all
+  expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('content-type')}`))).toEqual(new Set(['200 image/png']))
+})

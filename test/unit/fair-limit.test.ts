@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { FairLimit, type FairLimitOptions, type Place } from '../../src/platform/fair-limit.ts'
+
+const OPTIONS: FairLimitOptions = {
+  ...{ places: 4, crowdedPlaces: 3, keptFree: 1 },
+  ...{ mostWaiting: 3, waitMs: 1_000, refusingWaitMs: 100, countedMs: 200 },
+}
+
+/** Names of requests such as `a1`: the letter is the party. */
+function limitOf(options: Partial<FairLimitOptions> = {}) {
+  const limit = new FairLimit({ ...OPTIONS, ...options })
+  const inside = new Map<string, Place>()
+  const refused: string[] = []
+  const leaving = new Map<string, () => void>()
+  return {
+    limit,
+    refused,
+    inside: () => [...inside.keys()],
+    come(...names: string[]) {
+      for (const name of names) {
+        const party = `account ${name[0]}`
+        const place = limit.tryEnter(party)
+        const enter = (given: Place) => void inside.set(name, given)
+        if (place) enter(place)
+        else leaving.set(name, limit.wait(party, { enter, refuse: () => void refused.push(name) }))
+      }
+    },
+    /** Ends the work of the requests, in this order. */
+    end(...names: string[]) {
+      for (const name of names) {
+        limit.leave(inside.get(name) as Place)
+        inside.delete(name)
+      }
+    },
+    stopWaiting: (name: string) => leaving.get(name)?.(),
+  }
+}
+
+describe('a fair limit', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  it('gives one party all places, and further ones in the order of arrival', () => {
+    const { come, end, inside } = limitOf()
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+    expect(inside()).toEqual(['a1', 'a2', 'a3', 'a4'])
+    end('a2')
+    expect(inside()).toEqual(['a1', 'a3', 'a4', 'a5'])
+  })
+
+  it('keeps a place free for another party once there is one', () => {
+    const { come, end, inside } = limitOf()
+    come('a1', 'a2', 'b1')
+    end('b1')
+    come('a3')
+    expect(inside()).toEqual(['a1', 'a2'])
+    come('b2')
+    expect(inside()).toEqual(['a1', 'a2', 'b2'])
+  })
+
+  it('lets the parties that wait take turns, however long their queues are', () => {
+    const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0 })
+    come('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')
+    const served: string[] = []
+    for (let [next] = inside(); next; [next] = inside()) {
+      served.push(next)
+      end(next)
+    }
+    expect(served).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  })
+
+  it('gives a flooding party back all places when it has been alone for a while', () => {
+    const { come, end, inside } = limitOf()
+    come('b1', 'a1')
+    end('b1')
+    come('a2', 'a3')
+    expect(inside()).toEqual(['a1', 'a2'])
+    vi.advanceTimersByTime(900)
+    end('a1', 'a2', 'a3')
+    vi.advanceTimersByTime(600_000)
+    come('a4', 'a5', 'a6', 'a7')
+    expect(inside()).toEqual(['a4', 'a5', 'a6', 'a7'])
+  })
+
+  it('refuses the oldest request of a party with too many, and then serves its newest first', () => {
+    const { come, end, inside, refused } = limitOf()
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'a8')
+    expect(refused).toEqual(['a5'])
+    // Fewer places count while requests are refused.
+    end('a1')
+    expect(inside()).toEqual(['a2', 'a3', 'a4'])
+    end('a2')
+    expect(inside()).toEqual(['a3', 'a4', 'a8'])
+  })
+
+  it('refuses nobody of another party', () => {
+    const { come, end, inside, refused } = limitOf({ keptFree: 0 })
+    come('a1', 'a2', 'a3', 'a4', 'b1', 'b2', ...Array.from({ length: 20 }, (_, index) => `a${index + 5}`))
+    expect(refused.filter((name) => name.startsWith('b'))).toEqual([])
+    end('a1', 'a2', 'a3')
+    expect(inside()).toEqual(['a4', 'b1', 'a24'])
+  })
+
+  it('refuses after a wait that is short while the party is being refused', () => {
+    const { come, refused } = limitOf({ countedMs: 60_000 })
+    come('a1', 'a2', 'a3', 'a4', 'a5')
+    vi.advanceTimersByTime(990)
+    expect(refused).toEqual([])
+    vi.advanceTimersByTime(40)
+    expect(refused).toEqual(['a5'])
+    come('a6')
+    vi.advanceTimersByTime(140)
+    expect(refused).toEqual(['a5', 'a6'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('gives away the place of work that takes long, and counts no place twice when it ends', () => {
+    const { come, end, inside } = limitOf()
+    come('a1', 'a2', 'a3', 'a4', 'a5')
+    vi.advanceTimersByTime(220)
+    expect(inside()).toEqual(['a1', 'a2', 'a3', 'a4', 'a5'])
+    end('a1', 'a2', 'a3', 'a4')
+    come('a6', 'a7', 'a8', 'a9')
+    expect(inside()).toEqual(['a5', 'a6', 'a7', 'a8'])
+  })
+
+  it('counts heavy work with its weight', () => {
+    const { limit } = limitOf()
+    const heavy = limit.tryEnter('a', 4)
+    expect(limit.tryEnter('a')).toBeUndefined()
+    limit.leave(heavy as Place)
+    expect(limit.tryEnter('a')).toBeDefined()
+  })
+
+  it('forgets a request that stops waiting', () => {
+    const { come, end, inside, stopWaiting } = limitOf()
+    come('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+    stopWaiting('a5')
+    end('a1')
+    expect(inside()).toEqual(['a2', 'a3', 'a4', 'a6'])
+  })
+
+  it('runs functions, and gives their places back when they fail', async () => {
+    const { limit } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0 })
+    const refusal = () => new Error('busy')
+    await expect(limit.run('a', () => Promise.reject(new Error('failed')), { refusal })).rejects.toThrow('failed')
+    const first = Promise.withResolvers<string>()
+    const running = limit.run('a', () => first.promise, { refusal })
+    const leaving = new AbortController()
+    const gone = expect(limit.run('a', async () => 'never', { refusal, signal: leaving.signal })).rejects.toThrow('hung up')
+    const second = limit.run('a', async () => 'second', { refusal })
+    leaving.abort(new Error('hung up'))
+    await gone
+    first.resolve('first')
+    expect(await Promise.all([running, second])).toEqual(['first', 'second'])
+    expect(vi.getTimerCount()).toBeLessThanOrEqual(1)
+    await expect(limit.run('a', async () => 'never', { refusal, signal: AbortSignal.abort(new Error('gone')) })).rejects.toThrow('gone')
+  })
+
+  it('refuses everybody beyond the number that can wait at all', async () => {
+    const { come, refused } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0, mostWaiting: 5_000 })
+    come(...Array.from({ length: 2_050 }, (_, index) => `a${index}`))
+    await vi.advanceTimersByTimeAsync(0)
+    expect(refused).toEqual(['a2049'])
+  })
+})
