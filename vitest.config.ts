@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take tens of seconds, because they start processes of the service. By default they would start late: they are short. */
-const SLOW = ['admin', 'start', 'bench', 'indexes', 'embedded-postgres', 'lost-workers', 'unit/new-field-type'].map(
+const SLOW = ['admin', 'start', 'bench', 'soak', 'indexes', 'embedded-postgres', 'lost-workers', 'unit/new-field-type'].map(
   (name) => `/test/${name}.test.ts`,
 )
 

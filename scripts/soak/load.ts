@@ -1,0 +1,91 @@
+/** Load at a given rate, however slowly the service answers, and as fast as it answers. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Answer, Connections } from './connections.ts'
+
+export interface Load {
+  connections: Connections
+  /** The bytes of the next request. */
+  request(): string
+}
+
+/** The answers of one caller in one phase. */
+export interface Outcome {
+  seconds: number
+  /** Milliseconds from the request to its answer, in ascending order. */
+  served: number[]
+  refused: number[]
+  /** Refusals without Retry-After. */
+  withoutRetryAfter: number
+  /** Other answers and failed connections, with their numbers. */
+  failures: Map<string, number>
+}
+
+const TICK_MS = 2
+
+/** Sends requests at the rate. Those for which there is no connection count as failures. */
+export async function atRate({ connections, request }: Load, perSecond: number, seconds: number): Promise<Outcome> {
+  const collected = collector()
+  const from = performance.now()
+  const pending = new Set<Promise<void>>()
+  let sent = 0
+  for (let passedMs = 0; passedMs < seconds * 1_000; passedMs = performance.now() - from) {
+    for (const due = (passedMs / 1_000) * perSecond; sent < due; sent++) {
+      const answer = connections.send(request())
+      if (!answer) collected.fail('no free connection')
+      else {
+        const settled: Promise<void> = answer.then(collected.add, collected.failed).finally(() => pending.delete(settled))
+        pending.add(settled)
+      }
+    }
+    await sleep(TICK_MS)
+  }
+  await Promise.all(pending)
+  return collected.outcome(seconds)
+}
+
+/** Sends requests from a number of callers, each of which waits for its answer. */
+export async function fullSpeed({ connections, request }: Load, callers: number, seconds: number): Promise<Outcome> {
+  const collected = collector()
+  const end = performance.now() + seconds * 1_000
+  const caller = async () => {
+    while (performance.now() < end) {
+      const answer = connections.send(request())
+      if (!answer) throw new Error('There are fewer connections than callers')
+      await answer.then(collected.add, collected.failed)
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return collected.outcome(seconds)
+}
+
+function collector() {
+  const served: number[] = []
+  const refused: number[] = []
+  const failures = new Map<string, number>()
+  let withoutRetryAfter = 0
+  const fail = (what: string) => void failures.set(what, (failures.get(what) ?? 0) + 1)
+  return {
+    fail,
+    failed: (error: Error) => fail(error.message),
+    add({ status, retryAfter, ms }: Answer): void {
+      if (status === 200) served.push(ms)
+      else if (status === 503) {
+        refused.push(ms)
+        if (!retryAfter) withoutRetryAfter++
+      } else fail(`status ${status}`)
+    },
+    outcome: (seconds: number): Outcome => ({
+      seconds,
+      served: served.sort(byValue),
+      refused: refused.sort(byValue),
+      withoutRetryAfter,
+      failures,
+    }),
+  }
+}
+
+const byValue = (a: number, b: number) => a - b
+
+/** The time that the share of the times does not exceed; NaN without times. */
+export const percentile = (times: ArrayLike<number>, share: number): number =>
+  times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? Number.NaN

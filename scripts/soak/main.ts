@@ -1,0 +1,137 @@
+/**
+ * `npm run soak`: drives a service with its own embedded PostgreSQL for minutes at 80 % of its capacity, then at 200 %, then with one
+ * account that floods beside another. Prints the figures, and fails on a violated bound. Loopback only.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openDatabase } from '../../src/platform/database/database.ts'
+import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
+import { rssMb } from '../bench/cpu.ts'
+import { type Process, startArguments, startProcess } from '../bench/process.ts'
+import { argumentProblem, runScript, ScriptError } from '../runtime.ts'
+import { type Caller, makeCaller } from './caller.ts'
+import { watchHealth } from './health.ts'
+import { atRate, fullSpeed } from './load.ts'
+import { Report } from './report.ts'
+
+const USAGE = `npm run soak -- [options]
+  --minutes 15      minutes at 80 % of the capacity; a tenth of it, at least 3 and at most 60 seconds, for every other phase
+  --unmeasured      prints latencies and memory without judging them, for a machine that does other things`
+
+/** Callers that together keep the service fully busy. */
+const CALLERS = 32
+/** Shares of the capacity. */
+const QUIET = 0.25
+const STEADY = 0.8
+const FLOOD = 2
+const OTHER = 0.05
+const SAMPLE_MS = 2_000
+/** An orchestrator would restart a service that does not answer in this time. */
+const HEALTH_MS = 1_000
+
+await runScript(async () => {
+  const options = readOptions(process.argv.slice(2))
+  if (options === 'help') return console.log(USAGE)
+  const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-soak-'))
+  let service: Process | undefined
+  try {
+    service = await startProcess(startArguments(), /listens on (http[^;\s]+)/, {
+      ...{ DATA_DIR: dataDir, PORT: '0', HOST: '127.0.0.1', LOG_LEVEL: 'warn' },
+      ...{ RATE_LIMIT_PER_MINUTE: '0', RATE_LIMIT_PER_HOUR: '0' },
+    })
+    await soak(service, dataDir, options)
+  } finally {
+    await service?.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})
+
+interface Options {
+  minutes: number
+  isJudged: boolean
+}
+
+function readOptions(args: string[]): Options | 'help' {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        minutes: { type: 'string', default: '15' },
+        unmeasured: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+    if (values.help) return 'help'
+    const minutes = Number(values.minutes)
+    if (!(minutes > 0 && minutes <= 600)) throw new ScriptError(`--minutes ${values.minutes}: must be a number above 0, 600 or less`)
+    return { minutes, isJudged: !values.unmeasured }
+  } catch (error) {
+    if (error instanceof ScriptError) throw error
+    throw new ScriptError(`${argumentProblem(error)}; npm run soak -- --help`)
+  }
+}
+
+async function soak({ found: url, child }: Process, dataDir: string, { minutes, isJudged }: Options): Promise<void> {
+  const [one, other] = await withDatabase(
+    dataDir,
+    async (db) => [await makeCaller(db, url, 'one'), await makeCaller(db, url, 'other')] as const,
+  )
+  const seconds = Math.min(60, Math.max(3, minutes * 6))
+  const report = new Report(isJudged)
+  const memory: number[] = []
+  const health = watchHealth(url, isJudged ? HEALTH_MS : 10 * HEALTH_MS)
+  const sampling = setInterval(() => memory.push(rssMb(child.pid ?? 0)), SAMPLE_MS)
+  try {
+    await fullSpeed(one, CALLERS, seconds)
+    const full = await fullSpeed(one, CALLERS, seconds)
+    const capacity = full.served.length / seconds
+    const rate = (share: number) => Math.max(1, Math.round(capacity * share))
+    report.phase(`capacity: ${CALLERS} callers`, full)
+    report.requireAllServed('capacity', full)
+
+    const quiet = await atRate(one, rate(QUIET), seconds)
+    report.phase('quiet: 25 %', quiet)
+    const otherQuiet = await atRate(other, rate(OTHER), seconds)
+    report.phase('other account alone: 5 %', otherQuiet)
+
+    memory.length = 0
+    const steady = await atRate(one, rate(STEADY), minutes * 60)
+    report.phase('steady: 80 %', steady)
+    report.judgeAllServed('steady', steady)
+    report.requireFlatMemory(memory)
+
+    const flood = await atRate(one, rate(FLOOD), seconds)
+    report.phase('overload: 200 %', flood)
+    report.requireQuickRefusals('overload', flood)
+    report.requireP99('overload', flood, quiet, 3)
+
+    const [flooder, beside] = await Promise.all([atRate(one, rate(FLOOD), seconds), atRate(other, rate(OTHER), seconds)])
+    report.phase('one account: 200 %', flooder)
+    report.phase('other account beside it: 5 %', beside)
+    report.requireQuickRefusals('one account', flooder)
+    report.requireAllServed('other account', beside)
+    report.requireP99('other account', beside, otherQuiet, 2)
+  } finally {
+    clearInterval(sampling)
+    for (const { connections } of [one, other]) connections.close()
+    report.health(await health.stop())
+  }
+  report.print()
+}
+
+/** Creates data directly in the database of the running service. */
+async function withDatabase(
+  dataDir: string,
+  fn: (db: ReturnType<typeof openDatabase>) => Promise<readonly [Caller, Caller]>,
+): Promise<readonly [Caller, Caller]> {
+  const postgres = await openEmbeddedPostgres({ dataDir })
+  const db = openDatabase(postgres.connection)
+  try {
+    return await fn(db)
+  } finally {
+    await db.close()
+    await postgres.leave()
+  }
+}

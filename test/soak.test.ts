@@ -1,0 +1,28 @@
+/** Runs `npm run soak` for a short time. The machine may be busy, so latencies are not judged. */
+import { afterAll, expect, test, vi } from 'vitest'
+import { programs } from './support/programs.ts'
+
+vi.setConfig({ testTimeout: 180_000 })
+
+const own = programs()
+afterAll(() => own.cleanUp())
+
+test('under overload health is answered, refusals have Retry-After, and the account that does not flood is served', async () => {
+  const { code, stdout, stderr } = await own.run('soak/main', ['--minutes', '0.1', '--unmeasured'])
+  expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' })
+  const phases = stdout.split('\n').filter((line) => /^\| [\w :%]+ \| \d/.test(line))
+  expect(phases.map((row) => row.split(' | ')[0])).toEqual([
+    '| capacity: 32 callers',
+    '| quiet: 25 %',
+    '| other account alone: 5 %',
+    '| steady: 80 %',
+    '| overload: 200 %',
+    '| one account: 200 %',
+    '| other account beside it: 5 %',
+  ])
+})
+
+test('an invalid option is refused in one line, before anything is started', async () => {
+  const stderr = '--minutes x: must be a number above 0, 600 or less\n'
+  expect(await own.run('soak/main', ['--minutes', 'x'])).toEqual({ code: 1, stdout: '', stderr })
+})
