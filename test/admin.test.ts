@@ -53,6 +53,18 @@ test('the commands create an account with users, a space and working keys', asyn
   expect((await call(service.url, '/api/spaces/list', { key: key.secret })).body).toMatchObject([{ id: space.id, name: 'Work' }])
   const personal = await made(['create-key', '--user', 'bob@acme.example', '--name', 'Mine'])
   expect((await call(service.url, '/api/key/self', { key: personal.secret })).body.acts_as.email).toBe('bob@acme.example')
+
+  const reader = await made(['create-key', ...account, '--name', 'Auditor', '--read-only'])
+  const { body: log } = await call(service.url, '/api/audit/list', { key: reader.secret })
+  const ofOperator = log.filter(({ actor_user_id }: { actor_user_id: number | null }) => actor_user_id === null)
+  expect(ofOperator.map(({ action }: { action: string }) => action).toReversed()).toEqual([
+    'account.created',
+    'user.created',
+    'space.created',
+    'key.created',
+    'key.created',
+    'key.created',
+  ])
 })
 
 test('a table is exported as CSV and imported again beside the service, and a refused file changes nothing', async () => {
