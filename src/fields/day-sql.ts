@@ -1,19 +1,34 @@
-/** Dates and instants in SQL, by the same rules as in `time.ts`. */
-import { type Sql, sql } from '../platform/database/database.ts'
+/** Dates and instants in SQL, by the same rules as in `time.ts` and with the zone data of this process. */
+import { raw, type Sql, sql } from '../platform/database/database.ts'
+import { CYCLE_DAYS, CYCLE_FROM, changesOfZone } from '../platform/zone-changes.ts'
 
 /** Regular expressions of a date and of a time of day, for the operator `~`. */
 export const DATE_PATTERN = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
 export const TIME_PATTERN = '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?'
 
-/** Returns the first instant of a local day, as `startOfDay` does. Where midnight occurs twice, Postgres alone would take the second. */
+const LAST_DATE = raw("'9999-12-31'::date")
+const cycleFrom = raw(`'${CYCLE_FROM}'`)
+const cycleDays = raw(String(CYCLE_DAYS))
+
+/** Returns the first instant of a local day, as `startOfDay` does. */
 export function dayStart(date: Sql, timeZone: string): Sql {
-  const midnight = sql`(${date}::timestamp at time zone ${timeZone}::text)`
-  return inYears(
-    date,
-    sql`((case when ((${midnight} - interval '1 hour') at time zone ${timeZone}::text)::date = ${date}
-    then ${midnight} - interval '1 hour' else ${midnight} end) at time zone 'UTC')::timestamp(0)`,
-  )
+  const { dates, leads } = changesOfZone(timeZone)
+  const listed = sql`case when ${date} < ${cycleFrom} then ${date} else ${date} - ${cycleDays} * ${cyclesOf(date)} end`
+  const lead = sql`(${leads}::int[])[width_bucket(${listed}, ${dates}::date[]) + 1]`
+  return inYears(date, sql`(${date}::timestamp - ${lead} * interval '1 second')`)
 }
+
+/** Returns the local date of an instant, as `localDate` does. Hours of a local year 10000 count as the last date, as in conditions. */
+export function localDay(instant: Sql, timeZone: string): Sql {
+  const { instants, offsets } = changesOfZone(timeZone)
+  const listed = sql`case when ${instant} < ${cycleFrom} then ${instant}
+    else ${instant} - ${cycleDays} * ${cyclesOf(sql`${instant}::date`)} * interval '1 day' end`
+  const offset = sql`(${offsets}::int[])[width_bucket(${listed}, ${instants}::timestamp[]) + 1]`
+  return sql`least((${instant} + ${offset} * interval '1 second')::date, ${LAST_DATE})`
+}
+
+/** How many times 400 years have to be subtracted from a date to be in the lists. */
+const cyclesOf = (date: Sql): Sql => sql`((${date} - ${cycleFrom}::date) / ${cycleDays} + 1)`
 
 /** Limits the instant to the years 1 to 9999. Only an instant on the first or the last day can lie outside, because of its offset. */
 export const inYears = (day: Sql, instant: Sql) => sql`case when ${day} not in ('0001-01-01', '9999-12-31')

@@ -250,7 +250,7 @@ const days = new Map<string, { second: number; date: string } & InstantRange>()
 export const LAST_DATE = '9999-12-31'
 
 /** Searches the first whole second of the range from which on a condition holds; clocks change only at whole seconds. */
-function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {
+export function firstSecond(from: number, to: number, holds: (at: number) => boolean): number {
   let [low, high] = [Math.floor(from / SECOND), Math.ceil(to / SECOND)]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
@@ -261,7 +261,7 @@ function firstSecond(from: number, to: number, holds: (at: number) => boolean): 
 }
 
 /** By how many milliseconds clocks in the zone are ahead of UTC at that instant. */
-function offsetAt(instant: number, timeZone: string): number {
+export function offsetAt(instant: number, timeZone: string): number {
   const parts: Record<string, number> = {}
   for (const { type, value } of clockOf(timeZone).formatToParts(instant)) parts[type] = Number(value)
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts

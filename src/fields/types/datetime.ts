@@ -6,7 +6,7 @@ import { columnOf, isNull, scalar, timestampText } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
 import { type Meaning, type Moment, meaningOf } from '../date-tokens.ts'
-import { DATE_PATTERN, dayStart, inYears, TIME_PATTERN } from '../day-sql.ts'
+import { DATE_PATTERN, dayStart, inYears, localDay, TIME_PATTERN } from '../day-sql.ts'
 import { type Condition, type FieldTypeDefinition, type QueryContext, THROUGH_TEXT } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import { readDate, readToken } from './date.ts'
@@ -43,7 +43,7 @@ export const datetime: FieldTypeDefinition = {
   asText: (value) => sql`${value}::text`,
   fromText: (text, _, { timeZone }) => instantOf(sql`btrim(${text})`, timeZone),
   becomes: {
-    date: (cell, { place }) => sql`(${cell} at time zone 'UTC' at time zone ${place.timeZone}::text)::date`,
+    date: (cell, { place }) => localDay(cell, place.timeZone),
     select: THROUGH_TEXT,
     multi_select: THROUGH_TEXT,
   },
