@@ -14,7 +14,7 @@ import { newHexToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
-import { tableDefinition } from '../tables/definition-cache.ts'
+import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { mails } from './metrics.ts'
 import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
@@ -37,12 +37,13 @@ import { newEmailState } from './states.ts'
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
 
 /** The addresses that a composer can offer, and the fields that tokens can name. */
-export async function recordContext({ db }: Context, table: TableRef, record: RecordRef): Promise<RecordContext> {
-  const definition = await tableDefinition(db, table)
-  const row = await readRecord(db, definition, record.id)
-  if (!row) throw notFound('Record')
-  const emails = definition.fields.filter(({ type }) => type === 'email').flatMap(({ id }) => (row[id] ? [String(row[id])] : []))
-  return { emails: [...new Set(emails)], fields: ownFields(definition).map(({ id, name }) => ({ id, name })) }
+export function recordContext(context: Context, table: TableRef, record: RecordRef): Promise<RecordContext> {
+  return readWithDefinition(context, table, async (definition) => {
+    const row = await readRecord(context.db, definition, record.id)
+    if (!row) throw notFound('Record')
+    const emails = definition.fields.filter(({ type }) => type === 'email').flatMap(({ id }) => (row[id] ? [String(row[id])] : []))
+    return { emails: [...new Set(emails)], fields: ownFields(definition).map(({ id, name }) => ({ id, name })) }
+  })
 }
 
 /**
@@ -81,10 +82,12 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
 /** The email that `send` would send now, with its problems. @throws AppError as `send` */
 export async function preview(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
   const { request } = await accept(context, table, input)
-  const definition = await tableDefinition(context.db, table)
-  const row = await readRecord(context.db, definition, record.id)
-  if (!row) throw notFound('Record')
-  const { subject, html, unresolved } = resolveContent(request, fieldTexts(definition.fields, row))
+  const texts = await readWithDefinition(context, table, async (definition) => {
+    const row = await readRecord(context.db, definition, record.id)
+    if (!row) throw notFound('Record')
+    return fieldTexts(definition.fields, row)
+  })
+  const { subject, html, unresolved } = resolveContent(request, texts)
   const problems = unresolved.map((slug) => `{{field:${slug}}}: ${notAField(slug)}`)
   if (!subject.trim()) problems.push('The subject is empty')
   if (!textOfHtml(html)) problems.push('The body is empty')

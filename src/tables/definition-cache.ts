@@ -3,7 +3,7 @@
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, sql } from '../platform/database/database.ts'
-import { notFound, sqlState } from '../platform/http/errors.ts'
+import { notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 
 /** A field takes about 300 bytes: 2,000 tables of 20 fields take 12 MB. */
@@ -35,15 +35,6 @@ export async function tableDefinitions(db: Database, ids: readonly number[]): Pr
   const found = ids.length ? await readDefinitions(db, ids) : []
   return new Map(found.map((table) => [table.id, table]))
 }
-
-/** 0A000: a cached plan is outdated. 42703, 42P01: the column or table does not exist. 42804, 42846, 42883: the column has another type. */
-const OUTDATED = new Set(['0A000', '42703', '42P01', '42804', '42846', '42883'])
-
-/** Thrown when the table has been changed since its definition was read. */
-export const outdated = new Error('The definition of the table is outdated')
-
-/** True if the error is `outdated`, or a database error with the same cause. */
-export const isOutdated = (error: unknown): boolean => error === outdated || OUTDATED.has(sqlState(error) ?? '')
 
 /** Returns the latest definition that this process has read, if any. It may be outdated, so callers must check its version. */
 export const guessedDefinition = (db: Database, tableId: number): TableDef | undefined => latestOf(db).get(tableId)

@@ -3,8 +3,9 @@
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
+import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
-import { isOutdated, tableDefinition, tableDefinitions } from './definition-cache.ts'
+import { tableDefinition, tableDefinitions } from './definition-cache.ts'
 
 /** Returned by work that finds its definition outdated, to be called again with a newer one. */
 export const STALE = Symbol('the definition is stale')
@@ -15,7 +16,8 @@ const ATTEMPTS = 10
 /**
  * Calls `work` with the table's definition, and again with a newer one if it returns STALE or a statement fails because the table
  * was changed.
- * @throws AppError 404 if the table is deleted; 503 if it is still being changed after ten attempts
+ * @throws AppError 404 if the table is deleted; 503 if it is still being changed after ten attempts; the error of a statement that fails
+ * twice with the same definition, because it has another cause
  */
 export async function withDefinition<T>(
   { db }: Pick<Context, 'db'>,
@@ -23,13 +25,15 @@ export async function withDefinition<T>(
   work: (definition: TableDef) => Promise<T | typeof STALE>,
 ): Promise<T> {
   let definition: TableDef | undefined = await tableDefinition(db, table)
+  let failedWith: number | undefined
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     try {
       const result = await work(definition)
       if (result !== STALE) return result as T
     } catch (error) {
-      // After an error a transaction can only be rolled back.
-      if (!isOutdated(error) || db.inTransaction()) throw error
+      // After an error a transaction can only be rolled back. A request with an Idempotency-Key is then repeated as a whole (trpc.ts).
+      if (!isOutdated(error) || db.inTransaction() || failedWith === definition.version) throw error
+      failedWith = definition.version
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')

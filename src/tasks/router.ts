@@ -77,7 +77,14 @@ export const tasksRouter = router({
     .query(answering(({ ctx }) => tasks.get(ctx.context, ctx.task))),
 
   update: taskProcedure('edit')
-    .meta(rest('POST', `${task}/update`, docs.update, { etag: 'answered and heeded', mayIgnore: true, sessionOnlyKey: 'attachments' }))
+    .meta(
+      rest('POST', `${task}/update`, docs.update, {
+        etag: 'answered and heeded',
+        mayIgnore: true,
+        sessionOnlyKey: 'attachments',
+        isClearedByNull: true,
+      }),
+    )
     .input(TaskUpdate.extend(TaskPath.shape))
     .output(Task)
     .mutation(answering(({ ctx, input }) => changes.update(ctx.context, ctx.task, input, ctx.ifMatch))),

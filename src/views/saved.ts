@@ -2,9 +2,9 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, sql } from '../platform/database/database.ts'
+import { outdated } from '../platform/database/outdated-definition.ts'
 import { memo } from '../platform/memo.ts'
 import type { WeekStart } from '../platform/time.ts'
-import { outdated } from '../tables/definition-cache.ts'
 import type { ViewType } from './config.ts'
 import type { Draft } from './draft.ts'
 import { resolveOrder, type Sort } from './filters/order.ts'

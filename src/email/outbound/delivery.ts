@@ -10,7 +10,7 @@ import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing.ts'
-import { tableDefinition } from '../../tables/definition-cache.ts'
+import { readWithDefinition } from '../../tables/with-definition.ts'
 import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
@@ -48,14 +48,16 @@ export async function sendQueued(context: Context, { comment_id }: z.infer<typeo
   if (table_version === null) return settle(context, mail, RECORD_GONE)
   if (server === null) return settle(context, mail, INTEGRATION_GONE)
 
-  const definition = await tableDefinition(context.db, { id: mail.table_id, version: table_version })
-  const record = await readRecord(context.db, definition, mail.record_id)
-  if (!record) return settle(context, mail, RECORD_GONE)
+  const texts = await readWithDefinition(context, { id: mail.table_id, version: table_version }, async (definition) => {
+    const record = await readRecord(context.db, definition, mail.record_id)
+    return record && fieldTexts(definition.fields, record)
+  })
+  if (!texts) return settle(context, mail, RECORD_GONE)
 
   const content = mail.metadata.recipients.some(({ status }) => status === 'sent' || status === 'unknown')
     ? // Recipients of a later attempt get the same content as those of the first.
       { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
-    : resolveContent(mail.request, fieldTexts(definition.fields, record))
+    : resolveContent(mail.request, texts)
   const outcome = await attempt(context, mail, server, waiting, content)
   if (outcome) await settle(context, mail, outcome)
 }

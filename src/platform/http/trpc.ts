@@ -20,7 +20,8 @@ import {
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
-import { AppError, type ErrorBody, errorAnswer, forbidden } from './errors.ts'
+import { isOutdated } from '../database/outdated-definition.ts'
+import { AppError, type ErrorBody, errorAnswer, forbidden, unavailable } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { MAX_ID } from './schemas.ts'
@@ -66,6 +67,8 @@ export interface Meta extends Record<string, unknown> {
   example?: { input?: unknown; output: unknown }
   /** A key of the body that only a browser session may set. */
   sessionOnlyKey?: 'attachments'
+  /** Whether null for `sessionOnlyKey` clears a value. Elsewhere null counts as absent, so that keys may send it. */
+  isClearedByNull?: boolean
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
   /** Whether the procedure honours an Idempotency-Key. */
@@ -92,7 +95,10 @@ const t = initTRPC
 export const { router, mergeRouters } = t
 
 /** How an operation behaves on REST, beyond what its schemas say. */
-type Behaviour = Pick<Meta, 'status' | 'isList' | 'bodyLimit' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey'>
+type Behaviour = Pick<
+  Meta,
+  'status' | 'isList' | 'bodyLimit' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
+>
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
 export function rest(method: 'GET' | 'POST', path: `/${string}`, docs: OperationDocs, behaviour: Behaviour = {}): Meta {
@@ -167,19 +173,60 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
-    const { actor, row } = request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids))
-    if (meta?.sessionOnlyKey && meta.sessionOnlyKey in ids && actor.keyId !== null) throw forbidden(NO_ATTACHMENTS)
+    const admission = request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids))
+    const { actor } = admission
+    if (meta && actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
     refuseInvalidText(raw)
 
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
     const headers: Headers = {}
-    const context = serviceContext(request, actor)
     const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
-    const proceed = () => next({ ctx: { context, headers, ifMatch, row: row as Row, ...refs(row as Row, actor) } })
-    const result = key === undefined ? await proceed() : await repeatable(request, actor, { path, key, raw, headers }, proceed)
+    const proceed = ({ actor, row }: Admission) =>
+      next({ ctx: { context: serviceContext(request, actor), headers, ifMatch, row: row as Row, ...refs(row as Row, actor) } })
+    const admitAgain = () => admit({ ...accessRequestOf(request), onAuthenticated: async () => {} }, access, type === 'mutation', ids)
+    const result =
+      key === undefined
+        ? await proceed(admission)
+        : await withCurrentTable(admission, admitAgain, (current) =>
+            repeatable(request, current.actor, { path, key, raw, headers }, () => proceed(current)),
+          )
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return result
   })
+
+function hasSessionOnlyKey({ sessionOnlyKey, isClearedByNull }: Meta, input: Record<string, unknown>): boolean {
+  if (!sessionOnlyKey || !(sessionOnlyKey in input)) return false
+  return input[sessionOnlyKey] !== null || isClearedByNull === true
+}
+
+/** With this many attempts, a request succeeds even while a script adds a field every few milliseconds. */
+const ATTEMPTS = 10
+
+/**
+ * Repeats a request with an Idempotency-Key if the table of the path was changed while its transaction ran: after an error the whole
+ * transaction is rolled back, so a service cannot repeat its part of it.
+ * @throws AppError 503 if the table is still being changed after ten attempts; the error itself if the table has not been changed
+ */
+async function withCurrentTable<Result>(
+  admission: Admission,
+  admitAgain: () => Promise<Admission>,
+  attempt: (admission: Admission) => Promise<Result>,
+): Promise<Result> {
+  let current = admission
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await attempt(current)
+    } catch (error) {
+      if (!isOutdated(error)) throw error
+      if (left === 1) throw unavailable('The table is being changed; retry')
+      const next = await admitAgain()
+      if (tableVersionOf(next) === tableVersionOf(current)) throw error
+      current = next
+    }
+  }
+}
+
+const tableVersionOf = ({ row }: Admission) => (row as { table_version?: number }).table_version
 
 /** @param headers filled by `proceed`, or on a replay with the stored headers */
 async function repeatable<Result extends { ok: boolean }>(

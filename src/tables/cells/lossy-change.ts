@@ -8,11 +8,12 @@ import { type FieldDef, isSelect, type TableDef } from '../../fields/definition.
 import type { TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { isOutdated } from '../../platform/database/outdated-definition.ts'
 import { type AppError, conflict } from '../../platform/http/errors.ts'
 import { changeTable } from '../alter-table.ts'
 import { requireChangeable } from '../cascade.ts'
 import { holdWriters } from '../ddl.ts'
-import { isOutdated, tableDefinition } from '../definition-cache.ts'
+import { tableDefinition } from '../definition-cache.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type CellChange, lastId, needsForce } from './rewrite-cells.ts'
 

@@ -155,10 +155,10 @@ interface Next {
 function nextOf(field: FieldDef, changes: FieldUpdate): Next {
   const { options, decimals } = changes
   const { takes } = TYPES[field.type]
-  if (options !== undefined && takes !== 'options') throw badInput('options', `${field.type} fields have no options`)
-  if (decimals !== undefined && takes !== 'decimals') throw badInput('decimals', `${field.type} fields have no decimals`)
-  if (options !== undefined) return nextOptions(field, changes)
-  return decimals !== undefined ? nextDecimals(field, decimals) : { field: {} }
+  if (options != null && takes !== 'options') throw badInput('options', `${field.type} fields have no options`)
+  if (decimals != null && takes !== 'decimals') throw badInput('decimals', `${field.type} fields have no decimals`)
+  if (options !== undefined && takes === 'options') return nextOptions(field, changes)
+  return decimals !== undefined && takes === 'decimals' ? nextDecimals(field, decimals) : { field: {} }
 }
 
 function nextOptions(field: FieldDef, { options: wanted }: FieldUpdate): Next {
