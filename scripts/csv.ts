@@ -24,7 +24,8 @@ export async function exportTable(
   if (existsSync(file)) throw new ScriptError(`${file} exists already: name another file`)
   const context = userContext(deps, actor)
   const progress = new Progress()
-  const { text, audit } = await exportRecords(context, await tableRef(context, tableId), viewId, (rows) => progress.rowsAre(rows))
+  const options = { onProgress: (rows: number) => progress.rowsAre(rows) }
+  const { text, audit } = await exportRecords(context, await tableRef(context, tableId), viewId, options)
   const unfinished = `${file}.partial`
   const target = await create(unfinished)
   try {

@@ -25,6 +25,7 @@ import { openJobs } from './platform/jobs/queue.ts'
 import { openMailer } from './platform/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics.ts'
 import { openStorage } from './platform/storage.ts'
+import { sweepTemporaryFiles } from './platform/temporary-files.ts'
 import { isTracing } from './platform/tracing.ts'
 import type { Settings } from './settings.ts'
 import type { Cascade } from './tables/cascade.ts'
@@ -76,6 +77,7 @@ export async function openDeps(
   }
   try {
     const connection = await connectionOf(settings, log, closers)
+    await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
     const db = openDatabase(connection, { observe: observeStatement(metrics) })

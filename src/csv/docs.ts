@@ -25,8 +25,8 @@ export const csvOperations: PlainOperation[] = [
     summary: 'Export records as CSV',
     description:
       'Exports all records by id with all fields; with `view_id`, the records of the view in its order, and the columns of a grid. ' +
-      'UTF-8, RFC 4180, streamed. Cells that begin with = + - @, a tab or a line break are prefixed with an apostrophe, except for numbers. ' +
-      'An import accepts the file unchanged. If the fields of the table change during the export, the connection is closed before the end.',
+      'UTF-8, RFC 4180. Cells that begin with = + - @, a tab or a line break are prefixed with an apostrophe, except for numbers. ' +
+      'An import accepts the file unchanged. The file is complete before the answer begins, and has the fields that the table has then.',
     isPublic: false,
     parameters: [
       tableId,

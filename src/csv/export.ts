@@ -1,4 +1,4 @@
-/** Exports records as a file, page by page, without an open transaction or cursor between two pages (design.md §3). */
+/** The text of an export, page by page, without an open transaction or cursor between two pages (design.md §3). */
 
 import { audit } from '../audit/log.ts'
 import { fieldsById } from '../fields/by-id.ts'
@@ -6,7 +6,8 @@ import { type FieldDef, type TableDef, withoutPendingChanges } from '../fields/d
 import type { QueryContext } from '../fields/field-type.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
-import { AppError, notFound } from '../platform/http/errors.ts'
+import { outdated } from '../platform/database/outdated-definition.ts'
+import { notFound } from '../platform/http/errors.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { resolveQuery } from '../records/query/resolve.ts'
@@ -24,23 +25,29 @@ const ROWS_AT_ONCE = 1_000
 export interface Export {
   /** `Deals.csv`, or with a view `Deals - Open.csv`. */
   fileName: string
-  /** The file in pieces of up to a thousand lines, the header first. Throws if the fields of the table change during the export. */
+  /** The file in pieces of up to a thousand lines, the header first. Throws an error that `isOutdated` if the fields of the table change. */
   text: AsyncGenerator<string>
   /** Writes the export to the audit log. Called before any line is handed out. */
   audit: () => Promise<void>
 }
 
+export interface ExportOptions {
+  /** Receives the number of rows written so far. */
+  onProgress?: (rows: number) => void
+  /** True while no column of the table can be dropped. Other changes then do not end the export: it goes on with the fields as they were. */
+  isLocked?: boolean
+}
+
 /**
  * Exports a table. With a view, exports the records that it selects, in its order, and with a grid its columns. A record that is
  * created during the export may be missing, and each line shows its record as it was when the page was read.
- * @param onProgress receives the number of rows written so far
  * @throws AppError 404 if the table does not have the view
  */
 export function exportRecords(
   context: Context,
   table: TableRef,
   viewId: number | undefined,
-  onProgress: (rows: number) => void = () => {},
+  { onProgress = () => {}, isLocked = false }: ExportOptions = {},
 ): Promise<Export> {
   return readWithDefinition(context, table, async (definition) => {
     const { db } = context
@@ -52,7 +59,8 @@ export function exportRecords(
     )
     // The ids are read before the answer starts, so that a timeout can still be reported with its status.
     const ids = order.length ? await idsInOrder(db, selection, queryContext, order) : undefined
-    const pages = ids ? pagesOf(context, definition, fields, ids) : pagesById(context, selection, queryContext, fields)
+    const present: Present = (known) => (isLocked ? latestVersion(context, known) : sameTable(context, known))
+    const pages = ids ? pagesOf(context, definition, fields, ids, present) : pagesById(context, selection, queryContext, fields, present)
     return {
       fileName: `${view ? `${table.name} - ${view.name}` : table.name}.csv`,
       text: lines(context, definition, fields, pages, onProgress),
@@ -101,11 +109,15 @@ async function* lines(
   }
 }
 
+/** Returns the definition with the present version of the table. */
+type Present = (known: TableDef) => Promise<TableDef>
+
 async function* pagesById(
   context: Context,
   selection: Selection,
   queryContext: QueryContext,
   fields: readonly FieldDef[],
+  present: Present,
 ): AsyncGenerator<Row[]> {
   let current = selection
   for (let after = 0; ; ) {
@@ -116,31 +128,47 @@ async function* pagesById(
       after = last.id
       continue
     }
-    const table = await sameTable(context, current.table)
-    if (table === current.table) return
+    const table = await present(current.table)
+    if (table.version === current.table.version) return
     current = { ...current, table }
   }
 }
 
-async function* pagesOf(context: Context, definition: TableDef, fields: readonly FieldDef[], ids: Int32Array): AsyncGenerator<Row[]> {
+async function* pagesOf(
+  context: Context,
+  definition: TableDef,
+  fields: readonly FieldDef[],
+  ids: Int32Array,
+  present: Present,
+): AsyncGenerator<Row[]> {
   let current = definition
   for (let from = 0; from < ids.length; ) {
     const rows = await rowsOf(context.db, current, fields, [...ids.subarray(from, from + ROWS_AT_ONCE)])
     if (rows.length) yield rows
-    const table = rows.length ? current : await sameTable(context, current)
+    const table = rows.length ? current : await present(current)
     // The page is read again with the new version. If the version is the same, all of its records have been deleted.
-    if (table === current) from += ROWS_AT_ONCE
+    if (table.version === current.version) from += ROWS_AT_ONCE
     current = table
   }
 }
 
 /**
  * Returns the present definition of the table. A new version is accepted if it does not affect the file, such as a changed view.
- * @throws AppError if the table was deleted or its fields changed, because all lines of a file need the same columns
+ * @throws outdated if its fields changed, because all lines of a file need the same columns; AppError 404 if it was deleted
  */
-async function sameTable({ db }: Context, table: TableDef): Promise<TableDef> {
-  const now = (await tableDefinitions(db, [table.id])).get(table.id)
-  if (now?.version === table.version) return table
-  if (!now || columnsText(now) !== columnsText(table)) throw new AppError('CONFLICT', 'The table was changed during the export')
+async function sameTable(context: Context, table: TableDef): Promise<TableDef> {
+  const now = await readTable(context, table.id)
+  if (now.version !== table.version && columnsText(now) !== columnsText(table)) throw outdated
   return now
+}
+
+/** Returns the definition with the present version of the table. @throws AppError 404 if it was deleted */
+async function latestVersion(context: Context, table: TableDef): Promise<TableDef> {
+  return { ...table, version: (await readTable(context, table.id)).version }
+}
+
+async function readTable({ db }: Context, id: number): Promise<TableDef> {
+  const table = (await tableDefinitions(db, [id])).get(id)
+  if (!table) throw notFound('Table')
+  return table
 }

@@ -10,6 +10,7 @@ import { AppError, badInput } from '../platform/http/errors.ts'
 import { idsOf } from '../platform/http/rest.ts'
 import { accessRequestOf, headersOf, serviceContext } from '../platform/http/trpc.ts'
 import { exportRecords } from './export.ts'
+import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
 import { tooLarge } from './reader.ts'
 
@@ -46,7 +47,8 @@ function grantedTo({ context }: FastifyRequest) {
   return { context: serviceContext(context, actor), table: tableOf(row as TableRow, actor) }
 }
 
-const ExportQuery = z.strictObject({
+/** Unknown keys of a query string are ignored (contract.md §1). */
+const ExportQuery = z.object({
   view_id: z
     .string()
     .regex(/^-?\d+$/, 'must be a whole number')
@@ -56,24 +58,22 @@ const ExportQuery = z.strictObject({
 
 async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = ExportQuery.safeParse(request.query)
-  if (!query.success) {
-    const [issue] = query.error.issues
-    const name = issue?.code === 'unrecognized_keys' ? issue.keys[0] : issue?.path[0]
-    throw badInput(String(name), issue?.code === 'unrecognized_keys' ? 'is not a known key' : 'must be a whole number')
-  }
+  if (!query.success) throw badInput('view_id', 'must be a whole number')
   const { context, table } = grantedTo(request)
-  const { fileName, text, audit } = await exportRecords(context, table, query.data.view_id)
-  reply.type('text/csv; charset=utf-8; header=present')
-  reply.headers({
-    'content-disposition': disposition('attachment', fileName),
-    'cache-control': 'private, no-store',
-    'x-content-type-options': 'nosniff',
-  })
-  if (request.method === 'HEAD') return reply.send(Readable.from([]))
-  await audit()
-  // An error during the export destroys the connection, so that a client can tell that the file is incomplete.
-  return reply.send(Readable.from(text, { objectMode: false, highWaterMark: 256 * 1024 }))
+  if (request.method === 'HEAD') {
+    const { fileName } = await exportRecords(context, table, query.data.view_id)
+    return reply.headers(exportHeaders(fileName)).send(Readable.from([]))
+  }
+  const { fileName, bytes, content } = await writeExport(context, table, query.data.view_id)
+  return reply.headers({ ...exportHeaders(fileName), 'content-length': bytes }).send(content)
 }
+
+const exportHeaders = (fileName: string) => ({
+  'content-type': 'text/csv; charset=utf-8; header=present',
+  'content-disposition': disposition('attachment', fileName),
+  'cache-control': 'private, no-store',
+  'x-content-type-options': 'nosniff',
+})
 
 async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
   const { raw, headers } = request

@@ -1,0 +1,54 @@
+/** Files that exist only while they are open, in a folder of DATA_DIR. */
+import { randomBytes } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+
+const folderIn = (dataDir: string) => join(dataDir, 'tmp')
+
+/**
+ * Opens an empty file. Its name is removed at once, so the space is free again when the file is closed, also by a process that is killed.
+ * The caller closes it.
+ */
+export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
+  const folder = folderIn(dataDir)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, randomBytes(12).toString('hex'))
+  const file = await open(path, 'wx+', 0o600)
+  await rm(path, { force: true })
+  return file
+}
+
+const CHUNK_BYTES = 256 * 1024
+
+/** The bytes of the file from its beginning. The file is closed at the end, and when the stream is destroyed. */
+export function readToEnd(file: FileHandle): Readable {
+  let position = 0
+  return new Readable({
+    highWaterMark: CHUNK_BYTES,
+    read() {
+      file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, position).then(
+        ({ bytesRead, buffer }) => {
+          position += bytesRead
+          this.push(bytesRead ? buffer.subarray(0, bytesRead) : null)
+        },
+        (error) => this.destroy(error as Error),
+      )
+    },
+    // `close` waits for a read that has not ended.
+    destroy(error, callback) {
+      file.close().then(() => callback(error), callback)
+    },
+  })
+}
+
+/** Removes the names that processes left behind when they were killed before they could remove them. */
+export async function sweepTemporaryFiles(dataDir: string): Promise<void> {
+  const folder = folderIn(dataDir)
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  // Another process may have just opened one of them; it goes on with its open file.
+  await Promise.all(names.map((name) => rm(join(folder, name), { force: true, recursive: true })))
+}

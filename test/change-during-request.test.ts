@@ -1,0 +1,181 @@
+/** Changes a table over HTTP while another request that was admitted before runs its statements. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { type Answer, testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp()
+const account = await app.account()
+const as = app.as(account.keys.account)
+
+const { query } = app.db
+afterEach(() => {
+  app.db.query = query
+})
+
+/** Runs the changes, one just before each of the next statements of the service with the words. */
+function changeBefore(words: string, ...changes: (() => Promise<unknown>)[]): void {
+  const left = [...changes]
+  app.db.query = async (statement, ...rest) => {
+    if (statement.text.includes(words)) await left.shift()?.()
+    return query(statement, ...rest)
+  }
+}
+
+const NAME = { name: 'Name', type: 'text' }
+const AMOUNT = { name: 'Amount', type: 'number' }
+const newTable = async (fields: object[] = [NAME, AMOUNT], records: object[] = []) =>
+  (await makeTable(app, account, { fields, records })).id
+const records = (table: number) => `"t${table}".records`
+const statusOf = ({ status, body }: Answer) => `${status} ${body.message ?? ''}`
+
+const deleting =
+  (table: number, field = 'amount') =>
+  async () =>
+    expect(statusOf(await app.as(account.owner).post(`/api/table/${table}/field/${field}/delete`))).toBe('200 ')
+const adding = (table: number, name: string) => async () =>
+  expect(statusOf(await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name, type: 'text' }))).toBe('200 ')
+
+async function countOf(table: number): Promise<number> {
+  return (await as.post(`/api/table/${table}/records/count`)).body.total
+}
+
+describe('a create with an Idempotency-Key', () => {
+  let keys = 0
+  const newKey = () => ({ 'idempotency-key': `key-${keys++}` })
+
+  it.each([
+    ['a record', 'create', { data: { name: 'a' } }, expect.objectContaining({ data: { name: 'a' } })],
+    ['a batch', 'create_batch', { records: [{ data: { name: 'a' } }] }, [expect.objectContaining({ data: { name: 'a' } })]],
+  ])('of %s is repeated as a whole when a field is deleted', async (_, operation, body, expected) => {
+    const table = await newTable()
+    const path = `/api/table/${table}/records/${operation}`
+    const headers = newKey()
+    // The first record makes the definition of the table known.
+    await as.post(path, body)
+    changeBefore(`insert into ${records(table)}`, deleting(table))
+    const first = await as.post(path, body, headers)
+    expect(statusOf(first)).toBe('200 ')
+    expect(first.body).toEqual(expected)
+    const again = await as.post(path, body, headers)
+    expect([again.headers.get('idempotent-replayed'), again.body]).toEqual(['true', first.body])
+    expect(await countOf(table)).toBe(2)
+  })
+
+  it('is repeated on RPC, too', async () => {
+    const table = await newTable()
+    await as.post(`/api/table/${table}/records/create`, { data: {} })
+    changeBefore(`insert into ${records(table)}`, deleting(table))
+    const answer = await as.post('/trpc/records.create', { table_id: table, data: { name: 'a' } }, newKey())
+    expect(answer.body.result?.data.data).toEqual({ name: 'a' })
+  })
+
+  it('succeeds although the table is changed again and again', async () => {
+    const table = await newTable([NAME, ...['A', 'B', 'C'].map((name) => ({ name, type: 'text' }))])
+    await as.post(`/api/table/${table}/records/create`, { data: {} })
+    changeBefore(`insert into ${records(table)}`, deleting(table, 'a'), deleting(table, 'b'), deleting(table, 'c'))
+    expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: { name: 'x' } }, newKey()))).toBe('200 ')
+    expect(await countOf(table)).toBe(2)
+  })
+
+  it('is judged by the fields that the table has then, and creates nothing if it is refused', async () => {
+    const table = await newTable()
+    await as.post(`/api/table/${table}/records/create`, { data: {} })
+    changeBefore(`insert into ${records(table)}`, deleting(table))
+    const refused = await as.post(`/api/table/${table}/records/create`, { data: { amount: 1 } }, newKey())
+    expect(statusOf(refused)).toBe("400 data.amount: 'amount' is not a field of this table")
+    expect(await countOf(table)).toBe(1)
+  })
+
+  it('is 404 when the table is deleted', async () => {
+    const table = await newTable()
+    await as.post(`/api/table/${table}/records/create`, { data: {} })
+    changeBefore(`insert into ${records(table)}`, async () => {
+      await app.as(account.owner).post(`/api/table/${table}/delete`)
+      await app.db.execute(sql`alter table ${recordsOf(table)} drop column amount`)
+    })
+    expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: { name: 'x' } }, newKey()))).toBe('404 Table not found')
+  })
+})
+
+describe('an email', () => {
+  it('is previewed, and its context read, while a field is deleted', async () => {
+    const table = await newTable(
+      [NAME, { name: 'Mail', type: 'email' }, AMOUNT, { name: 'Spare', type: 'text' }],
+      [{ name: 'Ann', mail: 'ann@example.com' }],
+    )
+    const smtp = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, {
+      ...{ label: 'Mail', host: '127.0.0.1', port: 1, tls: 'none', from_domains: ['example.com'] },
+    })
+    const place = { tableId: table, recordId: 1 }
+    const mail = {
+      ...{ ...place, smtpIntegrationId: smtp.body.id, fromIdentity: { email: 'desk@example.com' } },
+      ...{ to: ['bob@customer.example'], subject: 'To {{field:name}}', body: '<p>Hello</p>' },
+    }
+    await as.post('/api/email/recordContext', place)
+    changeBefore(`from ${records(table)}`, deleting(table))
+    const context = await as.post('/api/email/recordContext', place)
+    expect(statusOf(context)).toBe('200 ')
+    expect(context.body.fields.map(({ id }: { id: string }) => id)).toEqual(['name', 'mail', 'spare'])
+    changeBefore(`from ${records(table)}`, deleting(table, 'spare'))
+    const preview = await as.post('/api/email/preview', mail)
+    expect(statusOf(preview)).toBe('200 ')
+    expect(preview.body.subject).toBe('To Ann')
+  })
+})
+
+describe('an export', () => {
+  const exported = async (table: number) => {
+    const { status, body } = await as.get(`/api/table/${table}/export.csv`)
+    const lines = (body as unknown as string).split('\r\n')
+    return { status, lines: lines.map((line) => line.split(',').slice(0, 3).join()) }
+  }
+
+  it('begins again when a field is deleted between two of its pages', async () => {
+    const table = await newTable([NAME, AMOUNT], [{ name: 'a', amount: 1 }])
+    changeBefore(`from ${records(table)} r`, async () => {}, deleting(table))
+    const { status, lines } = await exported(table)
+    expect([status, lines[0], lines[1]?.slice(0, 4)]).toEqual([200, 'ID,Name,Created at', '1,a,'])
+  })
+
+  it('is complete although the fields change before each of its pages, because at last it delays them', async () => {
+    const table = await newTable([NAME], [{ name: 'a' }])
+    let refused: Answer | undefined
+    changeBefore(`from ${records(table)} r`, adding(table, 'B'), adding(table, 'C'), adding(table, 'D'), async () => {
+      refused = await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name: 'E', type: 'text' })
+    })
+    expect(await exported(table)).toEqual({ status: 200, lines: ['ID,Name,B', '1,a,', ''] })
+    expect(refused?.status).toBe(503)
+    expect(statusOf(await app.as(account.owner).post(`/api/table/${table}/fields/create`, { name: 'E', type: 'text' }))).toBe('200 ')
+  })
+
+  it('is 404 when the table is deleted meanwhile', async () => {
+    const table = await newTable([NAME], [{ name: 'a' }])
+    changeBefore(`from ${records(table)} r`, () => app.as(account.owner).post(`/api/table/${table}/delete`))
+    expect(statusOf(await as.get(`/api/table/${table}/export.csv`))).toBe('404 Table not found')
+  })
+})
+
+describe('a statement that fails although the definition of the table has not changed', () => {
+  const FAULT = '500 Something went wrong on our side'
+
+  it('is a fault, not a table that is being changed', async () => {
+    const table = await newTable([NAME, AMOUNT], [{ name: 'a' }])
+    await app.db.execute(sql`alter table ${recordsOf(table)} drop column amount`)
+    expect(statusOf(await as.post(`/api/table/${table}/records/query`, {}))).toBe(FAULT)
+    expect(statusOf(await as.get(`/api/table/${table}/record/1/get`))).toBe(FAULT)
+    expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: {} }))).toBe(FAULT)
+    expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: {} }, { 'idempotency-key': 'fault' }))).toBe(FAULT)
+    expect(statusOf(await as.get(`/api/table/${table}/export.csv`))).toBe(FAULT)
+  })
+
+  it('is a fault when the database does not support it, as with Citus', async () => {
+    const table = await newTable([NAME], [{ name: 'a' }])
+    await app.db.execute(sql`
+      create function refuse() returns trigger language plpgsql as $$
+        begin raise feature_not_supported using message = 'complex joins are only supported when all distributed tables are co-located'; end $$`)
+    await app.db.execute(sql`create trigger refuse before insert on ${recordsOf(table)} for each row execute function refuse()`)
+    for (const headers of [{}, { 'idempotency-key': 'unsupported' }])
+      expect(statusOf(await as.post(`/api/table/${table}/records/create`, { data: {} }, headers))).toBe(FAULT)
+  })
+})
