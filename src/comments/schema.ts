@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
 import { Id, Instant, limit, Offset, RecordPath } from '../platform/http/schemas.ts'
+import { absentOr } from '../platform/http/validation-messages.ts'
 
 const MAX_COMMENT = 50_000
 const MAX_ATTACHMENTS = 100
@@ -51,10 +52,9 @@ export const NewComment = z.strictObject({
 export type NewComment = z.infer<typeof NewComment>
 
 /** A key of its own, so that a request with files gets a message that says why they are refused. */
-export const FixedAttachments = z
-  .never('are fixed when the comment is posted')
-  .optional()
-  .meta({ description: 'Refused, because the files of a comment cannot be changed.' })
+export const FixedAttachments = absentOr(z.never('are fixed when the comment is posted')).meta({
+  description: 'Refused, because the files of a comment cannot be changed.',
+})
 
 export const CommentContent = z.strictObject({ content: CommentText, attachments: FixedAttachments })
 export type CommentContent = z.infer<typeof CommentContent>

@@ -4,7 +4,6 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import type { Deps } from '../platform/context.ts'
-import { badInput } from '../platform/http/errors.ts'
 import { accessRequestOf } from '../platform/http/trpc.ts'
 import { memo } from '../platform/memo.ts'
 import type { StoredEvent } from './order.ts'
@@ -21,7 +20,6 @@ export function mountStreams(app: FastifyInstance, { feed }: Deps): void {
   app.get('/api/events', { exposeHeadRoute: false, config: { isStream: true } }, async (request, reply) => {
     const { context, headers } = request
     const { actor } = await admit(accessRequestOf(context), EVENTS_ACCESS, false, {})
-    for (const name of Object.keys(request.query as object)) throw badInput(name, 'is not a known key')
     const { credentials, ip } = context
     const { raw } = reply
     let hasLeft = false

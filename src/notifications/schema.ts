@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
-import { absentOr } from '../platform/http/validation-messages.ts'
+import { orDefault } from '../platform/http/validation-messages.ts'
 
 export const Notification = z
   .strictObject({
@@ -24,7 +24,7 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>
 
 export const NotificationQuery = z.strictObject({
-  filter: absentOr(z.enum(['all', 'unread'])).default('all'),
+  filter: orDefault(z.enum(['all', 'unread']), 'all'),
   limit: limit(50, 200),
   offset: Offset,
 })

@@ -74,7 +74,8 @@ export const docs = operationDocs('Records', {
 
   count: {
     summary: 'Count records',
-    description: 'Returns how many records match and how many the table has.',
+    description:
+      'Returns how many records match and how many the table has. Takes the body of a query; its order, page and fields make no difference.',
     example: {
       input: { filters: [{ column: 'stage', compare: '=', value: 'Won' }] },
       output: { count: 7, total: 25, total_approx: false, restricted: true },

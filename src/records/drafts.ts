@@ -5,7 +5,7 @@ import type { Cell, UserRef } from '../fields/cell.ts'
 import { type FieldDef, ownFields, parseCell, type TableDef } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
-import { badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
+import { AppError, badInputs, forbidden, type Issue } from '../platform/http/errors.ts'
 import { type Found, findReferences, type Reference, resolveReference } from './references.ts'
 
 /** The values of one record, with their path in the request. */
@@ -41,9 +41,17 @@ interface Judged {
  */
 export async function readDrafts(context: Context, table: TableDef, rules: Rules, drafts: readonly Draft[]): Promise<Cells[]> {
   const { cells, issues } = await judgeDrafts(context, table, rules, drafts)
-  if (issues.length) throw badInputs(issues.slice(0, MAX_ISSUES))
+  if (issues.length) throw refusal(issues.slice(0, MAX_ISSUES))
   return cells
 }
+
+/** The message of a refused calc field has no path (contract.md §3). */
+function refusal(issues: Issue[]): AppError {
+  const message = issues[0]?.message
+  return message?.startsWith(UNASSIGNABLE) ? new AppError('BAD_REQUEST', message, { issues }) : badInputs(issues)
+}
+
+const UNASSIGNABLE = 'Unassignable - cannot set calculation field: '
 
 /**
  * Returns the cells of each draft, and all issues in the order of the drafts. References of all drafts are looked up together.
@@ -84,7 +92,7 @@ function judgeValue(
   { role, userId }: { role: Role; userId: number },
 ): string | undefined {
   if (!field) return notAField(id)
-  if (field.key || field.calc) return `Unassignable - cannot set calculation field: ${id}`
+  if (field.key || field.calc) return `${UNASSIGNABLE}${id}`
   if (!mayWrite(field, role)) throw forbidden()
   const parsed = parseCell(field, data[id], userId)
   if (parsed.kind === 'wrong') return parsed.reason

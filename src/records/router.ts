@@ -13,7 +13,6 @@ import {
   RecordBatch,
   RecordGroup,
   RecordIds,
-  RecordsCount,
   RecordsGroups,
   RecordsQuery,
   RecordUpdate,
@@ -74,7 +73,7 @@ export const recordsRouter = router({
 
   count: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true }))
-    .input(RecordsCount)
+    .input(RecordsQuery)
     .output(Counted)
     .query(answering(({ ctx, input }) => count(ctx.context, ctx.table, input))),
 

@@ -63,8 +63,8 @@ const Search = z.string().max(MAX_SEARCH, `must have at most ${MAX_SEARCH} chara
 
 /** The schema accepts any view_id, because contract.md §5 fixes the answer for an invalid one. */
 const ViewId = z
-  .custom<number>()
-  .meta({ type: 'integer', minimum: 0, description: 'The view to query through; 0 means no view.', example: 3 })
+  .custom<number | null>()
+  .meta({ type: ['integer', 'null'], minimum: 0, description: 'The view to query through; 0 means no view.', example: 3 })
   .optional()
 
 const narrowing = { filters: Filters, where: Where, filter: Group, search: Search }
@@ -157,8 +157,8 @@ export const QueryAnswer = z.union([RecordPage, Explanation]) as unknown as z.Zo
 >
 export type QueryAnswer = z.infer<typeof QueryAnswer>
 
-export const RecordsCount = TablePath.extend({ ...throughView, ...narrowing })
-export type RecordsCount = z.infer<typeof RecordsCount>
+/** The inputs that decide which records a query selects. */
+export type Narrowing = Pick<RecordsQuery, 'table_id' | keyof typeof throughView | keyof typeof narrowing>
 
 export const Counted = z
   .object({

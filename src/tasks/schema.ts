@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CommentText, FixedAttachments } from '../comments/schema.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
-import { absentOr, changesOf } from '../platform/http/validation-messages.ts'
+import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
 import { instantText } from '../platform/time.ts'
 import { Attachment, AttachmentEntry, attachments, StagedEntry } from './files/schema.ts'
 import { dueIssues } from './reminders/reminder.ts'
@@ -218,6 +218,7 @@ export const TaskUpdate = changesOf(
       .meta({ description: 'The whole list; files that it leaves out are removed. From a browser session only.' }),
     external_id: ExternalId.nullish(),
   }),
+  ['title', 'assignee_user_id', 'assignee_email'],
 )
 export type TaskUpdate = z.infer<typeof TaskUpdate>
 
@@ -247,9 +248,9 @@ export const RecordTaskQuery = z.strictObject({ status: absentOr(Status), limit:
 export type RecordTaskQuery = z.infer<typeof RecordTaskQuery>
 
 export const TaskQuery = z.strictObject({
-  tab: absentOr(z.enum(['my', 'delegated', 'all']))
-    .default('my')
-    .meta({ description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.' }),
+  tab: orDefault(z.enum(['my', 'delegated', 'all']), 'my').meta({
+    description: 'my: assigned to me. delegated: created by me for another. all: I am creator, assignee or subscriber.',
+  }),
   search: absentOr(z.string().max(500, 'must have at most 500 characters')).meta({
     description: 'Tasks that contain all words in title or details, ignoring case.',
   }),
@@ -261,7 +262,7 @@ export const TaskQuery = z.strictObject({
 export type TaskQuery = z.infer<typeof TaskQuery>
 
 export const Force = z.strictObject({
-  force: absentOr(z.boolean()).default(false).meta({ description: 'Succeed without an effect instead of 409.' }),
+  force: orDefault(z.boolean(), false).meta({ description: 'Succeed without an effect instead of 409.' }),
 })
 
 export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })

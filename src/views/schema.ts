@@ -33,9 +33,9 @@ export const SortKey = z.object({ field: z.string(), dir: z.enum(['A', 'D']) })
 
 /** A condition as it may be sent; filters/parse.ts accepts more spellings. */
 export interface FilterInput {
-  column?: string
+  column?: string | null
   /** An alias of `column`. */
-  field?: string
+  field?: string | null
   compare: string
   value?: unknown
   connector?: string | null
@@ -49,35 +49,46 @@ export type WhereInput = Record<string, unknown>
  */
 const validatedByParser = <Input>(document: Record<string, unknown>) => z.custom<Input | null>().meta(document).optional()
 
+/** The directions that a request may send. */
+const DIRECTIONS = ['A', 'D', 'a', 'd', null]
+
 const filterDocument = {
   type: 'object',
-  required: ['column', 'compare'],
+  required: ['compare'],
+  anyOf: [{ required: ['column'] }, { required: ['field'] }],
   properties: {
-    column: { type: 'string', description: 'The id of a field; `field` is an alias.' },
-    compare: { type: 'string', enum: COMPARES, description: 'Also EQ, NE, GT, C, SW, IS_EMPTY and the like, in any case.' },
+    column: { type: ['string', 'null'], description: 'The id of a field.' },
+    field: { type: ['string', 'null'], description: 'An alias of `column`.' },
+    compare: {
+      anyOf: [
+        { type: 'string', enum: COMPARES },
+        { type: 'string', pattern: '^[A-Za-z_]+$', description: 'EQ, NE, GT, C, SW, IS_EMPTY and the like, in any case.' },
+      ],
+    },
     value: {
       description:
         'Not needed for is_empty and is_not_empty. Date tokens (`today`, `-7d`, `start_of_month`) and `@me` are resolved for the acting user.',
     },
-    connector: { type: 'string', enum: connector.options, default: 'AND' },
+    connector: { type: ['string', 'null'], enum: [...connector.options, 'and', 'or', null], default: 'AND' },
   },
+  additionalProperties: false,
 }
 
 export const Filters = validatedByParser<FilterInput[]>({
-  type: 'array',
+  type: ['array', 'null'],
   maxItems: MAX_FILTERS,
   items: filterDocument,
   description: 'Conditions joined by their connectors. AND binds tighter than OR.',
   example: [{ column: 'stage', compare: '=', value: 'Won' }],
 })
 export const Where = validatedByParser<WhereInput>({
-  type: 'object',
+  type: ['object', 'null'],
   additionalProperties: true,
   description: 'Conditions by field, joined by AND, to `filters` too: `{"stage": "Won", "amount": [">", 1000]}`.',
   example: { stage: 'Won', amount: ['>', 1000] },
 })
 export const Group = validatedByParser<GroupInput>({
-  type: 'object',
+  type: ['object', 'null'],
   additionalProperties: true,
   description: 'Nested groups of conditions: `{"any": [{"column", "compare", "value"}, {"all": […]}]}`. Joined to `filters` by AND.',
   example: {
@@ -87,10 +98,10 @@ export const Group = validatedByParser<GroupInput>({
     ],
   },
 })
-export const OrderBy = validatedByParser<string>({ type: 'string', description: 'The id of a field.', example: 'amount' })
+export const OrderBy = validatedByParser<string>({ type: ['string', 'null'], description: 'The id of a field.', example: 'amount' })
 export const OrderDir = validatedByParser<'A' | 'D' | 'a' | 'd'>({
-  type: 'string',
-  enum: ['A', 'D'],
+  type: ['string', 'null'],
+  enum: DIRECTIONS,
   description: 'Ascending or descending.',
 })
 export interface SortInput {
@@ -98,22 +109,23 @@ export interface SortInput {
   dir?: 'A' | 'D' | 'a' | 'd' | null
 }
 export const Order = validatedByParser<SortInput[]>({
-  type: 'array',
+  type: ['array', 'null'],
   maxItems: MAX_SORTS,
   items: {
     type: 'object',
     required: ['field'],
     properties: {
       field: { type: 'string', description: 'The id of a field.' },
-      dir: { type: 'string', enum: ['A', 'D'], default: 'A', description: 'Ascending or descending.' },
+      dir: { type: ['string', 'null'], enum: DIRECTIONS, default: 'A', description: 'Ascending or descending.' },
     },
+    additionalProperties: false,
   },
   description:
     'Up to three keys, in place of order_by and order_dir; those, if sent too, must equal the first key. Ties are ordered by id, in the direction of the last key.',
   example: [{ field: 'stage' }, { field: 'amount', dir: 'D' }],
 })
 const Config = validatedByParser<Record<string, unknown>>({
-  type: 'object',
+  type: ['object', 'null'],
   additionalProperties: true,
   description:
     'grid: columns, widths, showHidden. calendar: startField, endField, colorField, secondaryField, mode, weekStart. ' +

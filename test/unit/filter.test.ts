@@ -137,8 +137,8 @@ describe('where', () => {
 describe('groups', () => {
   test('nest five deep', () => {
     const nested = (depth: number): object => (depth === 0 ? filter('a') : { all: [nested(depth - 1)] })
-    expect(spell(parseConditions({ filter: nested(5 - 1) }))).toBe('a')
-    expect(refusal(() => parseConditions({ filter: nested(5) })).message).toContain('must not be nested deeper than 5')
+    expect(spell(parseConditions({ filter: nested(5) }))).toBe('a')
+    expect(refusal(() => parseConditions({ filter: nested(6) })).message).toContain('must not be nested deeper than 5')
   })
 
   test('may be empty', () => {

@@ -104,7 +104,8 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
     description:
       'Tasks on records, saved views and email from a record, for teams that keep their work in tables.\n\n' +
       'Authenticate with an API key as a bearer token, or with the cookie of a browser session. Instants are UTC, `YYYY-MM-DD HH:MM:SS`. ' +
-      'A POST without a body may have any content type. Unknown keys are refused.',
+      'A POST without a body may have any content type. Unknown keys of a body are refused, those of a query string are ignored. ' +
+      'Null for an optional key means the same as leaving it out, unless an update clears a value by it.',
     version: API_VERSION,
     openApiVersion: '3.1.0',
     baseUrl: '/',
@@ -138,7 +139,10 @@ function complete(operation: Operation, procedure: RestProcedure): void {
   operation.operationId = name
   operation.security = securityOf(meta.access.callers)
   for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = meta.example?.input ?? {}
-  for (const parameter of operation.parameters ?? []) parameter.description ??= describe(parameter.name)
+  for (const parameter of operation.parameters ?? []) {
+    parameter.schema = withoutNull(parameter.schema)
+    parameter.description ??= describe(parameter.name)
+  }
   operation.responses = {
     [String(meta.status ?? 200)]: successOf(operation, procedure),
     ...errorsOf(procedure, Boolean(operation.requestBody)),
@@ -186,6 +190,18 @@ function bareList(name: string, schema: { properties?: { rows?: object }; anyOf?
   if (schema.properties?.rows) return schema.properties.rows
   if (!schema.anyOf?.some(({ properties }) => properties?.rows)) throw new Error(`${name} is a list without rows`)
   return { anyOf: schema.anyOf.map((option) => option.properties?.rows ?? option) }
+}
+
+/** The schema of a value in a path or query string, which cannot be null. */
+function withoutNull(schema: { type?: unknown; anyOf?: { type?: unknown }[] }): object {
+  const { type, anyOf, ...rest } = schema
+  const kinds = anyOf?.filter((option) => option.type !== 'null')
+  const types = Array.isArray(type) ? type.filter((name) => name !== 'null') : type
+  return {
+    ...(types !== undefined && { type: Array.isArray(types) && types.length === 1 ? types[0] : types }),
+    ...(kinds?.length === 1 ? kinds[0] : kinds && { anyOf: kinds }),
+    ...rest,
+  }
 }
 
 const securityOf = (callers: readonly string[]): object[] => [

@@ -73,7 +73,8 @@ function mount(
     },
     handler: async (request, reply) => {
       const ids = idsOf(request.params as Record<string, string>)
-      const given = openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input) : bodyOf(request.body)
+      const given =
+        openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input, pathIds) : bodyOf(request.body)
       for (const id of pathIds)
         if (Object.hasOwn(given, id))
           throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
@@ -113,13 +114,21 @@ function bodyOf(body: unknown): Record<string, unknown> {
   return body as Record<string, unknown>
 }
 
-/** The query string, converted to the types of the schema. A value that does not convert stays text, which the schema refuses. */
-export function fromQuery(query: Record<string, string | string[]>, input: z.ZodObject | undefined): Record<string, unknown> {
+/**
+ * The known keys of the query string, converted to the types of the schema; others are ignored (contract.md §1). A value that does not
+ * convert stays text, which the schema refuses.
+ */
+export function fromQuery(
+  query: Record<string, string | string[]>,
+  input: z.ZodObject | undefined,
+  pathIds: readonly string[] = [],
+): Record<string, unknown> {
   // An optional input has no shape.
   const shape = input?.shape ?? {}
+  const known = Object.entries(query).filter(([key]) => Object.hasOwn(shape, key) && !pathIds.includes(key))
   return Object.fromEntries(
-    Object.entries(query).map(([key, value]) => {
-      const kind = Object.hasOwn(shape, key) && kindOf(shape[key] as z.ZodType)
+    known.map(([key, value]) => {
+      const kind = kindOf(shape[key] as z.ZodType)
       if (typeof value !== 'string') return [key, value]
       if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(value)) return [key, clampedNumber(value)]
       if (kind === 'boolean' && (value === 'true' || value === 'false')) return [key, value === 'true']

@@ -26,24 +26,22 @@ export const Time = z
 /** `YYYY-MM-DD HH:MM:SS` in UTC, the form of all responses. */
 export const Instant = z.string().meta({ description: 'UTC, YYYY-MM-DD HH:MM:SS', example: '2026-03-31 09:30:00' })
 
+const wholeNumber = z.number('must be a whole number').refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' })
+
 /** The maximum number of rows, clamped to 1..max. A number that is not whole is refused. */
 export const limit = (byDefault: number, max: number) =>
-  z
-    .number('must be a whole number')
-    .refine(Number.isInteger, 'must be a whole number')
+  wholeNumber
     .transform((value) => Math.min(Math.max(value, 1), max))
     .nullish()
     .transform((value) => value ?? byDefault)
-    .meta({ type: 'integer', description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
+    .meta({ description: `How many rows; default ${byDefault}, clamped into 1 to ${max}.`, example: byDefault })
 
 /** The number of rows to skip. A negative number counts as 0. */
-export const Offset = z
-  .number('must be a whole number')
-  .refine(Number.isInteger, 'must be a whole number')
+export const Offset = wholeNumber
   .transform((value) => Math.min(Math.max(value, 0), Number.MAX_SAFE_INTEGER))
   .nullish()
   .transform((value) => value ?? 0)
-  .meta({ type: 'integer', description: 'How many rows to leave out; default 0.', example: 0 })
+  .meta({ description: 'How many rows to leave out; default 0.', example: 0 })
 
 /** A name of a space, table, field, view or key: 1 to 100 characters after trimming. */
 export const Name = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')

@@ -53,19 +53,30 @@ const unionText = (branches: z.core.$ZodIssue[][]) =>
     .join(' or ') || 'is not valid'
 
 /**
- * The schema of an update: the value of an absent key stays. Null clears a value that may be empty; for other keys it is refused with
- * its own message, because here it does not count as absent.
+ * The schema of an update: the value of an absent key stays. Null clears a value that may be empty, and counts as absent for other keys.
+ * @param neverNull keys for which null is refused, because the caller means to clear a value that cannot be empty
  */
-export function changesOf<Shape extends z.core.$ZodLooseShape>(whole: z.ZodObject<Shape, z.core.$strict>) {
-  const shape = Object.entries(whole.shape as Record<string, z.ZodType>).map(([key, schema]) => [
-    key,
-    schema.safeParse(null).success ? schema : refusingNull(schema),
-  ])
+export function changesOf<Shape extends z.core.$ZodLooseShape>(
+  whole: z.ZodObject<Shape, z.core.$strict>,
+  neverNull: readonly (keyof Shape)[] = [],
+) {
+  const shape = Object.entries(whole.shape as Record<string, z.ZodType>).map(([key, schema]) => {
+    if (neverNull.includes(key)) return [key, refusingNull(schema)]
+    return [key, schema.safeParse(null).success ? schema : absentOr(schema)]
+  })
   return z.strictObject(Object.fromEntries(shape) as Shape).partial()
 }
 
-/** The schema of a key that may be absent but not null. */
-export const absentOr = <Schema extends z.ZodType>(schema: Schema) => (refusingNull(schema) as Schema).optional()
+/** The schema of a key that may be absent. Null counts as absent (contract.md §1). */
+export const absentOr = <Schema extends z.ZodType>(schema: Schema) =>
+  schema
+    .nullish()
+    .transform((value) => value ?? undefined)
+    .optional()
+
+/** The schema of a key with a default, which replaces null as well. */
+export const orDefault = <Schema extends z.ZodType, Value extends z.output<Schema>>(schema: Schema, byDefault: Value) =>
+  schema.nullish().transform((value) => value ?? byDefault)
 
 function refusingNull(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod as unknown as { def: z.core.$ZodTypeDef & { in?: z.core.$ZodType; innerType?: z.core.$ZodType } }

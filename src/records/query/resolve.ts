@@ -8,11 +8,11 @@ import { decodeCursor } from '../../platform/http/cursor.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { resolveOrder, type Sort } from '../../views/filters/order.ts'
-import { leavesOf, parseConditions } from '../../views/filters/parse.ts'
+import { isGiven, leavesOf, parseConditions } from '../../views/filters/parse.ts'
 import { resolveTree } from '../../views/filters/resolve-conditions.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
-import type { RecordsCount, RecordsQuery } from '../schema.ts'
+import type { Narrowing, RecordsQuery } from '../schema.ts'
 import { queryFingerprint } from './fingerprint.ts'
 import type { ResolvedPage, ResolvedQuery, Selection, Walk } from './selection.ts'
 
@@ -41,14 +41,14 @@ const IGNORED_WITH_VIEW = ['filters', 'where', 'filter', 'order_by', 'order_dir'
 export async function resolveQuery(
   context: Context,
   table: TableDef,
-  input: RecordsCount & Partial<RecordsQuery>,
+  input: Narrowing & Partial<RecordsQuery>,
   viewNotFound: () => AppError,
   fields: readonly FieldDef[] = [],
 ): Promise<ResolvedQuery> {
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
   const words = searchWords(input.search ?? '')
   if (saved && !input.append_filters) {
-    const ignored = IGNORED_WITH_VIEW.filter((name) => input[name] !== undefined)
+    const ignored = IGNORED_WITH_VIEW.filter((name) => isGiven(input[name]))
     return { ...inContext(context, { table, where: saved.where, words }, saved.order, saved, fields), ignored }
   }
   const requested = resolveTree(parseConditions(input), table)
@@ -74,7 +74,7 @@ function inContext(
 }
 
 async function viewOf({ db }: Context, table: TableDef, viewId: unknown, viewNotFound: () => AppError): Promise<SavedQuery | undefined> {
-  if (viewId === undefined || viewId === 0) return undefined
+  if (!isGiven(viewId) || viewId === 0) return undefined
   const isId = typeof viewId === 'number' && Number.isInteger(viewId) && viewId > 0 && viewId <= MAX_ID
   const saved = isId ? await savedQuery(db, table, viewId) : undefined
   if (!saved) throw viewNotFound()

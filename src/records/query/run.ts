@@ -8,7 +8,7 @@ import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
-import type { Counted, QueryAnswer, RecordGroup, RecordsCount, RecordsGroups, RecordsQuery } from '../schema.ts'
+import type { Counted, QueryAnswer, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
 import { explain } from './explain.ts'
 import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
@@ -31,10 +31,13 @@ export function query(context: Context, table: TableRef, input: RecordsQuery): P
 }
 
 /**
- * Counts the records that match, and all records of the table.
+ * Counts the records that match, and all records of the table. Takes the input of a query, of which the order, the page and the fields
+ * make no difference to the count.
  * @throws AppError 400 naming each wrong input; 404 for an unknown view
  */
-export function count(context: Context, table: TableRef, input: RecordsCount): Promise<Answer<Counted>> {
+export function count(context: Context, table: TableRef, asked: RecordsQuery): Promise<Answer<Counted>> {
+  const { table_id, view_id, append_filters, filters, where, filter, search } = asked
+  const input = { table_id, view_id, append_filters, filters, where, filter, search }
   return readWithDefinition(context, table, async (definition) => {
     const resolved = await resolveQuery(context, definition, input, () => notFound('View'))
     const [counted] = await context.db.query<{ count: number; total: number }>(printCount(resolved), undefined, context.signal)

@@ -114,7 +114,7 @@ export function keptOrder(keys: SortKey[]): { order: SortKey[] | null; order_by:
 
 /** The field of that id, or a message that says why it cannot be a key. */
 function sortable(name: unknown, table: TableDef): FieldDef | string {
-  if (typeof name !== 'string') return name === undefined ? 'is required' : 'must be the id of a field'
+  if (typeof name !== 'string') return isGiven(name) ? 'must be the id of a field' : 'is required'
   const field = fieldsById(table).get(name)
   if (!field) return notAField(name)
   return TYPES[field.type].sort ? field : `${withArticle(field.type)} cannot be sorted by`

@@ -32,6 +32,7 @@ export interface Condition {
 
 /** The most conditions that one request or view may have, in all forms together (contract.md §1). */
 export const MAX_FILTERS = 200
+/** The most groups in one another. */
 const MAX_DEPTH = 5
 
 /** The three forms in which a request may send conditions. */
@@ -138,13 +139,14 @@ function readCondition(input: unknown, path: Path, otherKeys: readonly string[],
   if (!isObject(input)) return refuse(issues, path, 'must be a filter: {column, compare, value}', null)
   const unknown = Object.keys(input).filter((key) => !['column', 'field', 'compare', 'value', ...otherKeys].includes(key))
   for (const key of unknown) issues.push({ path: [...path, key], message: 'is not a known key' })
-  if ('column' in input && 'field' in input) return refuse(issues, [...path, 'field'], 'send either column or field, not both', null)
+  if (isGiven(input.column) && isGiven(input.field))
+    return refuse(issues, [...path, 'field'], 'send either column or field, not both', null)
 
-  const name = 'field' in input ? 'field' : 'column'
+  const name = isGiven(input.field) ? 'field' : 'column'
   const column = input[name]
-  if (column === undefined) return refuse(issues, [...path, 'column'], 'is required', null)
+  if (!isGiven(column)) return refuse(issues, [...path, 'column'], 'is required', null)
   if (typeof column !== 'string') return refuse(issues, [...path, name], 'must be the id of a field', null)
-  if (input.compare === undefined) return refuse(issues, [...path, 'compare'], 'is required', null)
+  if (!isGiven(input.compare)) return refuse(issues, [...path, 'compare'], 'is required', null)
   const compare = compareOf(input.compare)
   if (!compare) return refuse(issues, [...path, 'compare'], UNKNOWN_COMPARE, null)
   return condition(column, compare, input.value, path, issues)
@@ -177,7 +179,8 @@ function readWhere(input: unknown, path: Path, issues: Issue[]): Condition[] {
 
 function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Branch<Condition> {
   if (!isGroup(input)) return refuse(issues, path, 'must be {all: […]} or {any: […]}', nothing())
-  const [key = '', ...others] = Object.keys(input)
+  const isAbsent = (name: string) => (name === 'all' || name === 'any') && !isGiven(input[name])
+  const [key = '', ...others] = Object.keys(input).filter((name) => !isAbsent(name))
   if (others.length) return refuse(issues, path, 'must have one key, all or any', nothing())
   const items = input[key]
   if (!Array.isArray(items)) return refuse(issues, [...path, key], 'must be an array', nothing())
@@ -186,13 +189,14 @@ function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): 
   return key === 'all' ? { all: parts } : { any: parts }
 }
 
-/** Parses a member of a group: another group, or a condition. */
+/** Parses a member of a group: another group, or a condition. @param depth of the member, if it is a group */
 function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<Condition> {
+  if (!isGroup(input)) return readCondition(input, path, [], issues) ?? nothing()
   if (depth > MAX_DEPTH) return refuse(issues, path, `must not be nested deeper than ${MAX_DEPTH}`, nothing())
-  return isGroup(input) ? readGroup(input, path, depth, issues) : (readCondition(input, path, [], issues) ?? nothing())
+  return readGroup(input, path, depth, issues)
 }
 
-const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && ('all' in input || 'any' in input)
+const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && (isGiven(input.all) || isGiven(input.any))
 const nothing = (): Branch<Condition> => ({ all: [] })
 
 /** Adds an issue, and returns a replacement for the input so that parsing can continue. */
