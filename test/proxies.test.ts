@@ -1,7 +1,7 @@
 /** The samples for nginx and Caddy in front of a real service. A proxy that is not installed is skipped. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
@@ -21,6 +21,8 @@ const other = await buildApp(app.deps)
 await other.listen({ host: '127.0.0.1', port: 0 })
 const ports = [Number(new URL(app.url).port), (other.server.address() as AddressInfo).port]
 const scratch = mkdtempSync(join(tmpdir(), 'gridpost-proxies-'))
+// Started by root, the workers of nginx are another account, which keeps bodies in a folder below this one.
+chmodSync(scratch, 0o711)
 afterAll(async () => {
   await other.close()
   rmSync(scratch, { recursive: true })
