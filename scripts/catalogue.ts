@@ -19,6 +19,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index tasks_due_of_assignee_idx /,
   /^index tasks_external_id_key /,
   /^index notifications_waiting_idx /,
+  /^index outbound_emails_(due|leased)_idx /,
   /^index field_conversions_one_per_table /,
 ]
 

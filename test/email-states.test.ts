@@ -76,8 +76,7 @@ it('the schema of the metadata has every status and its stamp', () => {
 
 const recipient = (status: RecipientStatus): RecipientState => ({ email: 'Ann@example.org', kind: 'to', status, error: null })
 const failure = (kind: 'permanent' | 'temporary' | 'unknown') => ({ kind, code: '450', enhanced: null, message: 'Later' })
-const content = { subject: '', html: '', unresolved: [] }
-const silent: Outcome = { ...failedForAll(failure('temporary')), content }
+const silent: Outcome = failedForAll(failure('temporary'))
 const accepted: Outcome = { ...silent, accepted: new Set(['ann@example.org']) }
 const refused: Outcome = { ...failedForAll(failure('unknown')), refused: new Map([['ann@example.org', failure('permanent')]]) }
 

@@ -1,7 +1,9 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DeliveryError, deliver, type Message, type Server } from '../src/email/outbound/transport.ts'
+import type { Server } from '../src/email/outbound/connections.ts'
+import { DeliveryError } from '../src/email/outbound/failure.ts'
+import { deliver, type Message } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 const certificateFor = async (name: string) => {
@@ -51,7 +53,7 @@ const send = (smtp: TestSmtp, tls: Server['tls'], more: Partial<Server> = {}) =>
     { host: 'localhost', port: smtp.port, tls, username: 'desk', password: 'secret', ...more },
     { from: 'desk@example.com', to: ['ann@customer.example'] },
     message,
-    { allowPrivate: true, beforeContent: async () => {} },
+    { allowPrivate: true, beforeEnd: async () => {}, signal: new AbortController().signal },
   ).catch((error: unknown) => (error instanceof DeliveryError ? error.failure : Promise.reject(error)))
 
 describe('a mail over TLS', () => {

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher.ts'
-import { DeliveryError, deliver, isPublic, type Message, probe, type Server } from '../src/email/outbound/transport.ts'
+import type { Server } from '../src/email/outbound/connections.ts'
+import { DeliveryError } from '../src/email/outbound/failure.ts'
+import { isPublic } from '../src/email/outbound/host-addresses.ts'
+import { deliver, type Message, probe } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 let smtp: TestSmtp
@@ -36,7 +39,7 @@ const message = (more: Partial<Message> = {}): Message => ({
   ...more,
 })
 const envelope = (...to: string[]) => ({ from: 'desk@example.com', to: to.length ? to : ['ann@customer.example'] })
-const options = { allowPrivate: true, beforeContent: async () => {} }
+const options = { allowPrivate: true, beforeEnd: async () => {}, signal: new AbortController().signal }
 const failure = (attempt: Promise<unknown>) =>
   attempt.then(
     () => 'delivered',
@@ -83,8 +86,8 @@ describe('delivery', () => {
     smtp.recipients.set('gone@customer.example', 550).set('full@customer.example', 451)
     let isAsked = false
     const { accepted, refused } = await deliver(server, envelope('gone@customer.example', 'full@customer.example'), message(), {
-      allowPrivate: true,
-      beforeContent: async () => {
+      ...options,
+      beforeEnd: async () => {
         isAsked = true
       },
     })
@@ -113,11 +116,37 @@ describe('delivery', () => {
     })
   })
 
-  test('sends nothing when it is aborted before the content', async () => {
+  test('delivers nothing when it is aborted before the end of the content', async () => {
     const stopped = new Error('somebody else sends it')
-    const attempt = deliver(server, envelope(), message(), { allowPrivate: true, beforeContent: () => Promise.reject(stopped) })
+    const attempt = deliver(server, envelope(), message(), { ...options, beforeEnd: () => Promise.reject(stopped) })
     expect(await failure(attempt)).toBe(stopped)
     expect(smtp.received).toEqual([])
+  })
+
+  test.each([
+    ['the greeting', 'connect'],
+    ['the answer to the sender', 'sender'],
+    ['the rest of the content', 'firstBytes'],
+  ] as const)('is stopped at once while it waits for %s', async (_, point) => {
+    smtp.endConnections()
+    const stopping = new AbortController()
+    smtp.on = {
+      [point]: async () => {
+        stopping.abort(new Error('stopping'))
+        await new Promise(() => {})
+      },
+    }
+    const html = 'x'.repeat(20_000_000)
+    const attempt = deliver(server, envelope(), message({ html }), { ...options, signal: stopping.signal })
+    await expect(attempt).rejects.toThrow('stopping')
+    smtp.on = {}
+  })
+
+  test('is not stopped once the end of the content is sent', async () => {
+    const stopping = new AbortController()
+    const beforeEnd = async () => stopping.abort(new Error('stopping'))
+    const attempt = deliver(server, envelope(), message(), { ...options, beforeEnd, signal: stopping.signal })
+    expect((await attempt).accepted).toEqual(['ann@customer.example'])
   })
 
   test('fails temporarily when an attachment cannot be read', async () => {

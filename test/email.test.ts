@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { sendQueued } from '../src/email/outbound/delivery.ts'
 import { PIXEL } from '../src/email/outbound/opens.ts'
-import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { insertFile } from '../src/platform/stored-files.ts'
 import type { Answer, Caller } from './support/app.ts'
@@ -22,6 +20,7 @@ beforeEach(() => {
   smtp.recipients.clear()
   smtp.onContent = {}
   smtp.onSender = {}
+  smtp.on = {}
   smtp.login = undefined
 })
 
@@ -114,6 +113,13 @@ const webhook = (raw: string | Uint8Array, contentType: string | null = 'text/ra
     body: typeof raw === 'string' ? Buffer.from(raw, 'latin1') : Buffer.from(raw),
     headers: contentType === null ? {} : { 'content-type': contentType },
   })
+/** As if the time of the retry had come, and the lease of a worker had expired. */
+const takeUp = (id: number) =>
+  app.db.execute(sql`
+    update outbound_emails set due_at = localtimestamp - interval '1 second', leased_until = null,
+      attempted_at = attempted_at - interval '2 minutes' where comment_id = ${id}`)
+const isDue = async (id: number) =>
+  (await app.db.query(sql`select 1 from outbound_emails where comment_id = ${id} and due_at is not null`)).length > 0
 const processed = () =>
   eventually(async () => {
     const [row] = await app.db.query<{ waiting: number }>(sql`select count(*) as waiting from inbound_emails where processed_at is null`)
@@ -316,8 +322,8 @@ describe('a mail that fails', () => {
     const { body } = await send()
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
     await app.db.execute(sql`update outbound_emails set attempts = 6 where comment_id = ${body.id}`)
-    await sendQueued(systemContext(app.deps), { comment_id: body.id })
-    expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } })
+    await takeUp(body.id)
+    await eventually(async () => expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: '451' } }))
   })
 
   test('with an unknown outcome is reported, and not sent again', async () => {
@@ -327,13 +333,14 @@ describe('a mail that fails', () => {
     expect(metadata).toMatchObject({ status: 'sent', error: { code: 'OUTCOME_UNKNOWN' }, recipients: [{ status: 'unknown' }] })
     expect([metadata.sentAt, metadata.droppedAt]).toEqual([expect.stringMatching(/^\d{4}/), null])
     smtp.onContent = {}
-    await sendQueued(systemContext(app.deps), { comment_id: id })
+    await takeUp(id)
+    await eventually(async () => expect(await isDue(id)).toBe(false))
     expect(smtp.received).toHaveLength(0)
   })
 
   test('is reported, and not sent again, if its worker died during the handover', async () => {
     const { send, comment } = await desk()
-    smtp.onContent = { delayMs: 1_500 }
+    smtp.onContent = { delayMs: 4_000 }
     const { body } = await send()
     await eventually(async () => {
       const [row] = await app.db.query<{ attempted_at: string | null }>(
@@ -341,9 +348,10 @@ describe('a mail that fails', () => {
       )
       expect(row?.attempted_at).not.toBeNull()
     })
-    // The job is given to a second worker while the first still waits for the answer.
-    await sendQueued(systemContext(app.deps), { comment_id: body.id })
-    expect((await comment(body.id)).metadata.error.code).toBe('OUTCOME_UNKNOWN')
+    // The mail is given to a second worker while the first still waits for the answer.
+    await takeUp(body.id)
+    await eventually(async () => expect((await comment(body.id)).metadata.error?.code).toBe('OUTCOME_UNKNOWN'))
+    expect(smtp.received).toHaveLength(0)
     // The first worker was alive after all, and knows the answer.
     await eventually(async () =>
       expect((await comment(body.id)).metadata).toMatchObject({ status: 'sent', error: null, recipients: [{ status: 'sent' }] }),
@@ -351,15 +359,18 @@ describe('a mail that fails', () => {
     expect(smtp.received).toHaveLength(1)
   })
 
-  test('is sent once when two workers attempt it', async () => {
+  test('is sent once when its worker has lost it to another before the end of the content', async () => {
     const { send, comment } = await desk()
-    smtp.onSender = { code: 451 }
+    let isFirst = true
+    smtp.on.recipient = async () => {
+      if (!isFirst) return
+      isFirst = false
+      await takeUp(body.id)
+      await eventually(async () => expect(smtp.received).toHaveLength(1))
+    }
     const { body } = await send()
-    await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
-    smtp.onSender = {}
-    const run = () => sendQueued(systemContext(app.deps), { comment_id: body.id })
-    await Promise.all([run(), run(), run()])
     await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
+    await eventually(async () => expect(await isDue(body.id)).toBe(false))
     expect(smtp.received).toHaveLength(1)
   })
 
@@ -369,8 +380,10 @@ describe('a mail that fails', () => {
     const { body } = await send()
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].error?.code).toBe('451'))
     expect((await app.as(admin).post(`/api/smtp/${smtpId}/delete`)).body).toEqual({ ok: true })
-    await sendQueued(systemContext(app.deps), { comment_id: body.id })
-    expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } })
+    await takeUp(body.id)
+    await eventually(async () =>
+      expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'INTEGRATION_GONE' } }),
+    )
   })
 })
 

@@ -15,6 +15,8 @@ const integration: SmtpIntegration = {
   from_identities: [{ name: 'Sales', email: 'sales@example.com' }],
   disable_pixel: false,
   reply_as_envelope: true,
+  max_connections: 3,
+  rate_per_minute: null,
   table_ids: null,
   has_password: true,
   created_at: '2026-03-02 10:12:00',

@@ -11,8 +11,18 @@ import { defineQueue } from '../platform/jobs/queue.ts'
 import { decrypt, encrypt } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
-import { allowedAddresses, DeliveryError, probe, type Server } from './outbound/transport.ts'
-import type { NewSmtpIntegration, SmtpIntegration, SmtpIntegrationUpdate, SmtpOption, SmtpTest } from './schema.ts'
+import type { Server } from './outbound/connections.ts'
+import { DeliveryError } from './outbound/failure.ts'
+import { allowedAddresses } from './outbound/host-addresses.ts'
+import { probe } from './outbound/transport.ts'
+import {
+  DEFAULT_MAX_CONNECTIONS,
+  type NewSmtpIntegration,
+  type SmtpIntegration,
+  type SmtpIntegrationUpdate,
+  type SmtpOption,
+  type SmtpTest,
+} from './schema.ts'
 
 export interface IntegrationRow {
   integration_id: number
@@ -33,7 +43,7 @@ export const integrationResource: Resource<IntegrationRow> = {
 }
 
 const columns = sql`id, space_id, label, host, port, tls, username, from_domains, from_identities, disable_pixel, reply_as_envelope,
-  case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
+  max_connections, rate_per_minute, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
 
 /** By label. */
 export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
@@ -56,10 +66,10 @@ export async function create(
   return context.transaction(async () => {
     const [row] = await context.db.query<SmtpIntegration>(sql`
       insert into smtp_integrations (account_id, space_id, label, host, port, tls, username, from_domains, from_identities,
-        disable_pixel, reply_as_envelope, all_tables, table_ids, created_at, updated_at)
+        disable_pixel, reply_as_envelope, max_connections, rate_per_minute, all_tables, table_ids, created_at, updated_at)
       values (${space.account_id}, ${space.id}, ${input.label}, ${input.host}, ${input.port}, ${input.tls ?? (input.port === 465 ? 'tls' : 'starttls')}, ${input.username ?? null},
         ${input.from_domains ?? []}, ${JSON.stringify(input.from_identities ?? [])}::jsonb, ${input.disable_pixel ?? false},
-        ${input.reply_as_envelope ?? true}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
+        ${input.reply_as_envelope ?? true}, ${input.max_connections ?? DEFAULT_MAX_CONNECTIONS}, ${input.rate_per_minute ?? null}, ${!input.table_ids}, ${input.table_ids ?? []}, ${at}::timestamp, ${at}::timestamp)
       returning ${columns}`)
     const created = row as SmtpIntegration
     const { id, label, host, port, tls } = created
@@ -103,6 +113,8 @@ export async function update(
         fromDomains: next.from_domains,
         disablePixel: next.disable_pixel,
         replyAsEnvelope: next.reply_as_envelope,
+        maxConnections: next.max_connections,
+        ratePerMinute: next.rate_per_minute,
         fromIdentities: next.from_identities,
         allTables: next.table_ids === null,
         tableIds: next.table_ids ?? [],

@@ -1,11 +1,12 @@
 import { type Work, work } from '../platform/jobs/worker.ts'
 import { receive, receiveEmail } from './inbound/receive.ts'
 import { forgetSpaces, removeOrphans } from './integrations.ts'
-import { sendEmail, sendQueued } from './outbound/delivery.ts'
+import { sendEmail } from './outbound/delivery.ts'
+import { startDispatcher, wakeDispatcher } from './outbound/dispatcher.ts'
 import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
-  work(sendEmail, sendQueued, { concurrency: 4 }),
+  work(sendEmail, wakeDispatcher, { concurrency: 4, start: startDispatcher }),
   work(receiveEmail, receive),
   work(forgetSpaces, removeOrphans, { concurrency: 1, cron: '17 3 * * *' }),
   work(forgetMail, removeOldMail, { concurrency: 1, cron: '47 3 * * *' }),

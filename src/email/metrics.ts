@@ -1,5 +1,6 @@
-/** Metrics of emails from records. How many wait, and for how long, is in the metrics of their queue, `email.send`. */
-import { counter, duration, type Metric } from '../platform/metrics.ts'
+/** Metrics of emails from records. */
+import { sql } from '../platform/database/database.ts'
+import { counter, duration, gauge, type Metric } from '../platform/metrics.ts'
 
 /** Counted when an email comes into a state. */
 export const mails = counter({
@@ -27,4 +28,27 @@ export const inboundMails = counter({
   labels: ['verdict'],
 })
 
-export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails]
+const waiting = gauge({
+  name: 'gridpost_mails_waiting',
+  help: 'Emails with recipients that are still queued: due, under way, or waiting for a retry.',
+  labels: ['state'],
+  read: async ({ db }) => {
+    const rows = await db.query<{ state: string; count: number }>(sql`
+      select case when leased_until > localtimestamp then 'under_way' when due_at > localtimestamp then 'retry' else 'due' end as state, count(*)
+      from outbound_emails where due_at is not null group by 1`)
+    return rows.map(({ state, count }) => ({ labels: { state }, value: count }))
+  },
+})
+
+const oldest = gauge({
+  name: 'gridpost_mail_oldest_seconds',
+  help: 'How long the oldest email has been due without an attempt.',
+  read: async ({ db }) => {
+    const [row] = await db.query<{ seconds: number | null }>(sql`
+      select extract(epoch from localtimestamp - min(due_at))::float8 as seconds from outbound_emails
+      where due_at <= localtimestamp and (leased_until is null or leased_until < localtimestamp)`)
+    return row?.seconds == null ? [] : [{ value: row.seconds }]
+  },
+})
+
+export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails, waiting, oldest]

@@ -18,6 +18,10 @@ const Domain = z
 
 const Identity = z.strictObject({ name: HeaderText.max(200, 'must have at most 200 characters'), email: EmailAddress })
 
+export const DEFAULT_MAX_CONNECTIONS = 3
+const MAX_CONNECTIONS = 20
+const MAX_RATE = 100_000
+
 /** The settings of an integration. Keys that a create may leave out have a default. */
 const integration = {
   label: Label,
@@ -42,6 +46,17 @@ const integration = {
   reply_as_envelope: z
     .boolean()
     .meta({ description: 'Whether the reply address is the envelope sender, so that failure reports come back.' }),
+  max_connections: z
+    .int()
+    .min(1, 'must be 1 or more')
+    .max(MAX_CONNECTIONS, `must be at most ${MAX_CONNECTIONS}`)
+    .meta({ description: `The most mails that are handed to the server at once. By default ${DEFAULT_MAX_CONNECTIONS}.` }),
+  rate_per_minute: z
+    .int()
+    .min(1, 'must be 1 or more')
+    .max(MAX_RATE, `must be at most ${MAX_RATE}`)
+    .nullable()
+    .meta({ description: 'The most mails in a minute; null: no limit.' }),
   table_ids: z.array(Id).max(1000, 'must have at most 1000 tables').nullable().meta({ description: 'Null: all tables of the space.' }),
 }
 const Password = z
@@ -64,6 +79,8 @@ export const NewSmtpIntegration = z.strictObject({
   from_identities: integration.from_identities.nullish(),
   disable_pixel: integration.disable_pixel.nullish(),
   reply_as_envelope: integration.reply_as_envelope.nullish(),
+  max_connections: integration.max_connections.nullish(),
+  rate_per_minute: integration.rate_per_minute.optional(),
   table_ids: integration.table_ids.optional(),
 })
 export type NewSmtpIntegration = z.infer<typeof NewSmtpIntegration>

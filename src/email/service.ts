@@ -13,6 +13,7 @@ import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { newHexToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
+import { inSpan } from '../platform/tracing.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
@@ -63,16 +64,19 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
     await holdFiles(db, pathsOf(attachments))
     const id = await insertSent(db, { ...place, content, attachments, metadata }, actor, now)
     if (id === undefined) throw notFound('Record')
-    await db.execute(sql`
+    await inSpan('queue email', { kind: 'producer', onlyInside: true }, (span) =>
+      db.execute(sql`
       with token as (
         insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id, created_at)
         values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id}, ${formatInstant(now)}::timestamp)
       )
       insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
-        pixel_token_hash, tokens_encrypted, created_at)
+        pixel_token_hash, tokens_encrypted, created_at, due_at, traceparent)
       values (${id}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${input.smtpIntegrationId},
         ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
-        ${encryptTokens(settings.secretKey, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp)`)
+        ${encryptTokens(settings.secretKey, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp, ${formatInstant(now)}::timestamp,
+        ${span?.traceparent() ?? null}::text)`),
+    )
     await jobs.send(sendEmail, { comment_id: id })
     metrics.count(mails, { state: 'queued' })
     return { id, status: 'queued', comment: { id, type: 'email_out', metadata } }

@@ -1,6 +1,6 @@
 /** A real SMTP server whose answers the test sets. */
 import type { AddressInfo } from 'node:net'
-import { buffer } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
@@ -26,6 +26,10 @@ export interface TestSmtp {
   /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
+  /** Awaited at points of the dialogue: before the greeting, before the answers to sender and recipient, at the first bytes of the content, and after the answer to it. */
+  on: { [point in 'connect' | 'sender' | 'recipient' | 'firstBytes' | 'answered']?: () => Promise<void> }
+  /** Ends all connections, as a server does with idle ones. */
+  endConnections(): void
   close(): Promise<void>
 }
 
@@ -39,14 +43,24 @@ export interface TestTls {
   implicit?: boolean
 }
 
+async function wholeOf(stream: Readable, onFirst: () => Promise<void> | undefined): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) {
+    if (!chunks.length) await onFirst()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
 export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
-  const smtp: Omit<TestSmtp, 'port' | 'close'> = {
+  const smtp: Omit<TestSmtp, 'port' | 'close' | 'endConnections'> = {
     received: [],
     connections: 0,
     recipients: new Map(),
     onContent: {},
     onSender: {},
     login: undefined,
+    on: {},
   }
   const server = new SMTPServer({
     authOptional: true,
@@ -56,8 +70,9 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
     disableReverseLookup: true,
     logger: false,
     closeTimeout: 200,
-    onConnect(_, callback) {
+    async onConnect(_, callback) {
       smtp.connections += 1
+      await smtp.on.connect?.()
       callback()
     },
     onAuth({ username, password }, _, callback) {
@@ -65,17 +80,19 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
       if (right) callback(null, { user: username })
       else callback(Object.assign(new Error('5.7.8 Wrong user or password'), { responseCode: 535 }))
     },
-    onMailFrom(_, __, callback) {
+    async onMailFrom(_, __, callback) {
+      await smtp.on.sender?.()
       callback(smtp.onSender.code ? refusal(smtp.onSender.code) : null)
     },
-    onRcptTo({ address }, _, callback) {
+    async onRcptTo({ address }, _, callback) {
+      await smtp.on.recipient?.()
       const code = smtp.recipients.get(address)
       callback(code ? refusal(code) : null)
     },
     onData(stream, session, callback) {
       const { code, delayMs = 0, hangUp, meanwhile } = smtp.onContent
       if (hangUp === 'before') return void [...server.connections].map((connection) => connection.close())
-      buffer(stream).then(async (raw) => {
+      wholeOf(stream, () => smtp.on.firstBytes?.()).then(async (raw) => {
         await sleep(delayMs)
         await meanwhile?.()
         if (hangUp === 'after') return void [...server.connections].map((connection) => connection.close())
@@ -89,6 +106,7 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
           isSecure: session.secure,
         })
         callback()
+        await smtp.on.answered?.()
       }, callback)
     },
   })
@@ -96,6 +114,9 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return Object.assign(smtp, {
     port: (server.server.address() as AddressInfo).port,
+    endConnections: () => {
+      for (const connection of server.connections) connection.close()
+    },
     close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   })
 }

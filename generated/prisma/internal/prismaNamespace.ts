@@ -3521,6 +3521,9 @@ export const SmtpIntegrationScalarFieldEnum = {
   fromIdentities: 'fromIdentities',
   disablePixel: 'disablePixel',
   replyAsEnvelope: 'replyAsEnvelope',
+  maxConnections: 'maxConnections',
+  ratePerMinute: 'ratePerMinute',
+  rateAt: 'rateAt',
   allTables: 'allTables',
   tableIds: 'tableIds',
   version: 'version',
@@ -3559,6 +3562,10 @@ export const OutboundEmailScalarFieldEnum = {
   tokensEncrypted: 'tokensEncrypted',
   attemptedAt: 'attemptedAt',
   attempts: 'attempts',
+  dueAt: 'dueAt',
+  leasedUntil: 'leasedUntil',
+  lease: 'lease',
+  traceparent: 'traceparent',
   createdAt: 'createdAt'
 } as const
 

@@ -1,4 +1,4 @@
-/** Sends queued emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
+/** Sends leased emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
@@ -15,83 +15,95 @@ import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
-import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
+import type { Server } from './connections.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
+import { DeliveryError, type Failure } from './failure.ts'
 import { fieldTexts } from './field-tokens.ts'
+import { endLease, type Lease, LeaseLost, releaseLease, stampAttempt } from './lease.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
 import { decryptTokens } from './secret-tokens.ts'
-import { type Delivery, DeliveryError, deliver, type Failure, type Message } from './transport.ts'
+import { type Delivery, deliver, type Message } from './transport.ts'
 
 const Email = z.object({ comment_id: z.int() })
 
-/**
- * The job of a worker that dies is repeated within a minute or two, because its heartbeat stops. The long limit is for a large email over
- * a slow connection.
- */
-export const sendEmail = defineQueue({ name: 'email.send', schema: Email, options: { expireInSeconds: 900, heartbeatSeconds: 30 } })
+/** Wakes a worker for a new email, and for a retry. The email itself is found by its `due_at`, so a lost job only delays it by a second. */
+export const sendEmail = defineQueue({ name: 'email.send', schema: Email })
 
 /** The seconds between attempts: seven attempts in about five hours. */
 const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
 
-/** The longest pause between two tries to record an outcome: shorter than the time in which a job of a lost worker is repeated. */
+/** The longest pause between two tries to record an outcome. */
 const MAX_WAIT_MS = 500
 
-/** Makes one attempt to send an email to the recipients that are still queued, and records its outcome. */
-export async function sendQueued(context: Context, { comment_id }: z.infer<typeof Email>): Promise<void> {
-  const mail = await outboundMail(context.db, comment_id)
-  const waiting = mail?.metadata.recipients.filter(({ status }) => status === 'queued') ?? []
-  if (!mail || !waiting.length) return
+/**
+ * Makes one attempt to send an email to the recipients that are still queued, and records its outcome.
+ * @returns whether the server was reached; undefined if no server was tried
+ */
+export async function deliverLeased(context: Context, lease: Lease): Promise<boolean | undefined> {
+  const mail = await outboundMail(context.db, lease.comment_id)
+  // The comment was deleted, and the email with it.
+  if (!mail) return void (await endLease(context, lease))
+  const obstacle = obstacleTo(mail)
+  const outcome = obstacle ?? (await attempt(context, mail, lease))
+  if (!outcome) return undefined
+  await settle(context, lease, outcome)
+  return obstacle ? undefined : outcome.accepted.size > 0 || outcome.refused.size > 0 || /^\d/.test(outcome.others?.code ?? '')
+}
+
+function obstacleTo({ attempted_at, table_version, server }: OutboundMail): Outcome | undefined {
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
-  if (mail.attempted_at !== null) return settle(context, mail, failedForAll(INTERRUPTED))
-  const { server, table_version } = mail
-  if (table_version === null) return settle(context, mail, RECORD_GONE)
-  if (server === null) return settle(context, mail, INTEGRATION_GONE)
-
-  const texts = await readWithDefinition(context, { id: mail.table_id, version: table_version }, async (definition) => {
-    const record = await readRecord(context.db, definition, mail.record_id)
-    return record && fieldTexts(definition.fields, record)
-  })
-  if (!texts) return settle(context, mail, RECORD_GONE)
-
-  const content = mail.metadata.recipients.some(({ status }) => status === 'sent' || status === 'unknown')
-    ? // Recipients of a later attempt get the same content as those of the first.
-      { subject: mail.metadata.subject, html: mail.content, unresolved: mail.metadata.unresolved }
-    : resolveContent(mail.request, texts)
-  const outcome = await attempt(context, mail, server, waiting, content)
-  if (outcome) await settle(context, mail, outcome)
+  if (attempted_at !== null) return failedForAll(INTERRUPTED)
+  if (table_version === null) return RECORD_GONE
+  return server === null ? INTEGRATION_GONE : undefined
 }
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */
-async function attempt(
-  context: Context,
-  mail: OutboundMail,
-  server: ServerRow,
-  waiting: RecipientState[],
-  content: ResolvedContent,
-): Promise<Outcome | undefined> {
+async function attempt(context: Context, mail: OutboundMail, lease: Lease): Promise<Outcome | undefined> {
   try {
-    const { message, envelopeFrom } = await compose(context, mail, content)
-    const { accepted, refused } = await measured(context, server, () =>
-      deliver(serverOf(context, server), { from: envelopeFrom, to: waiting.map(({ email }) => email) }, message, {
-        allowPrivate: context.settings.smtpAllowPrivate,
-        beforeContent: () => claim(context, mail.comment_id),
-      }),
-    )
-    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, content }
+    const content = await contentOf(context, mail)
+    return content ? await handOver(context, mail, lease, content) : RECORD_GONE
   } catch (error) {
-    if (error instanceof AlreadyClaimed) return undefined
-    // Any other error occurs before the content is handed over, so a retry cannot deliver twice.
-    if (!(error instanceof DeliveryError)) return failedForAll(unexpected(context, error))
-    const { failure, refused } = error
-    return { ...failedForAll(failure), refused: byAddress(refused), ...(failure.kind === 'unknown' && { content }) }
+    if (error instanceof LeaseLost) return undefined
+    // The worker stops. Another one takes up the email at once.
+    if (context.signal.aborted && error === context.signal.reason) return void (await releaseLease(context, lease))
+    // Any error occurs before the end of the content is sent, so a retry cannot deliver twice.
+    return failedForAll(unexpected(context, error))
   }
 }
 
-const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
+/** The content with the values that the record has now; undefined if the record does not exist. */
+async function contentOf(context: Context, mail: OutboundMail): Promise<ResolvedContent | undefined> {
+  const { metadata, content, request, table_version } = mail
+  const texts = await readWithDefinition(context, { id: mail.table_id, version: table_version as number }, async (definition) => {
+    const record = await readRecord(context.db, definition, mail.record_id)
+    return record && fieldTexts(definition.fields, record)
+  })
+  if (!texts) return undefined
+  // Recipients of a later attempt get the same content as those of the first.
+  const hasGone = metadata.recipients.some(({ status }) => status === 'sent' || status === 'unknown')
+  if (hasGone) return { subject: metadata.subject, html: content, unresolved: metadata.unresolved }
+  return resolveContent(request, texts)
+}
+
+async function handOver(context: Context, mail: OutboundMail, lease: Lease, content: ResolvedContent): Promise<Outcome> {
+  const { message, envelopeFrom } = await compose(context, mail, content)
+  const waiting = mail.metadata.recipients.filter(({ status }) => status === 'queued')
+  const beforeEnd = () => stamp(context, lease, content)
+  try {
+    const server = serverOf(context, mail.server as ServerRow)
+    const envelope = { from: envelopeFrom, to: waiting.map(({ email }) => email) }
+    const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal }
+    const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
+    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    return { ...failedForAll(error.failure), refused: byAddress(error.refused) }
+  }
+}
 
 /** Notes how long the dialogue with the server took, in the metrics and in a span. */
-async function measured({ metrics }: Context, { host, port }: ServerRow, dialogue: () => Promise<Delivery>): Promise<Delivery> {
+async function measured({ metrics }: Context, { host, port }: Server, dialogue: () => Promise<Delivery>): Promise<Delivery> {
   const startedAt = performance.now()
   let outcome = 'failed'
   try {
@@ -111,15 +123,16 @@ async function measured({ metrics }: Context, { host, port }: ServerRow, dialogu
   }
 }
 
-/** Thrown when another worker is sending this email, because the queue took that worker for dead and repeated its job. */
-class AlreadyClaimed extends Error {}
-
-/** Lets one worker pass, just before the content is sent: from then on a second attempt could be a second delivery. */
-async function claim({ db, now }: Context, commentId: number): Promise<void> {
-  const claimed = await db.execute(sql`
-    update outbound_emails set attempted_at = ${formatInstant(now)}::timestamp where comment_id = ${commentId} and attempted_at is null`)
-  if (!claimed) throw new AlreadyClaimed()
+/** From now on a second attempt could be a second delivery. The comment shows what the recipients may have got, even if the worker dies. */
+async function stamp(context: Context, lease: Lease, { html, ...metadata }: ResolvedContent): Promise<void> {
+  const { db, now, transaction } = context
+  await transaction(async () => {
+    await stampAttempt(context, lease)
+    await updateEmail(db, lease.comment_id, { metadata, content: html }, now)
+  })
 }
+
+const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
 
 async function compose(
   { db, settings, storage, now, publicUrl }: Context,
@@ -163,41 +176,45 @@ async function compose(
  * Records the outcome of an attempt. Nobody else has heard the answer of the server, so it is kept while the database is not available, and
  * recorded when it is back.
  */
-async function settle(context: Context, mail: OutboundMail, outcome: Outcome): Promise<void> {
+async function settle(context: Context, lease: Lease, outcome: Outcome): Promise<void> {
   for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
     try {
-      return await saveOutcome(context, mail, outcome)
+      return await saveOutcome(context, lease, outcome)
     } catch (error) {
       if (!isOutage(error)) throw error
-      context.log.warn({ err: error, comment_id: mail.comment_id }, 'the outcome of a mail is kept until the database is back')
+      context.log.warn({ err: error, comment_id: lease.comment_id }, 'the outcome of a mail is kept until the database is back')
       await sleep(waitMs)
     }
   }
 }
 
-/** Records the outcome of an attempt, and queues the next attempt for recipients that are still queued. */
-async function saveOutcome(context: Context, { comment_id }: OutboundMail, outcome: Outcome): Promise<void> {
+/** Records the outcome of an attempt, and the time of the next one for recipients that are still queued. */
+async function saveOutcome(context: Context, lease: Lease, outcome: Outcome): Promise<void> {
   const { db, now, jobs, metrics } = context
   const settled = await context.transaction(async () => {
-    const mail = await outboundMail(db, comment_id, true)
+    const mail = await outboundMail(db, lease.comment_id, true)
     if (!mail) return undefined
+    const isMine = mail.lease === lease.lease
     const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
-    const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, outcome, isLastAttempt))
+    // Another worker may have recorded the outcome as unknown. That the server accepted the email is still true.
+    const known = isMine ? outcome : { accepted: outcome.accepted, refused: new Map() }
+    const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, known, isLastAttempt))
     const status = emailAfter(mail.metadata.status, recipients)
     const transition = status && transitionTo(status, now)
-    const { html, ...sent } = outcome.content ?? { html: undefined }
-    const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients), ...sent }
-    await updateEmail(db, comment_id, { ...transition, metadata, ...(html !== undefined && { content: html }) }, now)
-    const isWaiting = recipients.some(({ status }) => status === 'queued')
-    // Without queued recipients the claim stays, so that no other worker can send the email.
-    await db.execute(sql`
-      update outbound_emails set attempts = attempts + 1, attempted_at = case when ${isWaiting} then null else attempted_at end
-      where comment_id = ${comment_id}`)
-    const seconds = RETRY_SECONDS[mail.attempts]
-    if (isWaiting && seconds !== undefined)
-      await jobs.send(sendEmail, { comment_id }, { startAfter: new Date(now.getTime() + seconds * 1000) })
+    const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients) }
+    await updateEmail(db, lease.comment_id, { ...transition, metadata }, now)
     const tried = recipients.filter((_, index) => mail.metadata.recipients[index]?.status === 'queued')
-    return { status, states: tried.map(({ status }) => status) }
+    const counted = { status, states: tried.map(({ status }) => status) }
+    if (!isMine) return counted
+    const seconds = recipients.some(({ status }) => status === 'queued') ? RETRY_SECONDS[mail.attempts] : undefined
+    const retryAt = seconds === undefined ? null : new Date(now.getTime() + seconds * 1000)
+    // Without queued recipients the stamp stays: the email is never sent again.
+    await db.execute(sql`
+      update outbound_emails set attempts = attempts + 1, leased_until = null, due_at = ${retryAt && formatInstant(retryAt)}::timestamp,
+        attempted_at = case when ${retryAt !== null} then null else attempted_at end
+      where comment_id = ${lease.comment_id}`)
+    if (retryAt) await jobs.send(sendEmail, { comment_id: lease.comment_id }, { startAfter: retryAt })
+    return counted
   })
   if (settled?.status) metrics.count(mails, { state: settled.status })
   for (const state of settled?.states ?? []) metrics.count(recipientStates, { state })

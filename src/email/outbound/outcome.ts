@@ -1,28 +1,27 @@
 /** The states of the recipients and of the email after an attempt to send it. */
 import type { RecipientState } from '../schema.ts'
 import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
-import type { ResolvedContent } from './content.ts'
-import type { Failure } from './transport.ts'
+import type { Failure } from './failure.ts'
 
 /** The answers of the server to an attempt. Addresses are in lower case. */
 export interface Outcome {
   accepted: ReadonlySet<string>
   refused: ReadonlyMap<string, Failure>
-  /** Counts for recipients that are neither accepted nor refused. */
-  others: Failure
-  /** What the recipients got, or may have got; undefined if nothing was handed over. */
-  content?: ResolvedContent
+  /** Counts for recipients that are neither accepted nor refused. Without it they stay as they are. */
+  others?: Failure
 }
 
 /** The outcome of an attempt that failed for all recipients alike. */
-export const failedForAll = (others: Failure): Outcome => ({ accepted: new Set(), refused: new Map(), others })
+export const failedForAll = (others: Failure): Outcome & { others: Failure } => ({ accepted: new Set(), refused: new Map(), others })
 
 /** The state of a recipient after the attempt. A temporary failure leaves the recipient queued, unless it was the last attempt. */
 export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLastAttempt: boolean): RecipientState {
   const address = recipient.email.toLowerCase()
   if (outcome.accepted.has(address) && recipientCanBecome(recipient.status, 'sent')) return { ...recipient, status: 'sent', error: null }
   if (recipient.status !== 'queued') return recipient
-  const { kind, ...error } = outcome.refused.get(address) ?? outcome.others
+  const failure = outcome.refused.get(address) ?? outcome.others
+  if (!failure) return recipient
+  const { kind, ...error } = failure
   if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
   return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
 }

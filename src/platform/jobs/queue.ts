@@ -46,6 +46,8 @@ export interface Jobs {
   work<Data extends object>(queue: Queue<Data>, concurrency: number, work: (data: Data) => Promise<void>): Promise<void>
   /** Enqueues a job on a schedule. @param cron five fields, in UTC */
   schedule(queue: Queue, cron: string): Promise<void>
+  /** Registers what is to be stopped before the workers are. */
+  beforeStop(stop: () => Promise<void>): void
   /** Waits for running jobs, and starts no others. */
   stop(): Promise<void>
 }
@@ -76,6 +78,8 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
       rows: await db.query<never>({ text, values: values ?? [] } as unknown as Sql),
     }),
   }
+
+  const stops: (() => Promise<void>)[] = []
 
   return {
     async send(queue, data, { startAfter } = {}) {
@@ -115,7 +119,9 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async schedule(queue, cron) {
       await boss.schedule(queue.name, cron, {}, { tz: 'UTC' })
     },
+    beforeStop: (stop) => void stops.push(stop),
     async stop() {
+      await Promise.all(stops.map((stop) => stop()))
       await boss.stop({ graceful: true, timeout: 30_000 })
     },
   }

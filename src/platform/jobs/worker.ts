@@ -11,20 +11,23 @@ export interface Work {
   /** A schedule that also enqueues jobs: five fields, in UTC. */
   cron?: string
   run(context: Context, data: never): Promise<void>
+  /** Starts what works beside the jobs. @returns what stops it */
+  start?(deps: Deps): () => Promise<void>
 }
 
 /** Connects a queue to the function that runs its jobs. */
 export function work<Data extends object>(
   queue: Queue<Data>,
   run: (context: Context, data: Data) => Promise<void>,
-  { concurrency = 2, cron }: { concurrency?: number; cron?: string } = {},
+  { concurrency = 2, cron, start }: Partial<Pick<Work, 'concurrency' | 'cron' | 'start'>> = {},
 ): Work {
-  return { queue: queue as Queue, concurrency, run, ...(cron && { cron }) }
+  return { queue: queue as Queue, concurrency, run, ...(cron && { cron }), ...(start && { start }) }
 }
 
 /** Starts all workers of this process. */
 export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs = deps.jobs): Promise<void> {
-  for (const { queue, concurrency, cron, run } of works) {
+  for (const { queue, concurrency, cron, run, start } of works) {
+    if (start) jobs.beforeStop(start(deps))
     await jobs.work(queue, concurrency, async (data) => {
       const log = deps.log.child({ queue: queue.name })
       const startedAt = performance.now()

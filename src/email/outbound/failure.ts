@@ -1,0 +1,56 @@
+/** The failures of a delivery, in the terms of the API. */
+import type SMTPConnection from 'nodemailer/lib/smtp-connection'
+
+/** The answer of an SMTP server, or the reason why none was reached. */
+export interface Failure {
+  /** permanent: the server refuses. temporary: a retry may succeed. unknown: the message was handed over, but no answer was received. */
+  kind: 'permanent' | 'temporary' | 'unknown'
+  /** The reply code of the server, or a code of this service such as CONNECTION. */
+  code: string
+  /** The enhanced status code, such as 5.1.1. */
+  enhanced: string | null
+  message: string
+}
+
+export interface Refusal {
+  address: string
+  failure: Failure
+}
+
+/** The delivery failed for all recipients. */
+export class DeliveryError extends Error {
+  readonly failure: Failure
+  /** The recipients that the server had refused by themselves before the delivery failed. */
+  readonly refused: readonly Refusal[]
+  constructor(failure: Failure, refused: readonly Refusal[] = []) {
+    super(failure.message)
+    this.failure = failure
+    this.refused = refused
+  }
+}
+
+export type SmtpError = SMTPConnection.SMTPError
+
+export function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
+  const { responseCode, permanent } = error
+  const text = (error.response ?? error.message).slice(0, 500)
+  const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(error.response ?? '')?.[1] ?? null
+  if (responseCode) return { kind: permanent ? 'permanent' : 'temporary', code: String(responseCode), enhanced, message: text }
+  if (isHandedOver)
+    return {
+      kind: 'unknown',
+      code: 'OUTCOME_UNKNOWN',
+      enhanced,
+      message: 'The message was handed over, but the answer of the server was not received; it may have been delivered',
+    }
+  return { kind: 'temporary', code: WORDS[error.code ?? ''] ?? 'CONNECTION', enhanced, message: text }
+}
+
+const WORDS: Record<string, string> = {
+  ETIMEDOUT: 'TIMEOUT',
+  ETLS: 'TLS',
+  EAUTH: 'AUTH',
+  EDNS: 'DNS',
+  ESTREAM: 'ATTACHMENT',
+  EMESSAGE: 'MESSAGE',
+}

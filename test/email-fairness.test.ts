@@ -1,0 +1,174 @@
+/** Many integrations at once: a server that hangs, trickles or refuses delays its own mails only, and accounts take turns. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp({}, { worker: true })
+
+beforeEach(async () => {
+  // Mails of an earlier test may still wait.
+  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  smtp.received.length = 0
+  smtp.onContent = {}
+  smtp.onSender = {}
+})
+
+/** A server that does with each connection what the test says. */
+async function rawServer(onConnection: (socket: Socket) => void) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => sockets.delete(socket))
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  afterAll(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { port: (server.address() as AddressInfo).port, sockets }
+}
+
+/** A new account with an integration, and a way to queue mails through it. */
+async function sender(integration: object = {}) {
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  const created = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, {
+    label: 'Desk',
+    host: '127.0.0.1',
+    port: smtp.port,
+    tls: 'none',
+    from_domains: ['example.com'],
+    ...integration,
+  })
+  expect(created.status, JSON.stringify(created.body)).toBe(200)
+  const send = async (subject: string): Promise<number> => {
+    const { status, body } = await app.as(account.keys.account).post('/api/email/send', {
+      tableId: table,
+      recordId: records[0],
+      smtpIntegrationId: created.body.id,
+      fromIdentity: { email: 'desk@example.com' },
+      to: ['ann@customer.example'],
+      subject,
+    })
+    expect(status).toBe(202)
+    return body.id
+  }
+  const sendMany = async (count: number, subject: string) => {
+    for (let index = 0; index < count; index++) await send(`${subject} ${index}`)
+  }
+  return { ...account, integration: created.body, send, sendMany }
+}
+
+const arrived = () => smtp.received.map(({ email }) => email.subject)
+
+test('a server that hangs, trickles or refuses delays its own mails only', async () => {
+  const silent = await rawServer(() => {})
+  const trickling = await rawServer((socket) => {
+    const timer = setInterval(() => socket.write('2'), 200)
+    socket.on('close', () => clearInterval(timer))
+  })
+  const stalling = await rawServer((socket) => {
+    socket.write('220 stalling.example\r\n')
+    socket.on('data', (line) => {
+      if (/^(EHLO|MAIL)/.test(line.toString())) socket.write('250 OK\r\n')
+    })
+  })
+  for (const { port } of [silent, trickling, stalling, { port: 1 }]) await (await sender({ port })).sendMany(10, 'late')
+  const good = await sender()
+  await expect.poll(() => [silent, trickling, stalling].map(({ sockets }) => sockets.size > 0)).toEqual([true, true, true])
+  const startedAt = performance.now()
+  await good.send('on time')
+  await expect.poll(arrived, { timeout: 5_000, interval: 20 }).toEqual(['on time'])
+  expect(performance.now() - startedAt).toBeLessThan(1_000)
+  // Each server has no more connections than its integration allows.
+  expect(Math.max(...[silent, trickling, stalling].map(({ sockets }) => sockets.size))).toBeLessThanOrEqual(3)
+})
+
+test('mails use at most max_connections connections at once, and each for many mails', async () => {
+  const before = smtp.connections
+  const { sendMany } = await sender({ max_connections: 2 })
+  let open = 0
+  let most = 0
+  smtp.onContent = {
+    meanwhile: async () => {
+      most = Math.max(most, ++open)
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      open--
+    },
+  }
+  await sendMany(20, 'many')
+  await expect.poll(() => arrived().length, { timeout: 15_000 }).toBe(20)
+  expect(most).toBe(2)
+  expect(smtp.connections - before).toBeLessThanOrEqual(4)
+})
+
+test('a mail goes over a new connection when the server has ended the kept one', async () => {
+  const { send } = await sender()
+  await send('one')
+  await expect.poll(arrived).toEqual(['one'])
+  const before = smtp.connections
+  smtp.endConnections()
+  await send('two')
+  await expect.poll(arrived).toEqual(['one', 'two'])
+  expect(smtp.connections).toBe(before + 1)
+})
+
+test('rate_per_minute spreads the mails', async () => {
+  const { send, sendMany } = await sender({ rate_per_minute: 60 })
+  const startedAt = performance.now()
+  await sendMany(3, 'slowly')
+  await expect.poll(() => arrived().length, { timeout: 10_000, interval: 20 }).toBe(3)
+  expect(performance.now() - startedAt).toBeGreaterThan(1_500)
+  expect(await send('later')).toBeGreaterThan(0)
+})
+
+test('an account with many mails leaves room for the others', async () => {
+  const [flood, other] = [await sender(), await sender()]
+  smtp.onContent = { delayMs: 300 }
+  await flood.sendMany(40, 'flood')
+  const before = arrived().length
+  await other.send('other')
+  await expect.poll(() => arrived().includes('other'), { timeout: 10_000, interval: 20 }).toBe(true)
+  // The flood has three connections, each with a mail at a time.
+  expect(arrived().length - before).toBeLessThanOrEqual(10)
+})
+
+test.each([
+  ['max_connections', 0, 'must be 1 or more'],
+  ['max_connections', 21, 'must be at most 20'],
+  ['rate_per_minute', 0, 'must be 1 or more'],
+  ['rate_per_minute', 1.5, 'must be a whole number'],
+])('%s: %s is refused', async (key, value, message) => {
+  const { admin, integration } = await sender()
+  const { status, body } = await app.as(admin).post(`/api/smtp/${integration.id}/update`, { [key]: value })
+  expect([status, body.message]).toEqual([400, expect.stringContaining(key)])
+  expect(body.message).toContain(message)
+})
+
+test('the limits of an integration have defaults, and can be changed', async () => {
+  const { admin, integration } = await sender()
+  expect(integration).toMatchObject({ max_connections: 3, rate_per_minute: null })
+  const update = (change: object) => app.as(admin).post(`/api/smtp/${integration.id}/update`, change)
+  expect((await update({ max_connections: 20, rate_per_minute: 600 })).body).toMatchObject({ max_connections: 20, rate_per_minute: 600 })
+  expect((await update({ rate_per_minute: null })).body).toMatchObject({ max_connections: 20, rate_per_minute: null })
+})
+
+test('a mail that was queued by the previous release is sent', async () => {
+  const { send } = await sender({ rate_per_minute: 1 })
+  await send('first')
+  const id = await send('second')
+  await expect.poll(arrived).toEqual(['first'])
+  await app.db.execute(sql`update outbound_emails set due_at = null where comment_id = ${id}`)
+  await app.db.execute(sql`update smtp_integrations set rate_at = null`)
+  await app.deps.jobs.send({ name: 'email.send' } as never, { comment_id: id })
+  await expect.poll(arrived).toEqual(['first', 'second'])
+})

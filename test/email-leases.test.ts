@@ -1,0 +1,125 @@
+/** Workers lease queued mails: each mail to one worker, within the connections of its integration, fairly among accounts. */
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
+import { type Lease, leaseDue, renewLeases } from '../src/email/outbound/lease.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp()
+
+/** An account that has mails waiting for each of some integrations. */
+async function waiting(mails: number, integrations: object[]) {
+  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  for (const integration of integrations) {
+    const settings = { label: 'Desk', host: '127.0.0.1', port: 1, tls: 'none', from_domains: ['example.com'], ...integration }
+    const { body } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, settings)
+    for (let index = 0; index < mails; index++) {
+      const mail = { tableId: table, recordId: records[0], smtpIntegrationId: body.id, fromIdentity: { email: 'desk@example.com' } }
+      await app.as(account.keys.account).post('/api/email/send', { ...mail, to: ['ann@customer.example'] })
+    }
+  }
+  return account.id
+}
+
+const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 60, accountIds: [], unreachedIds: [], ...load })
+const passTime = (seconds: number) =>
+  app.db.execute(sql`
+    update outbound_emails set leased_until = leased_until - ${seconds} * interval '1 second', attempted_at = attempted_at - ${seconds} * interval '1 second'`)
+const ids = (leases: Lease[]) => leases.map(({ comment_id }) => comment_id).toSorted((a, b) => a - b)
+
+test('a worker that stops gives back the mails that it has not handed over', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  await waiting(3, [{ port: (silent.address() as AddressInfo).port }])
+  const underWay = async () => (await app.db.query(sql`select 1 from outbound_emails where leased_until is not null`)).length
+  await app.db.execute(sql`update outbound_emails set leased_until = null`)
+  const stop = startDispatcher(app.deps)
+  await expect.poll(underWay).toBe(3)
+  const startedAt = performance.now()
+  await stop()
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  expect(await underWay()).toBe(0)
+  expect(await lease()).toHaveLength(3)
+  silent.close()
+})
+
+test('workers that ask at once get each mail once, and no more connections than the integration has', async () => {
+  await waiting(8, [{ max_connections: 5 }])
+  const leased = (await Promise.all([lease(), lease(), lease()])).flat()
+  expect(new Set(ids(leased)).size).toBe(leased.length)
+  expect(leased).toHaveLength(5)
+  expect(await lease()).toEqual([])
+})
+
+test('a lease expires unless it is renewed', async () => {
+  await waiting(1, [{}])
+  const first = await lease()
+  await passTime(20)
+  await renewLeases(app.db, first)
+  await passTime(20)
+  expect(await lease()).toEqual([])
+  await passTime(20)
+  const second = await lease()
+  expect(ids(second)).toEqual(ids(first))
+  expect(second[0]?.lease).not.toBe(first[0]?.lease)
+  // The first worker comes too late.
+  await renewLeases(app.db, first)
+  await passTime(35)
+  expect(ids(await lease())).toEqual(ids(first))
+})
+
+test('a stamped mail is left to its worker for a minute', async () => {
+  await waiting(1, [{}])
+  const leased = await lease()
+  await app.db.execute(sql`update outbound_emails set attempted_at = localtimestamp where comment_id = ${leased[0]?.comment_id}`)
+  await passTime(40)
+  expect(await lease()).toEqual([])
+  await passTime(40)
+  expect(ids(await lease())).toEqual(ids(leased))
+})
+
+test('the integrations of an account take turns, and so do accounts', async () => {
+  const account = await waiting(6, [{ max_connections: 20 }, { max_connections: 20 }])
+  const leased = await lease({ limit: 4 })
+  expect(new Set(leased.map(({ smtp_integration_id }) => smtp_integration_id)).size).toBe(2)
+  expect(leased.map(({ account_id }) => account_id)).toEqual([account, account, account, account])
+})
+
+test('an account gets at most twenty mails at once, and those it has under way count', async () => {
+  const account = await waiting(12, [{ max_connections: 20 }, { max_connections: 20 }])
+  expect(await lease({ accountIds: Array(15).fill(account) })).toHaveLength(5)
+  expect(await lease()).toHaveLength(19)
+})
+
+test('an integration whose server was not reached gets one connection', async () => {
+  await waiting(4, [{}])
+  const [first, ...others] = await lease({ limit: 1 })
+  const unreachedIds = [first?.smtp_integration_id]
+  expect(others).toEqual([])
+  expect(await lease({ unreachedIds })).toEqual([])
+  await passTime(40)
+  expect(await lease({ unreachedIds })).toHaveLength(1)
+})
+
+test('the rate of an integration is for all workers together', async () => {
+  await waiting(5, [{ rate_per_minute: 120, max_connections: 20 }])
+  const leased = (await Promise.all([lease(), lease()])).flat()
+  expect(leased).toHaveLength(2)
+  expect(await lease()).toEqual([])
+  await app.db.execute(sql`update smtp_integrations set rate_at = rate_at - interval '500 milliseconds'`)
+  expect(await lease()).toHaveLength(1)
+})
+
+test('a rate of less than one mail in a second is kept, too', async () => {
+  await waiting(2, [{ rate_per_minute: 7 }])
+  expect(await lease()).toHaveLength(1)
+  expect(await lease()).toEqual([])
+  await app.db.execute(sql`update smtp_integrations set rate_at = rate_at - interval '9 seconds'`)
+  expect(await lease()).toHaveLength(1)
+})
