@@ -6,6 +6,8 @@ import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import type { FastifyBaseLogger } from 'fastify'
+import { unavailable } from './http/errors.ts'
 
 export interface Storage {
   /** The `host` of an attachment. */
@@ -24,10 +26,27 @@ export interface Storage {
 
 /**
  * Opens the storage of the setting STORAGE: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true` with credentials
- * from the usual AWS_* variables. It connects at the first use.
+ * from the usual AWS_* variables. It connects at the first use. If it fails, its functions throw AppError 503, and the reason is logged.
  */
-export function openStorage(setting: string): Storage {
-  return setting.startsWith('s3://') ? bucketStorage(new URL(setting)) : folderStorage(setting)
+export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'error'>): Storage {
+  const storage = setting.startsWith('s3://') ? bucketStorage(new URL(setting)) : folderStorage(setting)
+  const reach = async <T>(path: string, use: () => Promise<T>, source?: Uint8Array | Readable): Promise<T> => {
+    requirePlain(path)
+    try {
+      return await use()
+    } catch (error) {
+      // The caller who was sending the bytes has failed, not the storage.
+      if (source instanceof Readable && source.errored) throw error
+      log?.error({ err: error }, 'file storage')
+      throw unavailable('The file storage is not available', 5, error)
+    }
+  }
+  return {
+    host: storage.host,
+    write: (path, bytes) => reach(path, () => storage.write(path, bytes), bytes),
+    read: (path, range) => reach(path, () => storage.read(path, range)),
+    remove: (path) => reach(path, () => storage.remove(path)),
+  }
 }
 
 /** One segment of plain characters, so that a path cannot leave its folder or bucket. */
@@ -36,16 +55,15 @@ const PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
 /** Whether the path has the form of paths in storage. */
 export const isPath = (path: string) => PATH.test(path)
 
-function requirePlain(path: string): string {
+function requirePlain(path: string): void {
   if (!isPath(path)) throw new Error('A path in storage has letters, digits, dots, hyphens and underscores only')
-  return path
 }
 
 // ── a folder ────────────────────────────────────────────────────────────────
 
 function folderStorage(folder: string): Storage {
   // Files are spread over 256 folders, because a folder with a million entries is slow to list and to back up.
-  const placeOf = (path: string) => join(folder, createHash('sha256').update(requirePlain(path)).digest('hex').slice(0, 2), path)
+  const placeOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
   return {
     host: 'local',
     async write(path, bytes) {
@@ -150,7 +168,7 @@ function bucketStorage(url: URL): Storage {
     host: `s3://${Bucket}`,
     async write(path, bytes) {
       const { s3, sdk } = await connection()
-      const object = { Bucket, Key: requirePlain(path) }
+      const object = { Bucket, Key: path }
       if (bytes instanceof Uint8Array) await s3.send(new sdk.PutObjectCommand({ ...object, Body: bytes }))
       else await writeParts(s3, sdk, object, bytes)
     },
@@ -158,7 +176,7 @@ function bucketStorage(url: URL): Storage {
       const { s3, sdk } = await connection()
       try {
         const { Body } = await s3.send(
-          new sdk.GetObjectCommand({ Bucket, Key: requirePlain(path), ...(range && { Range: `bytes=${range.start}-${range.end}` }) }),
+          new sdk.GetObjectCommand({ Bucket, Key: path, ...(range && { Range: `bytes=${range.start}-${range.end}` }) }),
         )
         return Body instanceof Readable ? Body : null
       } catch (error) {
@@ -168,7 +186,7 @@ function bucketStorage(url: URL): Storage {
     },
     async remove(path) {
       const { s3, sdk } = await connection()
-      await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: requirePlain(path) }))
+      await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: path }))
     },
     async *list(Prefix, before) {
       const { s3, sdk } = await connection()
