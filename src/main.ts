@@ -201,8 +201,8 @@ let isStopping = false
 let firstSignalAt = 0
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    firstSignalAt ||= Date.now()
-    if (Date.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) process.exit(1)
+    firstSignalAt ||= performance.now()
+    if (performance.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) process.exit(1)
     stop(0)
   })
 }

@@ -16,6 +16,8 @@ const START_TIMEOUT_MS = 120_000
 /** An advisory lock in the database `postgres`: each process that uses the server holds it shared, the one that stops it exclusively. */
 const PRESENCE_LOCK = 7_405_001
 const CREATE_LOCK = 7_405_002
+/** The pause after a restart of the server that has failed. */
+const RESTART_MS = 500
 const PRESENCE_NAME = 'gridpost presence '
 /** How long Postgres may take to notice that a process was killed. */
 const GHOST_TIMEOUT_MS = 2_000
@@ -151,9 +153,9 @@ class Presence {
 
   /** Starts the server or uses the running one. @returns the folder of its socket, once it answers */
   async join(): Promise<string> {
-    const deadline = Date.now() + START_TIMEOUT_MS
+    const deadline = performance.now() + START_TIMEOUT_MS
     let starting: StartingServer | undefined
-    while (Date.now() < deadline && !this.#isLeaving) {
+    while (performance.now() < deadline && !this.#isLeaving) {
       const running = readPidFile(this.#cluster)
       if (running?.isReady && (await this.#connect(running.socketDir))) return running.socketDir
       if (!running && starting?.failure && !starting.mayRetry) break
@@ -193,12 +195,19 @@ class Presence {
     if (this.#isLeaving || this.#client !== client) return
     this.#client = undefined
     this.#cluster.log('The connection to PostgreSQL was lost; starting it again')
-    this.#rejoining = this.join().then(
-      () => {},
-      (error: Error) => {
-        if (!this.#isLeaving) this.#cluster.log(error.message)
-      },
-    )
+    this.#rejoining = this.#rejoin()
+  }
+
+  /** Tries until the server runs: what keeps it from starting, such as a full disk, may pass. */
+  async #rejoin(): Promise<void> {
+    while (!this.#isLeaving) {
+      try {
+        return void (await this.join())
+      } catch (error) {
+        if (!this.#isLeaving) this.#cluster.log((error as Error).message)
+        await sleep(RESTART_MS)
+      }
+    }
   }
 
   async createDatabase(): Promise<void> {
@@ -227,8 +236,8 @@ class Presence {
 
   /** A process that gets the lock exclusively was the last user. New users wait until the server has stopped. */
   async #isLast(client: Client): Promise<boolean> {
-    const deadline = Date.now() + GHOST_TIMEOUT_MS
-    while (Date.now() < deadline) {
+    const deadline = performance.now() + GHOST_TIMEOUT_MS
+    while (performance.now() < deadline) {
       const { rows } = await client.query<{ ok: boolean }>('SELECT pg_try_advisory_lock($1) AS ok', [PRESENCE_LOCK])
       if (rows[0]?.ok) return true
       const others = await client.query<{ name: string }>(

@@ -104,9 +104,9 @@ export async function stopServer(cluster: Cluster): Promise<void> {
   const running = readPidFile(cluster)
   if (!running) return
   process.kill(running.pid, 'SIGINT')
-  const deadline = Date.now() + STOP_TIMEOUT_MS
+  const deadline = performance.now() + STOP_TIMEOUT_MS
   while (isServer(cluster, running.pid)) {
-    if (Date.now() > deadline) throw new EmbeddedPostgresError(`it did not end within ${STOP_TIMEOUT_MS / 1000} s`)
+    if (performance.now() > deadline) throw new EmbeddedPostgresError(`it did not end within ${STOP_TIMEOUT_MS / 1000} s`)
     await sleep(POLL_MS)
   }
   try {
