@@ -36,6 +36,40 @@ async function using<T>({ connection }: TestDatabase, use: (client: pg.Client) =
 const exists = (database: TestDatabase, table: string) =>
   using(database, async (client) => (await client.query('SELECT to_regclass($1) IS NOT NULL AS found', [table])).rows[0].found)
 
+test('a connection that is lost during a deploy gives one line', async () => {
+  const database = await emptyDatabase()
+  // The first deploy is held up by this lock, in the middle of a migration.
+  write('1_first', 'SELECT pg_advisory_xact_lock(1); CREATE TABLE first (id int)')
+  await using(database, async (client) => {
+    await client.query('SELECT pg_advisory_lock(1)')
+    const failing = deploy(database.connection, { migrationsDir }).catch((error: unknown) => error)
+    await vi.waitFor(async () => {
+      const { rowCount } = await client.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
+      expect(rowCount).toBe(1)
+    })
+    const error = (await failing) as Error
+    expect(error).toBeInstanceOf(MigrationError)
+    expect(error.message).toMatch(/^Migration 1_first failed and was rolled back: terminating connection/)
+  })
+  expect(await exists(database, 'first')).toBe(false)
+
+  await using(database, async (client) => {
+    await client.query('SELECT pg_advisory_lock(72707369)')
+    const failing = deploy(database.connection, { migrationsDir }).catch((error: unknown) => error)
+    await vi.waitFor(async () => {
+      const { rowCount } = await client.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
+      expect(rowCount).toBe(1)
+    })
+    expect(await failing).toMatchObject({
+      message: expect.stringMatching(/^The database went away while it was being prepared: terminating/),
+    })
+  })
+})
+
 test('a second deploy has nothing to do', async () => {
   const database = await emptyDatabase()
   const names = readMigrations().map(({ name }) => name)

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss'
 import bossPackage from 'pg-boss/package.json' with { type: 'json' }
+import { isDatabaseAway } from '../http/errors.ts'
 import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url))
@@ -68,6 +69,9 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
     }
     await prepareQueues(client, queues)
     return pending.map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof MigrationError || !isDatabaseAway(error)) throw error
+    throw new MigrationError(`The database went away while it was being prepared: ${reasonOf(error as Error)}`, { cause: error })
   } finally {
     await client.end()
   }
@@ -151,11 +155,14 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
     )
     await client.query('COMMIT')
   } catch (error) {
-    await client.query('ROLLBACK')
+    await rollBack(client)
     if (isLockTimeout(error)) throw error
     throw new MigrationError(`Migration ${name} failed and was rolled back: ${(error as Error).message}`, { cause: error })
   }
 }
+
+/** If the connection is lost, the server rolls back, and the first error says what happened. */
+const rollBack = (client: pg.Client) => client.query('ROLLBACK').catch(() => {})
 
 async function retryOnLock(work: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
@@ -198,7 +205,7 @@ async function runPlan(client: pg.Client, plan: string): Promise<void> {
   try {
     await client.query(plan.replace(/SET LOCAL lock_timeout = \d+;/, ''))
   } catch (error) {
-    await client.query('ROLLBACK')
+    await rollBack(client)
     if (isLockTimeout(error)) throw error
     throw new MigrationError(`The schema of the job queue could not be prepared: ${(error as Error).message}`, { cause: error })
   }

@@ -195,23 +195,38 @@ function databaseError(thrown: unknown): AppError | undefined {
   if (code === '55P03' || code === '40P01' || code === '40001')
     return unavailable('The row is being changed by another request; retry', 1, thrown)
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
-  if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53')))
-    return unavailable('The database is not available', 5, thrown)
+  if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
   if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
-  if (LOST.some((text) => thrown.message.startsWith(text))) return unavailable('The database is not available', 5, thrown)
-  return undefined
+  return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
+}
+
+/** True for the loss of a connection to the database, for one that could not be opened, and for lacking resources of the server. */
+export function isDatabaseAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false
+  const code = sqlState(thrown)
+  // Also the classes of lost connections and of lacking resources, such as a full disk or no free connection.
+  if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53'))) return true
+  return UNREACHABLE.has((thrown.cause as AdapterCause | undefined)?.kind) || LOST.some((text) => thrown.message.startsWith(text))
 }
 
 /** The messages of pg (8.23.1) for a lost connection; these errors have no code. */
 const LOST = ['Connection terminated', 'Client has encountered a connection error', 'Client was closed']
 
 const AWAY = new Set([
+  '25P03',
+  '25P04',
   '57P01',
   '57P02',
   '57P03',
+  '57P05',
+  '58030',
+  'EAI_AGAIN',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOENT',
+  'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
   'P1001',
@@ -221,7 +236,11 @@ const AWAY = new Set([
   'P2028',
 ])
 
+/** Prisma's adapter (7.10.0) replaces the code of a socket's error by a kind. */
+const UNREACHABLE = new Set<unknown>(['ConnectionClosed', 'DatabaseNotReachable', 'SocketTimeout'])
+
 interface AdapterCause {
+  kind?: unknown
   originalCode?: unknown
 }
 
