@@ -86,7 +86,7 @@ export async function openDeps(
     closers.push(() => announcer.close())
     const mailer = overrides.mailer ?? openMailer(settings, fallbackSmtpUrl)
     if (!overrides.mailer) closers.push(() => mailer.close())
-    const jobs = await openJobs(connection, db, isWorker, (error) => log.error({ err: error }, 'job queue'))
+    const jobs = await openJobs(connection, db, isWorker, log)
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
     const clock = overrides.clock ?? (() => new Date())
@@ -96,7 +96,7 @@ export async function openDeps(
       db,
       settings,
       jobs,
-      storage: openStorage(settings.storage),
+      storage: openStorage(settings.storage, log),
       mailer,
       metrics,
       cascades,

@@ -1,9 +1,21 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { PgBoss } from 'pg-boss'
-import { expect, it } from 'vitest'
+import { afterAll, afterEach, expect, it } from 'vitest'
+import { type ServiceProcess, serviceProcess } from '../scripts/chaos/service-process.ts'
 import { works } from '../src/background.ts'
 import { queueOptions } from '../src/platform/jobs/queue.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
+import { fillTable, makeTable } from './support/tables.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'gridpost-lost-workers-'))
+const workers: ServiceProcess[] = []
+afterEach(async () => {
+  for (const worker of workers.splice(0)) await worker.stop()
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 it('gives every queue a heartbeat', () => {
   for (const { queue } of works) expect([queue.name, queueOptions(queue).heartbeatSeconds]).toEqual([queue.name, expect.any(Number)])
@@ -24,3 +36,46 @@ it('runs the job of a killed worker again within a minute', async () => {
     (await app.db.query<{ state: string }>({ text: `select state from pgboss.job where id = '${id}'`, values: [] }))[0]?.state
   await expect.poll(state, { timeout: 60_000, interval: 500 }).toBe('completed')
 }, 70_000)
+
+/** Starts a worker on this file's database, as a process of its own. */
+async function startWorker(name: string): Promise<ServiceProcess> {
+  const worker = await serviceProcess({
+    name,
+    role: 'worker',
+    logDir: dir,
+    environment: { DATABASE_URL: (await testDatabase()).url, DATA_DIR: dir, SECRET_KEY: 'a key for tests, long enough to be one' },
+  })
+  await worker.start()
+  workers.push(worker)
+  return worker
+}
+
+it('goes on with the conversion of a killed worker within a minute', async () => {
+  const app = await testApp()
+  const account = await app.account()
+  const as = app.as(account.owner)
+  const table = await makeTable(app, account, { fields: [{ name: 'Cell', type: 'text' }] })
+  await fillTable(app, table.id, 150_000, { cell: 'i::text' })
+  const first = await startWorker('first')
+  const { body } = await as.post(`${table.path}/field/cell/changeType`, { type: 'number' })
+  const job = async () => (await as.get(`/api/job/${body.job_id}`)).body
+  await expect.poll(async () => (await job()).state, { timeout: 30_000, interval: 10 }).toBe('running')
+  await first.kill()
+  expect((await job()).state).toBe('running')
+
+  await startWorker('second')
+  await expect.poll(async () => (await job()).state, { timeout: 60_000, interval: 500 }).toBe('done')
+  expect((await as.get(`${table.path}/get`)).body.fields[1]).toMatchObject({ id: 'cell', type: 'number' })
+}, 120_000)
+
+it('goes on with schedules and jobs when the clock is set back by an hour', async () => {
+  const app = await testApp()
+  const worker = await startWorker('behind')
+  const lastPass = async () =>
+    (await app.db.query<{ at: string }>({ text: 'select cron_on::text as at from pgboss.version', values: [] }))[0]?.at
+  worker.shiftClock(-3_600_000)
+  const before = await lastPass()
+  await expect.poll(lastPass, { timeout: 20_000, interval: 200 }).not.toBe(before)
+  const between = await lastPass()
+  await expect.poll(lastPass, { timeout: 20_000, interval: 200 }).not.toBe(between)
+}, 60_000)

@@ -42,8 +42,6 @@ export async function withStaging<T>(
 ): Promise<T> {
   // The lock belongs to the connection. When a process dies, its lock is released, which shows the clean-up that the table is abandoned.
   const client = await db.connect()
-  // A broken connection shows in the next statement, so the error event needs no handling.
-  client.on('error', () => {})
   const run = ({ text, values }: Sql) => client.query({ text, values })
   try {
     const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)

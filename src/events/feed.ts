@@ -7,10 +7,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { reauthenticate, type StreamCaller } from '../platform/access/reauthenticate.ts'
 import type { Database } from '../platform/database/database.ts'
+import { openListener } from '../platform/database/listener.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
 import { Semaphore } from '../platform/semaphore.ts'
 import { formatInstant } from '../platform/time.ts'
-import { openListener } from './listener.ts'
+import { CHANNEL } from './log.ts'
 import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
 import { eventsByUser, maySee, type Reach, reachOf } from './visibility.ts'
 
@@ -77,10 +78,10 @@ const REPLAYS_AT_ONCE = 4
 
 export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()
-  const listener = openListener(db, log, wake)
+  const listener = openListener(db, { channel: CHANNEL, log, onNotification: wake, onConnect: wake, onLost: wake })
   const replays = new Semaphore(REPLAYS_AT_ONCE)
   let position: Position = { xact_id: 0, id: 0 }
-  let checkedAt = 0
+  let checkedAt = -RECHECK_MS
   let isDue = false
   let isRunning = false
   let isClosed = false
@@ -163,7 +164,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     const live = [...streams].filter(({ isLive }) => isLive)
     const concerned = live.filter(({ actor }) => accounts.has(actor.accountId))
     const reach = await untilItWorks(async () => {
-      if (Date.now() - checkedAt > RECHECK_MS) await recheck()
+      if (performance.now() - checkedAt > RECHECK_MS) await recheck()
       return reachOf(db, events, [...new Set(concerned.map(({ actor }) => actor.userId))])
     })
     const began = performance.now()
@@ -219,7 +220,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
   async function recheck(): Promise<void> {
     const all = [...streams]
     const actors = await reauthenticate(db, all, clock())
-    checkedAt = Date.now()
+    checkedAt = performance.now()
     for (const [index, stream] of all.entries()) {
       const actor = actors[index]
       if (actor) stream.actor = actor

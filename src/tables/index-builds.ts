@@ -12,8 +12,6 @@ const LOCK = 7_201
  */
 export async function withBuildLock<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
   const client = await db.connect()
-  // A broken connection also rejects the statement that is running; without a listener it would end the process.
-  client.on('error', () => {})
   try {
     // A change of the table finds the build by this name and cancels it (ddl.ts, settle).
     await client.query(`set application_name = '${indexBuilder(tableId)}'; set statement_timeout = 0; set maintenance_work_mem = '128MB'`)

@@ -61,7 +61,10 @@ export interface Database {
   watch(marker: string, committed: () => void): void
   /** Prisma: the open transaction, or else the client on the pool. */
   readonly prisma: Tx
-  /** Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. */
+  /**
+   * Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. If it is lost, its
+   * statements fail, and it emits `end`.
+   */
   connect(): Promise<pg.Client>
   close(): Promise<void>
 }
@@ -226,6 +229,8 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
     connect: async () => {
       const { max: _, ...single } = connection
       const client = new pg.Client(single)
+      // Without a listener the loss of the connection would end the process. The statement that is running fails as well.
+      client.on('error', () => {})
       await client.connect()
       return client
     },

@@ -1,8 +1,10 @@
 /** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary (design.md §5). */
-import type pg from 'pg'
-import { PgBoss, type QueueOptions } from 'pg-boss'
+import type { FastifyBaseLogger } from 'fastify'
+import pg from 'pg'
+import { type Clock, type Db, PgBoss, type QueueOptions } from 'pg-boss'
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
+import { openListener } from '../database/listener.ts'
 import { inSpan, type OpenSpan } from '../tracing.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
@@ -52,14 +54,21 @@ export interface Jobs {
   stop(): Promise<void>
 }
 
+/** pg-boss compares the server's clock with this one so often, because a machine that was suspended lags behind by as much. */
+const CLOCK_CHECK_SECONDS = 60
+
 /**
  * Connects to pg-boss, whose schema and queues `deploy` has created.
  * @param isWorker whether this process also runs pg-boss's maintenance: retries, schedules, clean-up
  */
-export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker: boolean, onError: (error: Error) => void): Promise<Jobs> {
+export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker: boolean, log: FastifyBaseLogger): Promise<Jobs> {
+  const pool = new pg.Pool({ ...connection, max: 3, connectionTimeoutMillis: 10_000, application_name: 'gridpost jobs' })
+  // The pool replaces an idle connection that the server has closed.
+  pool.on('error', () => {})
   const boss = new PgBoss({
-    ...(connection as object),
-    max: 3,
+    db: jobDatabase(pool, db, log),
+    clock: steadyClock,
+    clockMonitorIntervalSeconds: CLOCK_CHECK_SECONDS,
     migrate: false,
     supervise: isWorker,
     // By default pg-boss checks once a minute for jobs whose worker has died.
@@ -71,7 +80,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     cronWorkerIntervalSeconds: 1,
     useListenNotify: isWorker,
   })
-  boss.on('error', onError)
+  boss.on('error', (error) => log.error({ err: error }, 'job queue'))
   await boss.start()
   const here = {
     executeSql: async (text: string, values?: unknown[]) => ({
@@ -123,8 +132,34 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async stop() {
       await Promise.all(stops.map((stop) => stop()))
       await boss.stop({ graceful: true, timeout: 30_000 })
+      await pool.end()
     },
   }
+}
+
+/**
+ * The connections of pg-boss. Its own listener waits up to 30 s before it reconnects, and workers whose fetch has failed wait for ten
+ * seconds or a notification, so after an outage jobs would stand still.
+ */
+const jobDatabase = (pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db => ({
+  executeSql: (text, values) => pool.query(text, values),
+  async listen(channel, onNotification, onReconnect) {
+    const listener = openListener(db, { channel, log, onNotification, onConnect: onReconnect })
+    await listener.start()
+    return listener
+  },
+})
+
+/**
+ * A clock that never jumps. pg-boss subtracts its readings, so when the machine's clock was set back by an hour, workers and schedules
+ * would pause for an hour. The time of schedules comes from the server.
+ */
+const steadyClock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  setTimeout: (fn, ms) => setTimeout(fn, ms),
+  clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
+  setInterval: (fn, ms) => setInterval(fn, ms),
+  clearInterval: (timer) => clearInterval(timer as NodeJS.Timeout),
 }
 
 const ofQueue = ({ name }: Pick<Queue, 'name'>) => ({ 'messaging.system': 'pg-boss', 'messaging.destination.name': name })

@@ -1,11 +1,10 @@
-/** The connection on which a process is notified of events that other processes have committed. */
+/** A connection that waits for notifications (LISTEN), and is opened again whenever it is lost. */
 import type { FastifyBaseLogger } from 'fastify'
 import type pg from 'pg'
-import type { Database } from '../platform/database/database.ts'
-import { CHANNEL } from './log.ts'
+import { type Database, ident } from './database.ts'
 
-/** How often to reconnect, and to look for events, while the connection is lost. */
-const RETRY_MS = 1_000
+/** How often to reconnect while the connection is lost. */
+const RETRY_MS = 500
 const PROBE_MS = 15_000
 
 export interface Listener {
@@ -15,8 +14,19 @@ export interface Listener {
   close(): Promise<void>
 }
 
-/** @param wake called when there may be new events, also after each reconnect */
-export function openListener(db: Database, log: FastifyBaseLogger, wake: () => void): Listener {
+export interface ListenerOptions {
+  channel: string
+  log: FastifyBaseLogger
+  /** Called with the text of each notification; it may be empty. */
+  onNotification(text: string): void
+  /** Called after each connect: notifications may have been missed. */
+  onConnect(): void
+  /** Called when the connection is lost, and after each failed attempt to open it again. */
+  onLost?(): void
+}
+
+export function openListener(db: Database, { channel, log, onNotification, onConnect, onLost }: ListenerOptions): Listener {
+  const listen = `listen ${ident(channel).sql}`
   let client: pg.Client | undefined
   let started: Promise<void> | undefined
   let connecting: Promise<void> | undefined
@@ -33,27 +43,25 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
     try {
       fresh = await db.connect()
       if (isClosed) return void (await fresh.end())
-      fresh.on('notification', wake)
-      fresh.on('error', () => {})
+      fresh.on('notification', ({ payload }) => onNotification(payload ?? ''))
       fresh.once('end', lost)
-      await fresh.query(`listen ${CHANNEL}`)
+      await fresh.query(listen)
       client = fresh
       if (isClosed) return
-      wake()
+      onConnect()
       again(probe, PROBE_MS)
     } catch (error) {
-      log.warn({ err: error }, 'cannot listen for events, retrying')
+      log.warn({ err: error, channel }, 'cannot listen, retrying')
       fresh?.removeListener('end', lost)
       fresh?.end().catch(() => {})
       lost()
     }
   }
 
-  /** Looks for events whose notifications were missed, and reconnects. */
   function lost(): void {
     client = undefined
     if (isClosed) return
-    wake()
+    onLost?.()
     again(connect, RETRY_MS)
   }
 
@@ -62,7 +70,7 @@ export function openListener(db: Database, log: FastifyBaseLogger, wake: () => v
     const asked = client
     if (!asked) return
     again(() => asked.connection.stream.destroy(), PROBE_MS)
-    asked.query(`listen ${CHANNEL}`).then(
+    asked.query(listen).then(
       () => again(probe, PROBE_MS),
       () => {},
     )
