@@ -48,3 +48,32 @@ it('answers 503 to pending requests, ends no process, and works again at once', 
   expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true)
   expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(50)
 })
+
+it('answers 503 to changes while the database is read-only, and goes on reading', async () => {
+  const { keys, space } = await app.account()
+  const as = app.as(keys.account)
+  const table = await as.rpc.tables.create.mutate({ space_id: space, name: 'Kept', fields: [{ name: 'Name', type: 'text' }] })
+  const record = await as.rpc.records.create.mutate({ table_id: table.id, data: { name: 'first' } })
+  const path = `/api/table/${table.id}`
+  const setReadOnly = async (value: 'on' | 'off') => {
+    const { rows } = await operator.query('select current_database() as name')
+    await operator.query(`alter database ${rows[0].name} set default_transaction_read_only = ${value}`)
+    await endConnections()
+  }
+  await operator.query('set default_transaction_read_only = off')
+  await setReadOnly('on')
+  const create = () => as.post(`${path}/records/create`, { data: { name: 'new' } })
+  await expect.poll(async () => (await create()).body.message, { timeout: 5_000 }).toBe('The database is read-only at the moment')
+  const changes = [
+    await create(),
+    await as.post(`${path}/records/create`, { data: { name: 'new' } }, { 'idempotency-key': 'read-only' }),
+    await as.post(`/api/tasks/onRecord/${table.id}/${record.id}/create`, { title: 'Do it' }),
+  ]
+  const reads = [await as.get(`${path}/record/${record.id}/get`), await as.post(`${path}/records/query`, { limit: 10 })]
+  await setReadOnly('off')
+
+  const texts = changes.map(({ status, body, headers }) => `${status} ${body.message} ${Number(headers.get('retry-after')) > 0}`)
+  expect(texts).toEqual(Array(3).fill('503 The database is read-only at the moment true'))
+  expect(reads.map(({ status }) => status)).toEqual([200, 200])
+  await expect.poll(async () => (await create()).status, { timeout: 5_000 }).toBe(200)
+})

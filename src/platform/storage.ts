@@ -42,7 +42,7 @@ export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'erro
     }
   }
   return {
-    host: storage.host,
+    ...storage,
     write: (path, bytes) => reach(path, () => storage.write(path, bytes), bytes),
     read: (path, range) => reach(path, () => storage.read(path, range)),
     remove: (path) => reach(path, () => storage.remove(path)),

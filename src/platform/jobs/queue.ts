@@ -54,6 +54,9 @@ export interface Jobs {
   stop(): Promise<void>
 }
 
+/** A worker that could not fetch a job tries again so soon. With LISTEN, pg-boss would let it wait for ten seconds. */
+const RETRY_MS = 1_000
+
 /** pg-boss compares the server's clock with this one so often, because a machine that was suspended lags behind by as much. */
 const CLOCK_CHECK_SECONDS = 60
 
@@ -80,7 +83,11 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     cronWorkerIntervalSeconds: 1,
     useListenNotify: isWorker,
   })
-  boss.on('error', (error) => log.error({ err: error }, 'job queue'))
+  boss.on('error', (error: Error & { worker?: string }) => {
+    log.error({ err: error }, 'job queue')
+    const { worker } = error
+    if (worker) setTimeout(() => boss.notifyWorker(worker), RETRY_MS).unref()
+  })
   await boss.start()
   const here = {
     executeSql: async (text: string, values?: unknown[]) => ({
@@ -137,10 +144,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   }
 }
 
-/**
- * The connections of pg-boss. Its own listener waits up to 30 s before it reconnects, and workers whose fetch has failed wait for ten
- * seconds or a notification, so after an outage jobs would stand still.
- */
+/** The connections of pg-boss. Its own listener pauses for up to 30 s before it reconnects, and until then jobs wait for the next poll. */
 const jobDatabase = (pool: pg.Pool, db: Database, log: FastifyBaseLogger): Db => ({
   executeSql: (text, values) => pool.query(text, values),
   async listen(channel, onNotification, onReconnect) {
