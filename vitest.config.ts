@@ -2,9 +2,18 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Files that take tens of seconds, because they start processes of the service. By default they would start late: they are short. */
-const SLOW = ['admin', 'start', 'bench', 'soak', 'indexes', 'embedded-postgres', 'lost-workers', 'unit/new-field-type'].map(
-  (name) => `/test/${name}.test.ts`,
-)
+const SLOW = [
+  'admin',
+  'start',
+  'bench',
+  'soak',
+  'indexes',
+  'embedded-postgres',
+  'lost-database',
+  'chaos',
+  'lost-workers',
+  'unit/new-field-type',
+].map((name) => `/test/${name}.test.ts`)
 
 /** Starts the slow files first, so that no worker is left with one of them at the end. */
 class SlowFirst extends BaseSequencer {
