@@ -296,6 +296,20 @@ describe('the table', () => {
     expect([await count(account), statements]).toEqual([5, 3])
   })
 
+  it('keeps a row for KEEP_AUDIT_DAYS from its time, or from the time of the database if the clock of the service is behind', async () => {
+    const account = await app.account()
+    const write = (at: Date) => app.db.execute(auditing({ ...systemContext(app.deps), now: at }, 'key.rotated', { accountId: account.id }))
+    await write(new Date('2040-01-31T10:00:00Z'))
+    await write(new Date('2020-01-31T10:00:00Z'))
+    const rows = await app.db.query(sql`
+      select at, (keep_until - interval '30 days')::text as kept_from, keep_until > now() as is_kept
+      from audit_entries where account_id = ${account.id} order by id`)
+    expect(rows).toMatchObject([
+      { at: '2040-01-31 10:00:00', kept_from: '2040-01-31 10:00:00', is_kept: true },
+      { at: '2020-01-31 10:00:00', is_kept: true },
+    ])
+  })
+
   it('keeps existing rows when the setting is shortened, lengthened, or the clock of the service is wrong', async () => {
     const account = await app.account()
     await fill(account, 1, { at: "now() at time zone 'UTC' - interval '10 days'" })

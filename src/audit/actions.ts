@@ -48,7 +48,11 @@ export const ACTIONS = {
   'field.updated': { object: 'field', means: 'A field was changed.', detail: '`changed`: names of properties; `force`' },
   'field.deleted': { object: 'field', means: 'A field was deleted with its values.', detail: '`type`, `force`' },
   'field.conversion_started': { object: 'field', means: 'A change of the type was requested.', detail: '`from`, `to`, `job_id`' },
-  'field.converted': { object: 'field', means: 'The type was changed, by the job.', detail: '`from`, `to`, `job_id`' },
+  'field.converted': {
+    object: 'field',
+    means: 'The job has changed the type. Without this row it refused to, or failed.',
+    detail: '`from`, `to`, `job_id`',
+  },
   'fields.reordered': { object: 'table', means: 'The fields of a table were reordered.' },
   'view.created': { object: 'view', means: 'A view was saved.', detail: '`type`' },
   'view.updated': { object: 'view', means: 'A view was changed.', detail: '`changed`: names of properties' },

@@ -36,14 +36,14 @@ export function auditing(context: Acting, action: Action, entry: Entry = {}): Sq
   const by = context.requester ?? requesterOf(context)
   if (!accountId) throw new Error(`${action} needs an account`)
   const object = id === undefined ? null : JSON.stringify({ type: ACTIONS[action].object, id: String(id), name })
-  const keepUntil = formatInstant(new Date(now.getTime() + settings.keepAuditDays * DAY_MS))
+  const at = sql`${formatInstant(now)}::timestamp`
+  // If the clock of the service is behind, the row must not be deletable early.
+  const keepUntil = sql`greatest(${at}, now() at time zone 'UTC') + make_interval(days => ${settings.keepAuditDays}::int)`
   return sql`
     insert into audit_entries (at, account_id, actor_user_id, api_key_id, ip, action, space_id, table_id, object, detail, keep_until)
-    values (${formatInstant(now)}::timestamp, ${accountId}::int, ${by.userId}::int, ${by.keyId}::int, ${addressOf(by.ip)}::text, ${action}::text,
-      ${spaceId}::int, ${tableId}::int, ${object}::jsonb, ${JSON.stringify(detail)}::jsonb, ${keepUntil}::timestamp)`
+    values (${at}, ${accountId}::int, ${by.userId}::int, ${by.keyId}::int, ${addressOf(by.ip)}::text, ${action}::text,
+      ${spaceId}::int, ${tableId}::int, ${object}::jsonb, ${JSON.stringify(detail)}::jsonb, ${keepUntil})`
 }
-
-const DAY_MS = 86_400_000
 
 /** The caller. An operator's command has the rights of a user, but neither a session nor a key, and is not attributed to the user. */
 export function requesterOf({ actor, ip }: Pick<Context, 'actor' | 'ip'>): Requester {

@@ -22,11 +22,6 @@ it('stores the address in its usual form, and no text that a proxy has passed on
   for (const text of ['unknown', '"><script>', '1.2.3.4, 5.6.7.8', '', null]) expect(stored(text)).toBeNull()
 })
 
-it('keeps a row for the days of the setting at the time when it was written', () => {
-  const { values } = auditing({ actor: caller, ip: null, now, settings }, 'key.deleted', { id: 1 })
-  expect([values[0], values.at(-1)]).toEqual(['2030-01-31 10:00:00', '2031-01-31 10:00:00'])
-})
-
 it('attributes a change to the caller, but not the command of an operator to the user whose rights it has', () => {
   expect(requesterOf({ actor: caller, ip: '::1' })).toEqual({ userId: 7, keyId: null, ip: '::1' })
   expect(requesterOf({ actor: { ...caller, sessionId: null, keyId: 5 }, ip: '::1' })).toEqual({ userId: 7, keyId: 5, ip: '::1' })
