@@ -4,8 +4,8 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { z } from 'zod'
 import { createAccount, createUser, setPassword } from '../src/accounts/service.ts'
 import { audit } from '../src/audit/log.ts'
+import { endProofs } from '../src/auth/password-reset.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
-import { endOtherSessions } from '../src/auth/sessions.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
 import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
@@ -129,7 +129,7 @@ const commands: Record<string, Command> = {
       const { password, shown } = await passwordFor(options)
       return db.transaction(async () => {
         const { id, accountId } = await setPassword(db, email, password, clock())
-        await endOtherSessions(db, id, null)
+        await endProofs(db, id, null)
         await audit(systemContext(deps), 'password.set', { id, accountId })
         return { id, email, ...shown }
       })

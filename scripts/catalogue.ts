@@ -6,6 +6,7 @@ import { MIGRATIONS_DIR, readMigrations } from '../src/platform/database/migrati
 const ALLOWED_EXTRAS: RegExp[] = [
   /^extension pg_trgm$/,
   /^unlogged table rate_windows$/,
+  /^unlogged table sign_in_failures$/,
   /^check \w+\.\w+_check /,
   /^index views_table_id_lower_name_key /,
   /^index views_one_default_per_table /,

@@ -36,7 +36,7 @@ const MOST_FILES = 16
 const OWNERS: Record<string, string[]> = {
   audit: ['audit_entries', 'failed_sign_ins'],
   accounts: ['accounts', 'users'],
-  auth: ['sessions', 'invites', 'login_failures'],
+  auth: ['sessions', 'invites', 'password_resets', 'sign_in_failures', 'login_failures'],
   keys: ['api_keys'],
   'platform/http/rate-limits.ts': ['rate_windows'],
   'platform/http/idempotency.ts': ['idempotency_keys'],

@@ -212,6 +212,8 @@ function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, 
   const credentials = credentialsOf(request, cookies)
   const now = deps.clock()
   const key = headers['idempotency-key']
+  let hangUp: AbortSignal | undefined
+  const sender = { ip: request.ip, userAgent: headers['user-agent'] ?? '' }
   const setCookie: RequestContext['setCookie'] = (name, value, { maxAgeSeconds }) =>
     void reply.header(
       'set-cookie',
@@ -227,20 +229,24 @@ function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, 
     deps,
     requestId: request.id,
     log: request.log,
-    ip: request.ip,
-    userAgent: headers['user-agent'] ?? '',
+    ...sender,
     credentials,
     isCrossSite: isCrossSite(deps, request),
     now,
     idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
     ifMatch: headers['if-match'],
     setHeader: (name, value) => void reply.header(name, value),
-    signal: () => hangUpSignal(reply),
+    // The calls of a batch share it.
+    signal: () => {
+      hangUp ??= hangUpSignal(reply)
+      return hangUp
+    },
+    cookie: (name) => (headers.cookie ? cookies.parseCookie(headers.cookie)[name] : undefined),
     setCookie,
     onUse: (actor, lastSeenAt) => {
       overload.learn(request, credentials, actor.accountId)
       if (actor.kind !== 'session') return noteKeyUse(deps, actor, lastSeenAt, now)
-      const token = noteSessionUse(deps, actor, lastSeenAt, now) && sessionToken(request, cookies)
+      const token = noteSessionUse(deps, actor, { lastSeenAt, sender }, now) && sessionToken(request, cookies)
       if (token) setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(deps.settings) })
     },
   }

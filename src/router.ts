@@ -4,8 +4,8 @@ import { auditOperations } from './audit/docs.ts'
 import { auditRouter } from './audit/router.ts'
 import { mountAudit } from './audit/routes.ts'
 import { authOperations } from './auth/docs.ts'
-import { authRouter } from './auth/router.ts'
-import { mountInvitePage } from './auth/routes.ts'
+import { authRouter, sessionsRouter } from './auth/router.ts'
+import { mountLinkPages } from './auth/routes.ts'
 import { commentsRouter, subscriptionsRouter } from './comments/router.ts'
 import { conversionsRouter, jobsRouter } from './conversions/router.ts'
 import { csvOperations } from './csv/docs.ts'
@@ -38,6 +38,7 @@ import { viewsRouter } from './views/router.ts'
 export const appRouter = router({
   audit: auditRouter,
   auth: authRouter,
+  sessions: sessionsRouter,
   keys: keysRouter,
   spaces: spacesRouter,
   tables: tablesRouter,
@@ -61,7 +62,7 @@ export type AppRouter = typeof appRouter
 
 /** Mounts the plain Fastify routes of the features. */
 export function mountRoutes(app: FastifyInstance, deps: Deps): void {
-  mountInvitePage(app)
+  mountLinkPages(app)
   mountAudit(app)
   mountFiles(app, deps)
   mountCsv(app, deps)

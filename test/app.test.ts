@@ -83,12 +83,14 @@ it('answers the liveness, readiness and documentation routes', async () => {
   expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
 })
 
-it('links the start page to the documentation, and an invitation to its page', async () => {
+it('links the start page to the documentation, and mails to their pages', async () => {
   const start = await app.as(null).send('/', { redirect: 'manual' })
   expect([start.status, start.headers.get('location')]).toEqual([302, '/docs'])
-  const page = await app.as(null).get('/invite')
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
-  for (const [, path] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await app.as(null).get(path)).status).toBe(200)
+  for (const path of ['/invite', '/reset']) {
+    const page = await app.as(null).get(path)
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    for (const [, asset] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await app.as(null).get(asset)).status).toBe(200)
+  }
 })
 
 it('accepts every form of a POST without a body', async () => {

@@ -9,7 +9,7 @@ describe('signing in', () => {
     const login = await app.as(null).post('/api/auth/login', { email: owner.email.toUpperCase(), password: owner.password })
     expect(login.status).toBe(200)
     expect(login.body).toMatchObject({ id: owner.id, email: owner.email, timezone: 'UTC' })
-    const cookie = login.headers.get('set-cookie') ?? ''
+    const [cookie = ''] = login.headers.getSetCookie()
     expect(cookie).toMatch(/^gridpost_session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/)
 
     const browser = { cookie: cookie.split(';')[0] ?? '' }
@@ -48,7 +48,7 @@ describe('signing in', () => {
     const { owner } = await app.account({ withPassword: true })
     app.setClock(new Date('2030-01-01T10:00:00Z'))
     const signedIn = await app.as(null).post('/api/auth/login', { email: owner.email, password: owner.password })
-    const cookie = signedIn.headers.get('set-cookie')
+    const [cookie] = signedIn.headers.getSetCookie()
     const me = () => app.as(null).get('/api/auth/me', { cookie: cookie?.split(';')[0] ?? '' })
     expect((await me()).headers.get('set-cookie')).toBeNull()
     app.setClock(new Date('2030-01-20T10:00:00Z'))

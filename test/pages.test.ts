@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mailReset } from '../src/auth/password-reset.ts'
 import { createInvite } from '../src/auth/service.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { apiDocument } from '../src/router.ts'
 import { testApp } from './support/app.ts'
 
@@ -110,5 +112,25 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     await page.getByText(`Welcome, Ines Invited. You are signed in as ${email}.`).waitFor()
     expect(await page.evaluate('fetch("/api/auth/me").then((answer) => answer.json())')).toMatchObject({ id: user_id, email })
     expect(complaints).toEqual([])
+  })
+
+  it('sets a new password, through the link of the mail', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    await mailReset(systemContext(app.deps), { email: owner.email, ip: '127.0.0.1' })
+    const link = /http\S+/.exec(app.letters.find(({ to }) => to === owner.email)?.text ?? '')?.[0] ?? ''
+    const page = await browser.newPage()
+    await page.goto(link)
+    await page.getByLabel('password').fill('staple battery horse')
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, 'reset.png') })
+    await page.getByRole('button').click()
+    await page.getByText('Your new password is set.').waitFor()
+    const signIn = { email: owner.email, password: 'staple battery horse' }
+    expect((await app.as(null).post('/api/auth/login', signIn)).status).toBe(200)
+    await page.goto('about:blank')
+    await page.goto(link)
+    await page.getByLabel('password').fill('staple battery horse')
+    await page.getByRole('button').click()
+    await page.getByText('This link is not valid any more').waitFor()
+    await page.close()
   })
 })

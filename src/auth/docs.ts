@@ -7,8 +7,9 @@ export const docs = operationDocs('Sign-in', {
   login: {
     summary: 'Sign in',
     description:
-      'Sets the session cookie (HttpOnly, SameSite=Lax). A wrong address and a wrong password get the same message. Repeated failures are ' +
-      'slowed down.',
+      'Sets the session cookie and a cookie by which the browser is known from then on (both HttpOnly, SameSite=Lax). A wrong address and ' +
+      'a wrong password get the same message. Repeated failures delay further attempts on the account and from the address; a known ' +
+      'browser is only delayed by its own failures.',
     example: { input: { email: 'ada@example.com', password: 'correct horse battery' }, output: ada },
     errors: { 401: 'Wrong email or password' },
   },
@@ -35,14 +36,59 @@ export const docs = operationDocs('Sign-in', {
 
   password: {
     summary: 'Change the password',
-    description: 'Ends every other session of the user.',
+    description:
+      'Ends every other session of the user, and links for a new password that were mailed. A repeated wrong `current_password` delays ' +
+      'further attempts.',
     example: { input: { current_password: 'correct horse battery', new_password: 'staple battery horse' }, output: { ok: true } },
+  },
+
+  forgot: {
+    summary: 'Request a new password by mail',
+    description:
+      'Mails a link to set a new password, which works once and for an hour. The answer and its time are the same for an address that no ' +
+      'user has. After three mails to one address no more are sent for up to 20 minutes; those that were sent stay valid.',
+    example: { input: { email: 'ada@example.com' }, output: { ok: true } },
+  },
+
+  reset: {
+    summary: 'Set a new password',
+    description:
+      'With the token of the link that was mailed: the part after the #. Ends all sessions of the user and makes the browser a known one; ' +
+      'sign in with the new password afterwards. A token that is wrong, used or expired is 400 `token: is not valid any more`.',
+    example: { input: { token: 'q1Zx…', password: 'staple battery horse' }, output: { ok: true } },
   },
 
   acceptInvite: {
     summary: 'Accept an invitation',
     description: 'Turns the invited person into a user and signs them in. A token works once and expires after 14 days.',
     example: { input: { token: 'q1Zx…', name: 'Ada Byron', password: 'correct horse battery' }, output: ada },
+  },
+})
+
+export const sessionDocs = operationDocs('Sign-in', {
+  list: {
+    summary: 'List the sessions',
+    description: 'Returns the browsers and programs in which the user is signed in, the last used one first.',
+    example: {
+      output: {
+        rows: [
+          {
+            id: 31,
+            created_at: '2026-03-30 08:12:05',
+            last_seen_at: '2026-03-31 09:30:00',
+            ip: '203.0.113.7',
+            user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+            current: true,
+          },
+        ],
+      },
+    },
+  },
+
+  end: {
+    summary: 'End a session',
+    description: 'Signs the user out in that browser or program at once. Ending the session of the request itself clears its cookie.',
+    example: { output: { ok: true } },
   },
 })
 
@@ -54,6 +100,16 @@ export const authOperations: PlainOperation[] = [
     tag: 'Sign-in',
     summary: 'Show the page of an invitation',
     description: 'The target of the link in an invitation mail. The page asks for a name and a password and accepts the invitation.',
+    isPublic: true,
+    responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+  },
+  {
+    method: 'get',
+    path: '/reset',
+    operationId: 'auth.resetPage',
+    tag: 'Sign-in',
+    summary: 'Show the page for a new password',
+    description: 'The target of the link in a mail about a forgotten password. The page asks for a new password and sets it.',
     isPublic: true,
     responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
   },

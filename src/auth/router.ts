@@ -1,10 +1,12 @@
 import { callers } from '../platform/access/authorize.ts'
-import { NoInput, Ok } from '../platform/http/schemas.ts'
-import { accountProcedure, rest, router } from '../platform/http/trpc.ts'
-import { docs } from './docs.ts'
-import { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
+import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
+import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
+import { clearSession, setDevice, setSession, visitorOf } from './cookies.ts'
+import { docs, sessionDocs } from './docs.ts'
+import { forgot, reset } from './password-reset.ts'
+import { AcceptInvite, Forgot, Login, Me, PasswordChange, Profile, Reset, Session, SessionPath } from './schema.ts'
 import * as auth from './service.ts'
-import { SESSION_COOKIE, sessionSeconds } from './sessions.ts'
+import * as sessions from './sessions.ts'
 
 export const authRouter = router({
   login: accountProcedure(callers.anyone)
@@ -12,9 +14,9 @@ export const authRouter = router({
     .input(Login)
     .output(Me)
     .mutation(async ({ ctx, input }) => {
-      const { user, token } = await auth.login(ctx.context, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.context.settings) })
-      return user
+      const signedIn = await auth.login(ctx.context, input, visitorOf(ctx.request))
+      setSession(ctx.request, signedIn)
+      return signedIn.user
     }),
 
   logout: accountProcedure(callers.session)
@@ -22,8 +24,7 @@ export const authRouter = router({
     .input(NoInput)
     .output(Ok)
     .mutation(async ({ ctx }) => {
-      await auth.logout(ctx.context)
-      ctx.request.setCookie(SESSION_COOKIE, '', { maxAgeSeconds: 0 })
+      clearSession(ctx.request, await sessions.endOwn(ctx.context, ctx.context.actor.sessionId ?? 0))
       return { ok: true }
     }),
 
@@ -48,13 +49,48 @@ export const authRouter = router({
       return { ok: true }
     }),
 
+  forgot: accountProcedure(callers.anyone)
+    .meta(rest('POST', '/api/auth/forgot', docs.forgot))
+    .input(Forgot)
+    .output(Ok)
+    .mutation(async ({ ctx, input }) => {
+      await forgot(ctx.context, input, ctx.request)
+      return { ok: true }
+    }),
+
+  reset: accountProcedure(callers.anyone)
+    .meta(rest('POST', '/api/auth/reset', docs.reset))
+    .input(Reset)
+    .output(Ok)
+    .mutation(async ({ ctx, input }) => {
+      setDevice(ctx.request, await reset(ctx.context, input, visitorOf(ctx.request)))
+      return { ok: true }
+    }),
+
   acceptInvite: accountProcedure(callers.anyone)
     .meta(rest('POST', '/api/auth/acceptInvite', docs.acceptInvite))
     .input(AcceptInvite)
     .output(Me)
     .mutation(async ({ ctx, input }) => {
-      const { user, token } = await auth.acceptInvite(ctx.context, input)
-      ctx.request.setCookie(SESSION_COOKIE, token, { maxAgeSeconds: sessionSeconds(ctx.context.settings) })
-      return user
+      const signedIn = await auth.acceptInvite(ctx.context, input, visitorOf(ctx.request))
+      setSession(ctx.request, signedIn)
+      return signedIn.user
+    }),
+})
+
+export const sessionsRouter = router({
+  list: accountProcedure(callers.session)
+    .meta(rest('GET', '/api/auth/sessions/list', sessionDocs.list, { isList: true }))
+    .input(NoInput)
+    .output(listOf(Session))
+    .query(({ ctx }) => sessions.list(ctx.context)),
+
+  end: resourceProcedure(sessions.sessionResource, 'write', callers.session)
+    .meta(rest('POST', '/api/auth/session/{id}/end', sessionDocs.end))
+    .input(SessionPath)
+    .output(Ok)
+    .mutation(async ({ ctx }) => {
+      clearSession(ctx.request, await sessions.endOwn(ctx.context, ctx.row.found_session_id))
+      return { ok: true }
     }),
 })

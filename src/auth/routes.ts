@@ -1,26 +1,65 @@
-/** The page that an invitation mail links to. The token follows the #, so that no server or proxy logs it. */
+/** The pages that mails link to: an invitation, and a new password. The token follows the #, so that no server or proxy logs it. */
 import type { FastifyInstance } from 'fastify'
 
-const PAGE = `<!doctype html>
+/** A page whose form is sent to an operation of the API, with the token of the link. */
+interface LinkPage {
+  path: string
+  title: string
+  /** The fields of the form, as HTML. */
+  fields: string
+  button: string
+  operation: string
+  /** A JavaScript expression for further inputs. */
+  inputs: string
+  expired: string
+  /** A JavaScript expression for the text after success; `body` is the answer. */
+  done: string
+}
+
+const NEW_PASSWORD = `<label>A password <input name="password" type="password" autocomplete="new-password" required minlength="10" maxlength="200"></label>
+<p>10 characters or more.</p>`
+
+const PAGES: LinkPage[] = [
+  {
+    path: '/invite',
+    title: 'Join on Gridpost',
+    fields: `<label>Your name <input name="name" autocomplete="name" required maxlength="100"></label>\n${NEW_PASSWORD}`,
+    button: 'Accept the invitation',
+    operation: '/api/auth/acceptInvite',
+    inputs: '{ timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }',
+    expired: 'This invitation is not valid any more.',
+    done: "'Welcome, ' + body.name + '. You are signed in as ' + body.email + '.'",
+  },
+  {
+    path: '/reset',
+    title: 'Set a new password for Gridpost',
+    fields: NEW_PASSWORD,
+    button: 'Set the password',
+    operation: '/api/auth/reset',
+    inputs: '{}',
+    expired: 'This link is not valid any more: it works once and for an hour. Ask for another one.',
+    done: "'Your new password is set. You are signed out everywhere; sign in with it.'",
+  },
+]
+
+const html = ({ path, title, fields, button }: LinkPage) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Join on Gridpost</title>
-<link rel="stylesheet" href="/invite/page.css">
+<title>${title}</title>
+<link rel="stylesheet" href="${path}/page.css">
 </head>
 <body>
 <main>
-<h1>Join on Gridpost</h1>
+<h1>${title}</h1>
 <form>
-<label>Your name <input name="name" autocomplete="name" required maxlength="100"></label>
-<label>A password <input name="password" type="password" autocomplete="new-password" required minlength="10" maxlength="200"></label>
-<p>10 characters or more.</p>
-<button>Accept the invitation</button>
+${fields}
+<button>${button}</button>
 </form>
 <p role="status"></p>
 </main>
-<script src="/invite/page.js"></script>
+<script src="${path}/page.js"></script>
 </body>
 </html>
 `
@@ -33,22 +72,20 @@ input { display: block; width: 100%; box-sizing: border-box; padding: .5rem; fon
 button { padding: .5rem 1rem; font: inherit; color: #fff; background: #1d4ed8; border: 0; border-radius: .25rem; cursor: pointer }
 `
 
-const SCRIPT = `const form = document.querySelector('form')
+const script = ({ operation, inputs, expired, done }: LinkPage) => `const form = document.querySelector('form')
 const say = (text) => { document.querySelector('[role=status]').textContent = text }
 if (location.hash.length < 2) say('This link is incomplete: open it again from the mail.')
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
-  const { name, password } = Object.fromEntries(new FormData(form))
-  const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const answer = await fetch('/api/auth/acceptInvite', {
+  const answer = await fetch('${operation}', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token: location.hash.slice(1), name, password, timezone }),
+    body: JSON.stringify({ token: location.hash.slice(1), ...Object.fromEntries(new FormData(form)), ...${inputs} }),
   })
   const body = await answer.json()
-  if (!answer.ok) return say(body.issues?.some(({ path }) => path[0] === 'token') ? 'This invitation is not valid any more.' : body.message)
+  if (!answer.ok) return say(body.issues?.some(({ path }) => path[0] === 'token') ? '${expired}' : body.message)
   form.remove()
-  say('Welcome, ' + body.name + '. You are signed in as ' + body.email + '.')
+  say(${done})
 })
 `
 
@@ -59,8 +96,12 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-export function mountInvitePage(app: FastifyInstance): void {
-  app.get('/invite', async (_, reply) => reply.headers(HEADERS).type('text/html; charset=utf-8').send(PAGE))
-  app.get('/invite/page.css', async (_, reply) => reply.headers(HEADERS).type('text/css; charset=utf-8').send(STYLE))
-  app.get('/invite/page.js', async (_, reply) => reply.headers(HEADERS).type('text/javascript; charset=utf-8').send(SCRIPT))
+export function mountLinkPages(app: FastifyInstance): void {
+  for (const page of PAGES) {
+    const serve = (path: string, type: string, text: string) =>
+      app.get(path, async (_, reply) => reply.headers(HEADERS).type(`${type}; charset=utf-8`).send(text))
+    serve(page.path, 'text/html', html(page))
+    serve(`${page.path}/page.css`, 'text/css', STYLE)
+    serve(`${page.path}/page.js`, 'text/javascript', script(page))
+  }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { EmailAddress, Id, Name } from '../platform/http/schemas.ts'
+import { EmailAddress, Id, Instant, Name } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { isTimeZone } from '../platform/time.ts'
 
@@ -41,3 +41,23 @@ export const AcceptInvite = z.strictObject({
   timezone: TimeZone.nullish(),
 })
 export type AcceptInvite = z.infer<typeof AcceptInvite>
+
+export const Forgot = z.strictObject({ email: EmailAddress })
+export type Forgot = z.infer<typeof Forgot>
+
+export const Reset = z.strictObject({ token: z.string().min(1, 'must not be empty').max(200), password: Password })
+export type Reset = z.infer<typeof Reset>
+
+export const Session = z
+  .strictObject({
+    id: Id,
+    created_at: Instant,
+    last_seen_at: Instant.meta({ description: 'UTC, to the minute' }),
+    ip: z.string().nullable().meta({ description: 'The address of the last use; null if it is not known.' }),
+    user_agent: z.string().nullable().meta({ description: 'The browser or program of the last use, as it calls itself.' }),
+    current: z.boolean().meta({ description: 'Whether the request itself uses this session.' }),
+  })
+  .meta({ id: 'Session', description: 'A browser or program in which the user is signed in.' })
+export type Session = z.infer<typeof Session>
+
+export const SessionPath = z.strictObject({ id: Id })

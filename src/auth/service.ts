@@ -1,92 +1,89 @@
 import { changeUser } from '../accounts/service.ts'
+
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
+
+import { networkOf } from '../platform/access/network.ts'
+
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
-import { AppError, badInput, unauthorized } from '../platform/http/errors.ts'
-import { hashPassword, newToken, tokenHash, verifyPassword } from '../platform/secrets.ts'
+import { badInput, unauthorized } from '../platform/http/errors.ts'
+import { hashPassword, newToken, refuseIfHashingIsBusy, tokenHash, verifyPassword } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
+import { knownDevice, rememberDevice } from './known-device.ts'
+import { deleteExpiredResets, endProofs, invalidToken } from './password-reset.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
-import { endOtherSessions, endSession, startSession } from './sessions.ts'
+import { type Sender, startSession } from './sessions.ts'
+import { attempt, type Bucket, bucket, deleteForgottenFailures } from './throttle.ts'
 
-const FREE_FAILURES = 5
-const LONGEST_WAIT_SECONDS = 300
 const INVITE_DAYS = 14
 
-/** A user, and the token of a new session. */
+/** A user, the token of a new session, and the new value of the cookie by which their browser is known. */
 export interface SignedIn {
   user: Me
   token: string
+  device: string
+}
+
+/** The sender of a sign-in. */
+export interface Visitor extends Sender {
+  /** The cookie of known-device.ts, if the browser has one. */
+  deviceCookie: string | undefined
 }
 
 /**
- * Signs in. A wrong address and a wrong password get the same answer after the same time.
- * @throws AppError 401; 429 with Retry-After after repeated failures for one address
+ * Signs in. A wrong address and a wrong password get the same answer after the same work.
+ * @throws AppError 401; 429 with Retry-After after repeated failures; 503 with Retry-After if too many passwords are being checked
  */
-export function login(context: Context, credentials: Login): Promise<SignedIn> {
-  return inTurn(credentials.email, () => tryToSignIn(context, credentials))
-}
-
-/** The latest pending sign-in for each address. */
-const pendingSignIns = new Map<string, Promise<unknown>>()
-
-/** Sign-ins for one address run one after the other, so that simultaneous guesses are delayed, too, while correct passwords are not. */
-async function inTurn<T>(email: string, fn: () => Promise<T>): Promise<T> {
-  const mine = (pendingSignIns.get(email) ?? Promise.resolve()).then(fn, fn)
-  pendingSignIns.set(email, mine)
-  try {
-    return await mine
-  } finally {
-    if (pendingSignIns.get(email) === mine) pendingSignIns.delete(email)
-  }
-}
-
-async function tryToSignIn(context: Context, { email, password }: Login): Promise<SignedIn> {
-  const { db, now, transaction } = context
-  await requireNoDelay(db, email, now)
-  const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
-  if (!(await verifyPassword(password, user?.passwordHash ?? null)) || !user) {
-    await noteFailure(db, email, now)
-    if (user) await auditFailedSignIn(context, user)
-    throw unauthorized('Wrong email or password')
-  }
-  return transaction(async () => {
-    await db.execute(sql`delete from login_failures where email = ${email}`)
-    const detail = await endFailedSignIns(db, user.id)
-    await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail })
-    return { user: meOf(user), token: await startSession(context, user.id, now) }
+export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {
+  const { db, now, settings, transaction } = context
+  const device = knownDevice(settings.secretKey, visitor.deviceCookie, email, now)
+  const caller = device === null ? 'stranger' : 'known'
+  refuseIfHashingIsBusy(caller)
+  const signedIn = await attempt(db, bucketsOf(email, visitor.ip, device), now, async () => {
+    const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
+    const isRight = await verifyPassword(password, user?.passwordHash ?? null, caller)
+    if (!user) return null
+    if (!isRight) return noteWrongPassword(context, user)
+    return transaction(async () => {
+      const detail = await endFailedSignIns(db, user.id)
+      await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail })
+      return signIn(context, user, visitor, { checked: user.passwordHash })
+    })
   })
+  if (!signedIn) throw unauthorized('Wrong email or password')
+  return signedIn
+}
+
+/** The caller does not wait for the audit log: only existing users have one, which the time of the answer must not reveal. */
+function noteWrongPassword(context: Context, user: StoredUser): null {
+  auditFailedSignIn(context, user).catch((error: unknown) =>
+    context.log.warn({ err: error, user_id: user.id }, 'failed sign-in not audited'),
+  )
+  return null
 }
 
 /** The context of a request without credentials whose sender has just proved to be the user. */
-const provedToBe = ({ id }: StoredUser, context: Context): Context => ({
+const provedToBe = ({ id }: Pick<StoredUser, 'id'>, context: Context): Context => ({
   ...context,
   requester: { userId: id, keyId: null, ip: context.ip },
 })
 
-/** Ends the session of the caller. */
-export async function logout(context: Context): Promise<void> {
-  const id = context.actor.sessionId ?? 0
-  await context.transaction(async () => {
-    if (await endSession(context.db, id)) await audit(context, 'session.ended', { id })
-  })
+/** A known device is delayed only by its own failures: others cannot lock the user out. */
+function bucketsOf(email: string, ip: string, device: string | null): readonly [Bucket, ...Bucket[]] {
+  if (device !== null) return [bucket('device', device)]
+  const network = networkOf(ip)
+  return [bucket('accountFromAddress', `${network}\n${email}`), bucket('account', email), bucket('address', network), bucket('everyone')]
 }
 
-async function requireNoDelay(db: Database, email: string, now: Date): Promise<void> {
-  const failed = await db.prisma.loginFailure.findUnique({ where: { email } })
-  if (!failed || failed.failures < FREE_FAILURES) return
-  const waitSeconds = Math.min(2 ** (failed.failures - FREE_FAILURES), LONGEST_WAIT_SECONDS)
-  const left = Math.ceil((failed.lastFailedAt.getTime() - now.getTime()) / 1000 + waitSeconds)
-  if (left > 0) throw new AppError('TOO_MANY_REQUESTS', 'Too many failed sign-ins, please wait', { retryAfterSeconds: left })
-}
-
-/** Failures count for unknown addresses, too, so that the delay does not reveal which addresses exist. They expire after an hour. */
-async function noteFailure(db: Database, email: string, now: Date): Promise<void> {
-  const at = formatInstant(now)
-  await db.execute(sql`
-    insert into login_failures (email, failures, last_failed_at) values (${email}, 1, ${at}::timestamp)
-    on conflict (email) do update set last_failed_at = excluded.last_failed_at, failures =
-      case when login_failures.last_failed_at < excluded.last_failed_at - interval '1 hour' then 1 else login_failures.failures + 1 end`)
+async function signIn(
+  { db, now, settings }: Context,
+  user: StoredUser,
+  { deviceCookie, ...sender }: Visitor,
+  { checked }: { checked?: string | null } = {},
+): Promise<SignedIn> {
+  const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null })
+  return { user: meOf(user), token, device: rememberDevice(settings.secretKey, deviceCookie, user.email, now) }
 }
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */
@@ -110,19 +107,22 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
 
 /**
  * Changes the password and ends every other session of the user.
- * @throws AppError 400 if the current password is wrong
+ * @throws AppError 400 if the current password is wrong; 429 with Retry-After after repeated failures in the session
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
   const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
-  if (!(await verifyPassword(current_password, user.passwordHash))) {
+  const isRight = await attempt(db, [bucket('session', String(actor.sessionId))], now, async () =>
+    (await verifyPassword(current_password, user.passwordHash)) ? true : null,
+  )
+  if (!isRight) {
     await auditFailedSignIn(context, user)
     throw badInput('current_password', 'is wrong')
   }
   const passwordHash = await hashPassword(new_password)
   await transaction(async () => {
     await changeUser(db, user.id, { passwordHash }, now)
-    await endOtherSessions(db, user.id, actor.sessionId)
+    await endProofs(db, user.id, actor.sessionId)
     await audit(context, 'password.changed', { id: user.id })
   })
 }
@@ -142,25 +142,33 @@ export async function createInvite(db: Database, userId: number, now: Date): Pro
  * Turns an invited person into a user and signs them in.
  * @throws AppError 400 for a token that is wrong, used or expired
  */
-export async function acceptInvite(context: Context, { token, name, password, timezone }: AcceptInvite): Promise<SignedIn> {
+export async function acceptInvite(
+  context: Context,
+  { token, name, password, timezone }: AcceptInvite,
+  visitor: Visitor,
+): Promise<SignedIn> {
   const { db, now, transaction } = context
+  const isValid = sql`token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp`
+  // Hashing is expensive, so it is only done for a token that exists.
+  if (!(await db.query(sql`select from invites where ${isValid}`)).length) throw invalidToken()
   const passwordHash = await hashPassword(password)
   return transaction(async () => {
     // Deleting the row uses up the invitation: of two simultaneous requests, only one gets the row.
-    const [invite] = await db.query<{ user_id: number }>(sql`
-      delete from invites where token_hash = ${tokenHash(token)} and expires_at > ${formatInstant(now)}::timestamp returning user_id`)
-    if (!invite) throw badInput('token', 'is not valid any more')
+    const [invite] = await db.query<{ user_id: number }>(sql`delete from invites where ${isValid} returning user_id`)
+    if (!invite) throw invalidToken()
     const user = await changeUser(db, invite.user_id, { name, timezone: timezone ?? undefined, passwordHash, status: 'active' }, now)
     await audit(provedToBe(user, context), 'invitation.accepted', { id: user.id, accountId: user.accountId })
-    return { user: meOf(user), token: await startSession(context, user.id, now) }
+    return signIn(context, user, visitor)
   })
 }
 
-/** Deletes expired sessions, invitations and failed sign-ins. */
+/** Deletes expired sessions, invitations, links for a new password and failed sign-ins. */
 export async function deleteExpired({ db, now }: Context): Promise<void> {
   const at = formatInstant(now)
   await db.execute(sql`delete from sessions where expires_at < ${at}::timestamp`)
   await db.execute(sql`delete from invites where expires_at < ${at}::timestamp`)
+  await deleteExpiredResets(db, now)
+  await deleteForgottenFailures(db, now)
   await db.execute(sql`delete from login_failures where last_failed_at < ${at}::timestamp - interval '1 day'`)
 }
 

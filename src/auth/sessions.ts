@@ -1,9 +1,15 @@
+import { isIP } from 'node:net'
+import { audit } from '../audit/log.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import type { Deps } from '../platform/context.ts'
+import type { Resource } from '../platform/access/authorize.ts'
+import { plainAddress } from '../platform/access/network.ts'
+import type { Context, Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
+import { unauthorized } from '../platform/http/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Settings } from '../settings.ts'
+import type { Session } from './schema.ts'
 
 export const SESSION_COOKIE = 'gridpost_session'
 /** A session ends this long after its last use; so does its cookie. */
@@ -13,23 +19,75 @@ const NOTE_AFTER_MS = 60_000
 
 const after = (now: Date, seconds: number) => formatInstant(new Date(now.getTime() + seconds * 1000))
 
-/** Starts a session. Only the hash of the cookie's value is stored. @returns the cookie's value */
+/** Who sends a request: its address and its program. */
+export interface Sender {
+  ip: string
+  userAgent: string
+}
+
+/** A user has at most this many sessions. A further one ends the session that was unused for longest. */
+const MOST_SESSIONS = 200
+const MAX_USER_AGENT = 300
+
+/**
+ * Starts a session. Only the hash of the cookie's value is stored.
+ * @param passwordHash the one that the password was checked against, if it was
+ * @returns the cookie's value
+ * @throws AppError 401 if the password has been replaced since it was checked, because that has ended all sessions
+ */
 export async function startSession(
   { db, settings }: { db: Database; settings: Pick<Settings, 'keepSessionsDays'> },
   userId: number,
   now: Date,
+  { sender, passwordHash = null }: { sender?: Sender; passwordHash?: string | null } = {},
 ): Promise<string> {
   const token = newToken()
   const at = formatInstant(now)
-  await db.execute(sql`
-    insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at)
-    values (${userId}, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp)`)
+  const { ip, userAgent } = shown(sender)
+  const started = await db.execute(sql`
+    with surplus as (
+      delete from sessions where id in (
+        select id from sessions where user_id = ${userId} order by last_seen_at desc, id desc offset ${MOST_SESSIONS - 1})
+    )
+    insert into sessions (user_id, token_hash, created_at, last_seen_at, expires_at, ip, user_agent)
+    select id, ${tokenHash(token)}, ${at}::timestamp, ${at}::timestamp, ${after(now, sessionSeconds(settings))}::timestamp, ${ip}, ${userAgent}
+    from users where id = ${userId} and (${passwordHash}::text is null or password_hash = ${passwordHash})
+    -- Waits for a change of the password that has not been committed yet.
+    for share`)
+  if (!started) throw unauthorized('The password has been changed, please sign in with the new one')
   return token
 }
 
-/** Ends one session. @returns false if it had ended already */
-export async function endSession(db: Database, sessionId: number): Promise<boolean> {
-  return (await db.execute(sql`delete from sessions where id = ${sessionId}`)) > 0
+/** As the list of sessions shows them. Behind a proxy that is trusted, the address may be any text. */
+function shown(sender: Sender | undefined): { ip: string | null; userAgent: string | null } {
+  const ip = plainAddress(sender?.ip ?? '')
+  return { ip: isIP(ip) ? ip : null, userAgent: sender?.userAgent.slice(0, MAX_USER_AGENT) || null }
+}
+
+/** A session of the caller. */
+export const sessionResource: Resource<{ found_session_id: number }> = {
+  ids: [{ name: 'id', thing: 'Session', found: 'found_session_id' }],
+  select: ({ id }) => sql`select s.id as found_session_id from sessions s where s.id = ${id} and s.user_id = p.p_user_id`,
+  check: () => {},
+}
+
+/** Returns the sessions of the caller, the last used one first. */
+export async function list({ db, actor, now }: Context): Promise<{ rows: Session[]; total: number }> {
+  const rows = await db.query<Session>(sql`
+    select id, created_at, last_seen_at, ip, user_agent, id = ${actor.sessionId}::int as current
+    from sessions where user_id = ${actor.userId} and expires_at > ${formatInstant(now)}::timestamp
+    order by last_seen_at desc, id desc`)
+  return { rows, total: rows.length }
+}
+
+/** Ends a session of the caller. Ending it twice has no further effect. */
+export async function endOwn(context: Context, sessionId: number): Promise<{ isCurrent: boolean }> {
+  const { db, actor, transaction } = context
+  await transaction(async () => {
+    const ended = await db.execute(sql`delete from sessions where id = ${sessionId}`)
+    if (ended) await audit(context, 'session.ended', { id: sessionId })
+  })
+  return { isCurrent: sessionId === actor.sessionId }
 }
 
 /** Ends all sessions of a user except `keptId`. */
@@ -41,11 +99,18 @@ export async function endOtherSessions(db: Database, userId: number, keptId: num
  * Extends the session, at most once a minute. The caller does not wait for the write: if it is lost, the session only ends earlier.
  * @returns true if the session was extended, so that the cookie has to be, too
  */
-export function noteSessionUse({ db, log, settings }: Deps, actor: Actor, lastSeenAt: string | null, now: Date): boolean {
+export function noteSessionUse(
+  { db, log, settings }: Deps,
+  actor: Actor,
+  { lastSeenAt, sender }: { lastSeenAt: string | null; sender: Sender },
+  now: Date,
+): boolean {
   if (lastSeenAt && lastSeenAt > formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))) return false
   const at = formatInstant(now)
+  const { ip, userAgent } = shown(sender)
   db.execute(sql`
-    update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp
+    update sessions set last_seen_at = ${at}::timestamp, expires_at = ${after(now, sessionSeconds(settings))}::timestamp,
+      ip = ${ip}, user_agent = ${userAgent}
     where id = ${actor.sessionId}::int and last_seen_at < ${at}::timestamp`).catch((error: unknown) =>
     log.warn({ err: error }, 'last use of the session not recorded'),
   )

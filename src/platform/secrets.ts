@@ -11,6 +11,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { tooBusy } from './http/errors.ts'
 import { memo } from './memo.ts'
 import { Semaphore } from './semaphore.ts'
 
@@ -127,7 +128,13 @@ const SALT_BYTES = 16
 const HASH_BYTES = 32
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** Hashes a password with argon2id, as a PHC string. Waits while two others are being hashed. */
+/**
+ * Who waits for a password to be hashed. Strangers may fill only a part of the queue, so that people who have shown a proof of another
+ * kind (a known device, a session, a link that was mailed to them) still find a place during an attack.
+ */
+export type HashingCaller = 'stranger' | 'known'
+
+/** Hashes a password with argon2id, as a PHC string. @throws AppError 503 with Retry-After if too many others wait */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES)
   const hash = await argon2id(password, salt, HASH_BYTES, { memory: MEMORY_KIB, passes: PASSES, parallelism: LANES })
@@ -137,13 +144,18 @@ export async function hashPassword(password: string): Promise<string> {
 /**
  * Whether the password matches the hash. Without a stored hash (unknown user, invited user) it does the same work against a hash that
  * nothing matches, so that the response time does not reveal which addresses exist.
+ * @throws AppError 503 with Retry-After if too many others wait
  */
-export async function verifyPassword(password: string, stored: string | null | undefined): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  stored: string | null | undefined,
+  caller: HashingCaller = 'known',
+): Promise<boolean> {
   const [, memory, passes, parallelism, salt = '', hash = ''] = PHC.exec(stored ?? NOBODYS_HASH) ?? []
   if (!hash) throw new Error('Not an argon2id hash')
   const expected = Buffer.from(hash, 'base64')
   const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
-  const actual = await argon2id(password, Buffer.from(salt, 'base64'), expected.length, cost)
+  const actual = await argon2id(password, Buffer.from(salt, 'base64'), expected.length, cost, caller)
   return timingSafeEqual(actual, expected) && stored != null
 }
 
@@ -154,8 +166,16 @@ type Cost = { memory: number; passes: number; parallelism: number }
 
 /** The thread pool has four threads, which files and DNS need too, and each hash takes 19 MiB: two at a time. */
 const hashing = new Semaphore(2)
+/** A hash takes some 40 ms, so the last in the queue waits about a second. */
+const MOST_WAITING: Record<HashingCaller, number> = { stranger: 32, known: 64 }
 
-function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost): Promise<Buffer> {
+/** Lets a request fail before it costs a query. @throws AppError 503 with Retry-After if too many others wait */
+export function refuseIfHashingIsBusy(caller: HashingCaller): void {
+  if (hashing.waiting >= MOST_WAITING[caller]) throw tooBusy()
+}
+
+async function argon2id(password: string, nonce: Buffer, tagLength: number, cost: Cost, caller: HashingCaller = 'known'): Promise<Buffer> {
+  refuseIfHashingIsBusy(caller)
   // NFKC: another keyboard may compose the same characters in another way.
   const message = password.normalize('NFKC')
   return hashing.run(

@@ -25,6 +25,11 @@ export class Semaphore {
     this.#timeoutError = timeoutError
   }
 
+  /** How many callers wait for a permit. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
   /**
    * Waits for a permit.
    * @returns gives the permit back

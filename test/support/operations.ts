@@ -1,4 +1,5 @@
 /** All operations of the API, in the form that generic tests need to call them. */
+import { startSession } from '../../src/auth/sessions.ts'
 import { type RestProcedure, restProcedures } from '../../src/platform/http/rest.ts'
 import { appRouter } from '../../src/router.ts'
 import type { Answer, As, Caller, TestAccount, TestApp } from './app.ts'
@@ -116,6 +117,8 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   })
   const other = await made(`/api/space/${account.space}/tables/create`, { name: 'Notes', fields: [{ name: 'Note', type: 'text' }] })
   const conversion = await app.as(account.owner).post(`/api/table/${other.id}/field/note/changeType`, { type: 'long_text' })
+  await startSession(app.deps, account.owner.id, app.deps.clock())
+  const [session] = (await as.get('/api/auth/sessions/list')).body.filter(({ current }: { current: boolean }) => !current)
   return {
     shared: { ...shared, tableId: table.id, recordId: record.id },
     email: { comment_id: mail.body.id },
@@ -123,6 +126,7 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
     views: { view_id: view.id },
     jobs: { job_id: conversion.body.job_id },
     signatures: { id: signature.id },
+    sessions: { id: session.id },
     smtp: { id: smtp.id },
     tasks: { task_id: task.id, comment_id: comment.id },
     notifications: { id: notifications.body[0].id },

@@ -45,6 +45,8 @@ export interface RequestContext {
   signal: () => AbortSignal
   /** Notes that a key or session was used; app.ts knows the feature that stores it. */
   onUse(actor: Actor, lastSeenAt: string | null): void
+  /** The value of a cookie that the request has. */
+  cookie(name: string): string | undefined
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
   /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined

@@ -1,0 +1,207 @@
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp(
+  {
+    SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+    MAIL_FROM: 'Gridpost <news@grid.example>',
+    PUBLIC_URL: 'https://grid.example',
+    TRUST_PROXY: 'true',
+  },
+  { worker: true },
+)
+
+const NEW_PASSWORD = 'staple battery horse'
+let addresses = 0
+const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${(addresses++ % 250) + 1}` })
+const forgot = (email: string, headers: Record<string, string> = elsewhere()) => app.as(null).post('/api/auth/forgot', { email }, headers)
+const reset = (token: string, password = NEW_PASSWORD) => app.as(null).post('/api/auth/reset', { token, password })
+const signIn = (email: string, password: string, headers: Record<string, string> = elsewhere()) =>
+  app.as(null).post('/api/auth/login', { email, password }, headers)
+
+const lettersTo = (email: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
+const tokenOf = (text: string | undefined) => /^https:\/\/grid\.example\/reset#([\w-]{43})$/m.exec(text ?? '')?.[1] ?? ''
+
+/** Asks for a link. @returns the token that was mailed */
+async function mailedToken(email: string): Promise<string> {
+  const before = lettersTo(email).length
+  expect((await forgot(email)).body).toEqual({ ok: true })
+  await expect.poll(() => lettersTo(email).length, { timeout: 15_000 }).toBe(before + 1)
+  return tokenOf(lettersTo(email).at(-1)?.text)
+}
+
+/** Waits until the jobs for the address are done. @returns their number */
+async function jobsFor(email: string): Promise<number> {
+  const jobs = (isOpen: boolean) =>
+    app.db.query(sql`
+    select id from pgboss.job where name = 'auth.reset' and data->>'email' = ${email} and (not ${isOpen} or state < 'completed')`)
+  await expect.poll(async () => (await jobs(true)).length, { timeout: 15_000 }).toBe(0)
+  return (await jobs(false)).length
+}
+
+describe('a forgotten password', () => {
+  it('is replaced with the link of a mail, which ends all sessions', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const token = await mailedToken(owner.email.toUpperCase().toLowerCase())
+    const [letter] = lettersTo(owner.email)
+    expect([letter?.from?.address, letter?.subject]).toEqual(['news@grid.example', 'Set a new password for Gridpost'])
+    expect(letter?.html).toContain(`href="https://grid.example/reset#${token}"`)
+    expect(letter?.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+    // Only a hash is stored.
+    expect(await app.db.query(sql`select from password_resets where token_hash = ${Buffer.from(token)}`)).toEqual([])
+
+    const done = await reset(token)
+    expect([done.status, done.body]).toEqual([200, { ok: true }])
+    expect((await app.as(owner).get('/api/auth/me')).status).toBe(401)
+    expect((await signIn(owner.email, owner.password)).status).toBe(401)
+    expect((await signIn(owner.email, NEW_PASSWORD)).status).toBe(200)
+    const log = await app.db.query(sql`
+      select action, actor_user_id, ip is not null as has_ip from audit_entries where object->>'id' = ${String(owner.id)} order by id limit 2`)
+    expect(log).toEqual([
+      { action: 'password.reset_requested', actor_user_id: null, has_ip: true },
+      { action: 'password.reset', actor_user_id: owner.id, has_ip: true },
+    ])
+    const again = await reset(token, 'another battery horse')
+    expect([again.status, again.body.message]).toEqual([400, 'token: is not valid any more'])
+    expect((await signIn(owner.email, NEW_PASSWORD)).status).toBe(200)
+  })
+
+  it('is replaced over RPC as well, and in any notation of the address', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    expect(await app.as(null).rpc.auth.forgot.mutate({ email: ` ${owner.email.toUpperCase()} ` })).toEqual({ ok: true })
+    await expect.poll(() => lettersTo(owner.email).length, { timeout: 15_000 }).toBe(1)
+    const token = tokenOf(lettersTo(owner.email)[0]?.text)
+    expect(await app.as(null).rpc.auth.reset.mutate({ token, password: NEW_PASSWORD })).toEqual({ ok: true })
+    await expect(app.as(null).rpc.auth.reset.mutate({ token, password: NEW_PASSWORD })).rejects.toMatchObject({
+      data: { httpStatus: 400, message: 'token: is not valid any more' },
+    })
+  })
+
+  it('makes the browser a known one, which others cannot delay', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const here = elsewhere()
+    for (let failures = 0; failures < 6; failures++) await signIn(owner.email, 'wrong', here)
+    const done = await reset(await mailedToken(owner.email))
+    const [cookie = ''] = done.headers.getSetCookie()
+    expect(cookie).toMatch(/^gridpost_device=/)
+    expect((await signIn(owner.email, NEW_PASSWORD, here)).status).toBe(429)
+    expect((await signIn(owner.email, NEW_PASSWORD, { ...here, cookie: cookie.split(';')[0] ?? '' })).status).toBe(200)
+  })
+
+  it('has links that end after an hour, and with any change of the password', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const [first, second, third] = [await mailedToken(owner.email), await mailedToken(owner.email), await mailedToken(owner.email)]
+    app.setClock(new Date(Date.now() + 61 * 60_000))
+    onTestFinished(() => app.setClock(null))
+    expect((await reset(first)).body.message).toBe('token: is not valid any more')
+    app.setClock(null)
+    expect((await reset(first)).status).toBe(200)
+    expect((await reset(second)).status).toBe(400)
+    const { headers } = await signIn(owner.email, NEW_PASSWORD)
+    const changed = await app
+      .as(null)
+      .post(
+        '/api/auth/password',
+        { current_password: NEW_PASSWORD, new_password: owner.password },
+        { cookie: headers.getSetCookie()[0]?.split(';')[0] ?? '' },
+      )
+    expect(changed.status).toBe(200)
+    expect((await reset(third)).status).toBe(400)
+    expect((await signIn(owner.email, owner.password)).status).toBe(200)
+  })
+
+  it('is set by one of two simultaneous requests, with the same link and with two', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const token = await mailedToken(owner.email)
+    const same = await Promise.all([reset(token, 'first battery horse'), reset(token, 'second battery horse')])
+    expect(same.map(({ status }) => status).sort()).toEqual([200, 400])
+    const won = same[0]?.status === 200 ? 'first battery horse' : 'second battery horse'
+    expect((await signIn(owner.email, won)).status).toBe(200)
+
+    const tokens = [await mailedToken(owner.email), await mailedToken(owner.email)]
+    const both = await Promise.all(tokens.map((one) => reset(one)))
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 400])
+  })
+
+  it('leaves no session to a sign-in with the old password at the same time', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const token = await mailedToken(owner.email)
+    const [done, ...signedIn] = await Promise.all([reset(token), ...Array.from({ length: 6 }, () => signIn(owner.email, owner.password))])
+    expect(done.status).toBe(200)
+    for (const { headers } of signedIn) {
+      const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
+      expect((await app.as(null).get('/api/auth/me', { cookie })).status).toBe(401)
+    }
+  })
+})
+
+describe('asking for a new password', () => {
+  it('is answered alike, with the same work, whether or not a user has the address', async () => {
+    const { owner, member, space, admin } = await app.account({ withPassword: true })
+    const invited = `invited.${owner.id}@example.com`
+    await app.as(admin).rpc.spaces.addMember.mutate({ space_id: space, email: invited, role: 'viewer' })
+    const works: unknown[] = []
+    for (const email of [owner.email, member.email, invited, `nobody.${owner.id}@example.com`]) {
+      const spies = [vi.spyOn(app.db, 'query'), vi.spyOn(app.db, 'execute')]
+      const { status, body, headers } = await forgot(email)
+      works.push([status, body, headers.getSetCookie(), spies.map((spy) => spy.mock.calls.filter(isOfRequest).length)])
+      for (const spy of spies) spy.mockRestore()
+      expect(await jobsFor(email)).toBe(1)
+    }
+    expect(works).toEqual(works.map(() => works[0]))
+    await expect.poll(() => [owner, member].map(({ email }) => lettersTo(email).length), { timeout: 15_000 }).toEqual([1, 1])
+    expect(lettersTo(`nobody.${owner.id}@example.com`)).toEqual([])
+    expect(lettersTo(invited).filter(({ subject }) => subject?.includes('password'))).toEqual([])
+  })
+
+  it('sends three mails to one address, whose links stay valid, and then one every 20 minutes', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const tokens = [await mailedToken(owner.email), await mailedToken(owner.email), await mailedToken(owner.email)]
+    for (let more = 0; more < 3; more++) expect((await forgot(owner.email)).body).toEqual({ ok: true })
+    expect(await jobsFor(owner.email)).toBe(3)
+    app.setClock(new Date(Date.now() + 21 * 60_000))
+    onTestFinished(() => app.setClock(null))
+    await mailedToken(owner.email)
+    expect((await reset(tokens[0] ?? '')).status).toBe(200)
+  })
+
+  it('is delayed after ten times from one address', async () => {
+    const here = { 'x-forwarded-for': '198.51.100.77' }
+    app.setClock(new Date())
+    onTestFinished(() => app.setClock(null))
+    for (let time = 0; time < 10; time++) expect((await forgot(`somebody.${time}@example.com`, here)).body).toEqual({ ok: true })
+    const refused = await forgot('somebody.else@example.com', here)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '30'])
+    expect(refused.body.message).toBe('Too many requests for a new password, please wait')
+    expect((await forgot('somebody.else@example.com')).body).toEqual({ ok: true })
+  })
+
+  it('names what is wrong with the input, and does not use up the link', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    const messages = async (path: string, body: object) => {
+      const { status, body: answer } = await app.as(null).post(path, body, elsewhere())
+      return [status, answer.message]
+    }
+    expect(await messages('/api/auth/forgot', {})).toEqual([400, 'email: is required'])
+    expect(await messages('/api/auth/forgot', { email: 'nobody' })).toEqual([400, 'email: must be an email address'])
+    expect(await messages('/api/auth/forgot', { email: owner.email, name: 'x' })).toEqual([400, 'name: is not a known key'])
+    const token = await mailedToken(owner.email)
+    expect(await messages('/api/auth/reset', { token })).toEqual([400, 'password: is required'])
+    expect(await messages('/api/auth/reset', { token, password: 'short' })).toEqual([400, 'password: must have 10 characters or more'])
+    expect(await messages('/api/auth/reset', { token: '', password: NEW_PASSWORD })).toEqual([400, 'token: must not be empty'])
+    for (const forged of ['x', token.toLowerCase(), `${token}=`, 'é'.repeat(200)])
+      expect(await messages('/api/auth/reset', { token: forged, password: NEW_PASSWORD })).toEqual([400, 'token: is not valid any more'])
+    const fromElsewhere = await app.as(null).post('/api/auth/reset', { token, password: NEW_PASSWORD }, { origin: 'https://evil.example' })
+    expect(fromElsewhere.status).toBe(403)
+    expect((await reset(token)).status).toBe(200)
+  })
+})
+
+/** Jobs run in the same process; the statements of a request are those of the throttle and of the job that it enqueues. */
+function isOfRequest([{ text }]: [{ text: string }, ...unknown[]]): boolean {
+  return text.includes('sign_in_failures') || text.includes('pgboss')
+}

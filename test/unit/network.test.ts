@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest'
+import { networkOf, plainAddress } from '../../src/platform/access/network.ts'
+
+describe('the network of an address', () => {
+  test.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
+    ['2001:db8::5:6', '2001:db8:0:0::/64'],
+    ['2001:db8::2:3:4:5:6', '2001:db8:0:2::/64'],
+    ['2001:db8:1:2:3:4:192.0.2.1', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    // A proxy may send anything.
+    ['unknown', 'unknown'],
+    ['', ''],
+  ])('%s counts as %s', (ip, network) => {
+    expect(networkOf(ip)).toBe(network)
+  })
+
+  test('is the same for all addresses of a /64, and another one beside it', () => {
+    const ofHost = (host: number) => networkOf(`2001:db8:0:1::${host.toString(16)}`)
+    expect(new Set(Array.from({ length: 500 }, (_, host) => ofHost(host)))).toEqual(new Set(['2001:db8:0:1::/64']))
+    expect(networkOf('2001:db8:0:2::1')).not.toBe(ofHost(1))
+  })
+})
+
+test('an address is shown without the notation of the socket', () => {
+  expect(['::ffff:10.0.0.1', 'fe80::1%eth0', '2001:db8::1'].map(plainAddress)).toEqual(['10.0.0.1', 'fe80::1', '2001:db8::1'])
+})
