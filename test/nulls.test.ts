@@ -113,6 +113,22 @@ describe('null means the same as leaving the key out', () => {
     }
   })
 
+  it('in a count, which takes the whole body of a query', async () => {
+    const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
+    const body = {
+      where: { name: 'a' },
+      fields: ['gone'],
+      order_by: 'gone',
+      order_dir: 'A',
+      limit: 1,
+      offset: 5,
+      count: true,
+      record_id: 1,
+    }
+    const counted = await app.as(account.viewer).post(`/api/table/${table.id}/records/count`, { ...body, cursor: 'x', explain: true })
+    expect([counted.status, counted.body]).toMatchObject([200, { count: 1, total: 2 }])
+  })
+
   it('in the parts of conditions and orders', async () => {
     const table = await makeTable(app, account, { fields: FIELDS, records: RECORDS })
     const condition = { column: null, field: 'name', compare: '=', value: 'a', connector: null }

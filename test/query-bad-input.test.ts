@@ -50,6 +50,11 @@ describe('too much input', () => {
     }
   })
 
+  test('five groups in one another are answered, with conditions in the innermost', async () => {
+    const { status, body } = await query({ filter: deep(5), fields: ['name'] })
+    expect([status, body]).toEqual([200, [{ id: expect.any(Number), name: 'a' }]])
+  })
+
   test('a search for 100 words in 300 fields is answered, and a longer one is 400', async () => {
     const fields = Array.from({ length: 300 }, (_, index) => ({ name: `F${index}`, type: 'text' }))
     const wide = `/api/table/${(await tableOf('Wide', fields)).id}/records`

@@ -119,6 +119,9 @@ describe('a record', () => {
     const message = (id: string) => answer.body.issues.find(({ path }: { path: unknown[] }) => path[1] === id).message
     expect(message('created_by')).toBe('Unassignable - cannot set calculation field: created_by')
     expect(message('id')).toBe('Unassignable - cannot set calculation field: id')
+    // The message has no path.
+    const calc = await app.as(account.member).post(`${table.path}/records/create`, { data: { created_at: 1, created_by: 1 } })
+    expect(calc.body.message).toBe('Unassignable - cannot set calculation field: created_at')
     expect(message('user')).toContain('is not a member of this space')
     expect(message('multi_lookup')).toContain('-5')
     const update = await app.as(account.member).post(`/api/table/${table.other}/record/${table.target}/update`, { data: wrong })
