@@ -2,9 +2,11 @@
 import type { Readable } from 'node:stream'
 import type { Actor } from '../platform/access/authenticate.ts'
 import { checkSpace } from '../platform/access/resources.ts'
+import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'
 import { isPath, type Storage } from '../platform/storage.ts'
+import { storageKeyOf } from '../platform/stored-files.ts'
 import type { ByteRange } from './byte-range.ts'
 import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
 
@@ -36,4 +38,11 @@ export async function open(storage: Storage, file: ReadableFile, range: ByteRang
   const stream = staged ?? (await storage.read(file.path, range))
   if (!stream) throw notFound('File')
   return stream
+}
+
+/** Streams the bytes of a stored file, for the service itself; null if they are gone. */
+export async function openStored({ db, storage }: Pick<Context, 'db' | 'storage'>, path: string): Promise<Readable | null> {
+  const key = (await storageKeyOf(db, path))?.storage_key
+  // Staged bytes may have been moved to the path since the row was read.
+  return (key ? await storage.read(key) : null) ?? storage.read(path)
 }

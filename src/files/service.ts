@@ -6,6 +6,7 @@ import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
+import { settleFiles } from './sweep.ts'
 
 /** An uploaded file before it has a path. */
 export interface NewFile {
@@ -98,7 +99,7 @@ export async function stage(
 
 /** Stores bytes under a new path with the given prefix, as `stage` does. */
 async function store(
-  { db, storage, metrics, actor, now }: Context,
+  { db, storage, jobs, metrics, actor, now }: Context,
   place: FilePlace,
   prefix: string,
   { name, type, content }: NewFile,
@@ -112,9 +113,12 @@ async function store(
     type: MEDIA_TYPE.test(type) ? type : 'application/octet-stream',
     host: storage.host,
   }
-  // The row is written first: bytes without a row would never be deleted.
-  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging })
-  await storage.write(path, content)
+  // In the transaction of an Idempotency-Key the row can be lost after the bytes were written. Staged bytes without a row are swept.
+  const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? `${STAGED_PREFIX}${newToken(12)}-${plainName(name)}` : null
+  // The row is written first: other bytes without a row would never be deleted.
+  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging, storageKey })
+  await storage.write(storageKey ?? path, content)
+  if (storageKey) await jobs.send(settleFiles, { paths: [path] })
   metrics.count(uploads)
   metrics.count(uploadedBytes, {}, content.byteLength)
   return entry

@@ -30,19 +30,29 @@ export interface Staging {
   sessionId: number | null
 }
 
+interface NewFileRow {
+  createdBy: number | null
+  now: Date
+  isHeld: boolean
+  staging?: Staging | undefined
+  storageKey?: string | null
+}
+
 /**
  * Inserts the row of a file whose bytes are in storage.
  * @param isHeld false if no cell or attachment refers to the file yet. Without a reference it is deleted later
+ * @param storageKey the path of the bytes, until `settleFiles` has moved them to the path of the file
  */
 export async function insertFile(
   db: Database,
   place: FilePlace,
   entry: FileEntry,
-  { createdBy, now, isHeld, staging }: { createdBy: number | null; now: Date; isHeld: boolean; staging?: Staging | undefined },
+  { createdBy, now, isHeld, staging, storageKey = null }: NewFileRow,
 ): Promise<void> {
   await db.prisma.storedFile.create({
     data: {
       ...entry,
+      storageKey,
       accountId: place.account_id,
       spaceId: place.space_id ?? null,
       tableId: place.table_id ?? null,

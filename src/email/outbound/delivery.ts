@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { updateEmail } from '../../comments/emails.ts'
+import { openStored } from '../../files/reading.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
@@ -135,10 +136,11 @@ async function stamp(context: Context, lease: Lease, { html, ...metadata }: Reso
 const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
 
 async function compose(
-  { db, settings, storage, now, publicUrl }: Context,
+  context: Context,
   mail: OutboundMail,
   { subject, html }: ResolvedContent,
 ): Promise<{ message: Message; envelopeFrom: string }> {
+  const { db, settings, now, publicUrl } = context
   const { messageId } = mail.metadata
   const { from, recipients } = mail.request
   const tokens = decryptTokens(settings.secretKey, messageId, mail.tokens_encrypted)
@@ -163,7 +165,7 @@ async function compose(
         name,
         type,
         open: async () => {
-          const stream = await storage.read(path)
+          const stream = await openStored(context, path)
           if (!stream) throw new Error(`The attachment ${name} is gone`)
           return stream
         },
