@@ -5,9 +5,9 @@ import type { Caller } from './caller.ts'
 import { type Ledger, sha256 } from './ledger.ts'
 import type { Stage } from './stage.ts'
 
-/** Some of the oldest records are deleted when there are more than this. */
-const MOST_LIVE = 150
-const DELETED_AT_ONCE = 20
+/** One record of so many is deleted some time, with everything that is on it. */
+const DELETED_SHARE = 4
+const DELETED_AT_ONCE = 10
 const MINUTE_MS = 60_000
 
 export interface Load {
@@ -60,9 +60,11 @@ const createOnce: Deed = async (caller, { table }, ledger) => {
 }
 
 const deleteRecords: Deed = async (caller, { table }, ledger) => {
-  const live = ledger.liveRecords()
-  if (live.length < MOST_LIVE) return
-  const ids = live.slice(0, DELETED_AT_ONCE)
+  const ids = ledger
+    .liveRecords()
+    .filter((id) => id % DELETED_SHARE === 0)
+    .slice(0, DELETED_AT_ONCE)
+  if (ids.length < DELETED_AT_ONCE) return
   for (const id of ids) ledger.perhapsDeleted.add(id)
   const reply = await caller.insist(`/api/table/${table}/records/delete_batch`, { record_ids: ids })
   if (reply) for (const id of ids) ledger.deleted.add(id)

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PgBoss } from 'pg-boss'
+import { ScriptError } from '../runtime.ts'
 import { type Account, auditOf, leftToDo } from './audit.ts'
 import { type Caller, callerOf } from './caller.ts'
 import { type Fault, heal } from './faults.ts'
@@ -32,6 +33,7 @@ export interface Result {
 
 const WARM_UP_MS = 1_000
 const PROBE_PAUSE_MS = 25
+const GIVE_UP_MS = 120_000
 const SETTLE_PAUSE_MS = 1_000
 /** At the end all clocks go this far ahead, so that every reminder is due … */
 const REMINDERS_AHEAD_MS = 180_000
@@ -87,6 +89,7 @@ async function timeToWrite(caller: Caller, table: number, ledger: Ledger): Promi
       ledger.records.set(name, { id: body.id })
       return performance.now() - since
     }
+    if (performance.now() - since > GIVE_UP_MS) throw new ScriptError(`Writes do not work again: ${status} ${JSON.stringify(body)}`)
     await sleep(PROBE_PAUSE_MS)
   }
 }
@@ -107,7 +110,7 @@ async function settle(world: World, ledger: Ledger, stream: Stream, seconds: num
     while (performance.now() < giveUp) {
       await sleep(SETTLE_PAUSE_MS)
       if (isDone() && (await leftToDo(world)) === 0) return true
-      await world.query(`update pgboss.job set start_after = now() where state in ('created', 'retry') and start_after > now()`)
+      await makeDue(world)
       for (const queue of queues) await boss.send(queue, {})
     }
     return false
@@ -120,4 +123,10 @@ async function settle(world: World, ledger: Ledger, stream: Stream, seconds: num
   } finally {
     await boss.stop({ graceful: false })
   }
+}
+
+/** Makes attempts of jobs and of mails that would wait for hours due. */
+async function makeDue({ query }: World): Promise<void> {
+  await query(`update pgboss.job set start_after = now() where state in ('created', 'retry') and start_after > now()`)
+  await query(`update outbound_emails set due_at = now() at time zone 'UTC' where due_at > now() at time zone 'UTC'`)
 }
