@@ -17,6 +17,7 @@ import { create as createSpace, restore as restoreSpace } from '../src/spaces/se
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
+import { rotateSecrets } from './rotate-secrets.ts'
 import { argumentProblem, asksForHelp, commandOf, runScript, ScriptError, withDeps } from './runtime.ts'
 
 const USAGE = `npm run admin -- <command>, on the database that the settings name (DATA_DIR or DATABASE_URL), beside a running service or without one:
@@ -31,6 +32,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   restore-space <id>
   export --table <id> [--view <id>] <file.csv>      a table as CSV, or what a view shows of it (docs/csv.md)
   import --table <id> <file.csv>                    records from CSV, all or none, in the name of the account's owner
+  rotate-secrets                                    encrypts everything stored with the new SECRET_KEY, while the old one is in SECRET_KEY_PREVIOUS
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 
@@ -162,6 +164,13 @@ const commands: Record<string, Command> = {
       const { table } = read(z.object({ table: IdText }), options)
       return importTable(deps, await ownerOfTable(deps.db, table), table, positional)
     }),
+  },
+  'rotate-secrets': {
+    run: async () => {
+      const { lines, isDone } = await withDeps(readSettings(), rotateSecrets)
+      for (const line of lines) console.log(line)
+      if (!isDone) process.exitCode = 1
+    },
   },
   backup: {
     argument: '<file.tar.gz>',

@@ -40,6 +40,7 @@ const OWNERS: Record<string, string[]> = {
   keys: ['api_keys'],
   'platform/http/rate-limits.ts': ['rate_windows'],
   'platform/http/idempotency.ts': ['idempotency_keys'],
+  'platform/secret-key-uses.ts': ['secret_key_uses'],
   events: ['events'],
   spaces: ['spaces', 'space_members'],
   tables: ['tables', 'fields', 'record_tallies'],

@@ -24,6 +24,7 @@ import { jobMetrics } from './platform/jobs/metrics.ts'
 import { openJobs } from './platform/jobs/queue.ts'
 import { openMailer } from './platform/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics.ts'
+import { recordSecretKey } from './platform/secret-key-uses.ts'
 import { openStorage } from './platform/storage.ts'
 import { sweepTemporaryFiles } from './platform/temporary-files.ts'
 import { isTracing } from './platform/tracing.ts'
@@ -82,6 +83,8 @@ export async function openDeps(
     const metrics = openMetrics(allMetrics)
     const db = openDatabase(connection, { observe: observeStatement(metrics) })
     closers.push(() => db.close())
+    const recorder = await recordSecretKey(db, settings.secretKeys, log)
+    closers.push(() => recorder.stop())
     const announcer = announceEvents(db, log)
     closers.push(() => announcer.close())
     const mailer = overrides.mailer ?? openMailer(settings, fallbackSmtpUrl)

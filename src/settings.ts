@@ -15,6 +15,8 @@ const List = z.string().transform((text) =>
     .filter(Boolean),
 )
 
+const SecretKey = z.string().min(32, 'must have at least 32 characters')
+
 /** The values that Fastify accepts for trustProxy. It throws for any other. */
 const isProxies = (text: string) => text === 'true' || text === 'false' || text.split(',').every((part) => isProxy(part.trim()))
 
@@ -36,7 +38,8 @@ export const Environment = z.object({
   METRICS_TOKEN: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
-  SECRET_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  SECRET_KEY: SecretKey.optional(),
+  SECRET_KEY_PREVIOUS: List.pipe(z.array(SecretKey)).default([]),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
   CATCH_DOMAIN: z.hostname('must be a host name').default('reply.localhost'),
   ROLE: z.enum(['web', 'worker', 'all']).default('all'),
@@ -63,6 +66,14 @@ export const Environment = z.object({
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
 
+/** Everything is written with the current key, and read with any of them. */
+export interface SecretKeys {
+  /** SECRET_KEY. */
+  readonly current: Buffer
+  /** SECRET_KEY_PREVIOUS: replaced keys, or one that is about to become the current one. */
+  readonly previous: readonly Buffer[]
+}
+
 /** The settings of the service, which come from the environment only. */
 export interface Settings {
   port: number
@@ -74,7 +85,7 @@ export interface Settings {
   dataDir: string
   /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined
-  secretKey: Buffer
+  secretKeys: SecretKeys
   /** Without a trailing slash. If undefined, the address that the service listens on is used. */
   publicUrl: string | undefined
   catchDomain: string
@@ -131,7 +142,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     metricsToken: env.METRICS_TOKEN,
     dataDir,
     databaseUrl: env.DATABASE_URL,
-    secretKey: Buffer.from(env.SECRET_KEY ?? keptSecretKey(dataDir)),
+    secretKeys: secretKeysOf(env.SECRET_KEY ?? keptSecretKey(dataDir), env.SECRET_KEY_PREVIOUS),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     catchDomain: env.CATCH_DOMAIN.toLowerCase(),
     role: env.ROLE,
@@ -155,6 +166,11 @@ export function readSettings(environment: Record<string, string | undefined> = p
     importMaxMb: env.IMPORT_MAX_MB,
   }
 }
+
+const secretKeysOf = (current: string, previous: string[]): SecretKeys => ({
+  current: Buffer.from(current),
+  previous: [...new Set(previous)].filter((key) => key !== current).map((key) => Buffer.from(key)),
+})
 
 /** Reads or creates the key file. Of two processes that start together one creates it, and the other reads it. */
 function keptSecretKey(dataDir: string): string {

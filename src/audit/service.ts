@@ -20,7 +20,7 @@ export async function list(
   { limit, cursor, ...filters }: AuditQuery,
 ): Promise<{ rows: AuditEntry[]; total?: number; next_cursor?: string }> {
   const query = JSON.stringify(['audit', actor.accountId, namesOf(filters)])
-  const end = decodeCursor(cursor ?? '', query, settings.secretKey)
+  const end = decodeCursor(cursor ?? '', query, settings.secretKeys)
   const where = conditionOf(actor.accountId, filters)
   // One row more than requested shows whether another page follows.
   const found = await db.query<AuditEntry>(
@@ -35,7 +35,7 @@ export async function list(
   return {
     rows,
     ...(total !== undefined && { total }),
-    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, query, settings.secretKey) }),
+    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, query, settings.secretKeys) }),
   }
 }
 

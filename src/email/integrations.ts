@@ -8,11 +8,12 @@ import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, badInputs, conflict } from '../platform/http/errors.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
-import { decrypt, encrypt } from '../platform/secrets.ts'
+import type { SealedColumn } from '../platform/sealed-columns.ts'
+import { decrypt, encrypt, UnreadableSecret } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import type { Server } from './outbound/connections.ts'
-import { DeliveryError } from './outbound/failure.ts'
+import { DeliveryError, type Failure } from './outbound/failure.ts'
 import { allowedAddresses } from './outbound/host-addresses.ts'
 import { probe } from './outbound/transport.ts'
 import {
@@ -203,14 +204,34 @@ const serverRows = (db: Database, id: number) =>
 
 /** The server with its decrypted password. @throws Error when the password was encrypted with another SECRET_KEY */
 export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
-  const password = password_encrypted && decrypt(settings.secretKey, password_encrypted, secretContext(id))
-  return { host, port, tls, username, password }
+  try {
+    const password = password_encrypted && decrypt(settings.secretKeys, password_encrypted, secretContext(id))
+    return { host, port, tls, username, password }
+  } catch (error) {
+    throw error instanceof UnreadableSecret ? new DeliveryError(PASSWORD_UNREADABLE) : error
+  }
+}
+
+/** Temporary, because the operator may restore the key. */
+const PASSWORD_UNREADABLE: Failure = {
+  kind: 'temporary',
+  code: 'PASSWORD_UNREADABLE',
+  enhanced: null,
+  message: 'The password of the SMTP integration was encrypted with another SECRET_KEY; enter it again',
 }
 
 const setPassword = ({ settings }: Context, id: number, password: string): Sql =>
-  sql`update smtp_integrations set password_encrypted = ${encrypt(settings.secretKey, password, secretContext(id))} where id = ${id}`
+  sql`update smtp_integrations set password_encrypted = ${encrypt(settings.secretKeys, password, secretContext(id))} where id = ${id}`
 
-const secretContext = (id: number) => `smtp:${id}`
+const secretContext = (id: number | string) => `smtp:${id}`
+
+export const sealedPasswords: SealedColumn = {
+  what: 'passwords of SMTP integrations',
+  table: 'smtp_integrations',
+  column: 'password_encrypted',
+  key: { column: 'id', type: 'int' },
+  contextOf: { column: 'id', context: secretContext },
+}
 
 /** @throws AppError 400 for a host at a private address. An unknown host is accepted, because it may exist later. */
 async function checkHost({ settings }: Context, host: string): Promise<void> {

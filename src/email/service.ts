@@ -74,7 +74,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
         pixel_token_hash, tokens_encrypted, created_at, due_at, traceparent)
       values (${id}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${input.smtpIntegrationId},
         ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
-        ${encryptTokens(settings.secretKey, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp, ${formatInstant(now)}::timestamp,
+        ${encryptTokens(settings.secretKeys, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp, ${formatInstant(now)}::timestamp,
         ${span?.traceparent() ?? null}::text)`),
     )
     await jobs.send(sendEmail, { comment_id: id })

@@ -107,7 +107,7 @@ export async function mailLetter(
   const items = reader ? await readableItems(db, reader.id, notification_ids) : []
   if (!reader || !items.length) return
   const base = publicUrl()
-  const unsubscribe = base + unsubscribePath(settings.secretKey, reader.id)
+  const unsubscribe = base + unsubscribePath(settings.secretKeys, reader.id)
   await mailer.send({
     to: reader.email,
     ...composeLetter(items, reader, now, { publicUrl: base, unsubscribe }),

@@ -57,10 +57,10 @@ export function mountUnsubscribe(app: FastifyInstance, { settings }: Deps): void
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_, __, done) => done(null))
     scope.get<Path>('/unsubscribe/:token', async ({ params }, reply) =>
-      unsubscribingUserId(settings.secretKey, params.token) === null ? send(reply, 404, UNKNOWN) : send(reply, 200, ASK),
+      unsubscribingUserId(settings.secretKeys, params.token) === null ? send(reply, 404, UNKNOWN) : send(reply, 200, ASK),
     )
     scope.post<Path>('/unsubscribe/:token', async ({ params, context }, reply) => {
-      const userId = unsubscribingUserId(settings.secretKey, params.token)
+      const userId = unsubscribingUserId(settings.secretKeys, params.token)
       const isKnown = userId !== null && (await unsubscribe(serviceContext(context, systemActor), userId))
       return isKnown ? send(reply, 200, DONE) : send(reply, 404, UNKNOWN)
     })

@@ -1,24 +1,26 @@
 /** The link at the end of every mail to unsubscribe. It is signed, so it needs no row, and grants nothing else. */
-import { timingSafeEqual } from 'node:crypto'
 import { changeUser } from '../accounts/service.ts'
 import { audit } from '../audit/log.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
-import { sign } from '../platform/secrets.ts'
+import { isSigned, sign } from '../platform/secrets.ts'
+import type { SecretKeys } from '../settings.ts'
 
-const signatureOf = (secretKey: Buffer, userId: string) =>
-  sign(secretKey, 'gridpost unsubscribe links', Buffer.from(userId)).toString('base64url')
+const PURPOSE = 'gridpost unsubscribe links'
 
 /** The path of a user's link. It does not expire, because mails are kept for years. */
-export const unsubscribePath = (secretKey: Buffer, userId: number): string =>
-  `/unsubscribe/${userId}.${signatureOf(secretKey, String(userId))}`
+export const unsubscribePath = (secretKeys: SecretKeys, userId: number): string =>
+  `/unsubscribe/${userId}.${sign(secretKeys, PURPOSE, Buffer.from(String(userId))).toString('base64url')}`
 
 /** Returns the user of the token; null for an invalid one. */
-export function unsubscribingUserId(secretKey: Buffer, token: string): number | null {
+export function unsubscribingUserId(secretKeys: SecretKeys, token: string): number | null {
   const [, id = '', signature = ''] = /^([1-9]\d{0,9})\.([\w-]{43})$/.exec(token) ?? []
   if (!id || Number(id) > MAX_ID) return null
-  return timingSafeEqual(Buffer.from(signature), Buffer.from(signatureOf(secretKey, id))) ? Number(id) : null
+  const bytes = Buffer.from(signature, 'base64url')
+  // Only the spelling that was issued is accepted: the last character of base64 has spare bits.
+  const isOurs = isSigned(secretKeys, PURPOSE, Buffer.from(id), bytes) && bytes.toString('base64url') === signature
+  return isOurs ? Number(id) : null
 }
 
 /** Stops the mails about notifications. A repeated call changes nothing. @returns false if the user does not exist */

@@ -11,6 +11,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import type { SecretKeys } from '../settings.ts'
 import { tooBusy } from './http/errors.ts'
 import { memo } from './memo.ts'
 import { Semaphore } from './semaphore.ts'
@@ -76,29 +77,52 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * Encrypts with AES-256-GCM under SECRET_KEY.
+ * Encrypts with AES-256-GCM under the current key.
  * @param context the row that the secret belongs to, such as `smtp:12`; it cannot be decrypted with another context.
  * @returns one format byte, the nonce, the tag, the cipher text.
  */
-export function encrypt(secretKey: Buffer, plainText: string, context: string): Buffer<ArrayBuffer> {
+export function encrypt({ current }: SecretKeys, plainText: string, context: string): Buffer<ArrayBuffer> {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', encryptionKey(secretKey), nonce).setAAD(Buffer.from(context))
+  const cipher = createCipheriv('aes-256-gcm', encryptionKey(current), nonce).setAAD(Buffer.from(context))
   const body = Buffer.concat([cipher.update(plainText, 'utf8'), cipher.final()])
   return Buffer.concat([Buffer.of(FORMAT), nonce, cipher.getAuthTag(), body])
 }
 
-/** Decrypts. @throws Error if the key or the context differs, or the bytes were changed */
-export function decrypt(secretKey: Buffer, encrypted: Uint8Array, context: string): string {
-  const bytes = Buffer.from(encrypted)
-  if (bytes[0] !== FORMAT || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) throw new Error('Not an encrypted secret')
-  const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
-  const tag = bytes.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES)
-  const decipher = createDecipheriv('aes-256-gcm', encryptionKey(secretKey), nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(Buffer.from(context)).setAuthTag(tag)
-  return decipher.update(bytes.subarray(1 + NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+/** The secret was encrypted with a key that the service no longer has, or for another context, or its bytes were changed. */
+export class UnreadableSecret extends Error {}
+
+/** Decrypts with the current key or a previous one. @throws UnreadableSecret */
+export function decrypt({ current, previous }: SecretKeys, encrypted: Uint8Array, context: string): string {
+  for (const key of [current, ...previous]) {
+    const plainText = decryptWith(key, encrypted, context)
+    if (plainText !== null) return plainText
+  }
+  throw new UnreadableSecret('The secret was encrypted with another SECRET_KEY')
 }
 
-const encryptionKey = (secretKey: Buffer) => keyFor(secretKey, 'gridpost secrets at rest')
+/** Encrypts a secret under the current key if a previous one encrypted it; null if it is under the current key. @throws UnreadableSecret */
+export function reencrypt(keys: SecretKeys, encrypted: Uint8Array, context: string): Buffer<ArrayBuffer> | null {
+  if (decryptWith(keys.current, encrypted, context) !== null) return null
+  return encrypt(keys, decrypt(keys, encrypted, context), context)
+}
+
+/** The plain text; null if the key or the context differs, or the bytes were changed. */
+function decryptWith(key: Buffer, encrypted: Uint8Array, context: string): string | null {
+  const bytes = Buffer.from(encrypted)
+  if (bytes[0] !== FORMAT || bytes.length < 1 + NONCE_BYTES + TAG_BYTES) return null
+  const nonce = bytes.subarray(1, 1 + NONCE_BYTES)
+  const tag = bytes.subarray(1 + NONCE_BYTES, 1 + NONCE_BYTES + TAG_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', encryptionKey(key), nonce, { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(context)).setAuthTag(tag)
+  const plainText = decipher.update(bytes.subarray(1 + NONCE_BYTES + TAG_BYTES), undefined, 'utf8')
+  try {
+    return plainText + decipher.final('utf8')
+  } catch {
+    return null
+  }
+}
+
+const encryptionKey = (key: Buffer) => keyFor(key, 'gridpost secrets at rest')
 
 const derivedKeys = memo((_: Buffer) => new Map<string, KeyObject>())
 
@@ -113,10 +137,33 @@ function keyFor(secretKey: Buffer, purpose: string): KeyObject {
   return key
 }
 
-/** The HMAC-SHA-256 of the bytes under SECRET_KEY. A signature for one purpose is not valid for another. */
-export function sign(secretKey: Buffer, purpose: string, bytes: Uint8Array): Buffer {
-  return createHmac('sha256', keyFor(secretKey, purpose)).update(bytes).digest()
+/** The bytes of a signature. */
+export const SIGNATURE_BYTES = 32
+
+/** The HMAC-SHA-256 of the bytes under the current key. A signature for one purpose is not valid for another. */
+export const sign = ({ current }: SecretKeys, purpose: string, bytes: Uint8Array): Buffer => hmac(current, purpose, bytes)
+
+/**
+ * Whether the current key or a previous one signed the bytes for the purpose.
+ * @param length the number of bytes of a signature that was cut
+ */
+export function isSigned(
+  { current, previous }: SecretKeys,
+  purpose: string,
+  bytes: Uint8Array,
+  signature: Uint8Array,
+  length = SIGNATURE_BYTES,
+): boolean {
+  if (signature.length !== length) return false
+  return [current, ...previous].some((key) => timingSafeEqual(signature, hmac(key, purpose, bytes).subarray(0, length)))
 }
+
+function hmac(key: Buffer, purpose: string, bytes: Uint8Array): Buffer {
+  return createHmac('sha256', keyFor(key, purpose)).update(bytes).digest()
+}
+
+/** Names a key in the database and in the output of commands: 8 hex digits, from which the key cannot be computed. */
+export const fingerprintOf = (key: Buffer): string => hmac(key, 'gridpost fingerprints', Buffer.of()).toString('hex', 0, 4)
 
 // ── passwords ───────────────────────────────────────────────────────────────
 

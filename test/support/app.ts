@@ -77,11 +77,15 @@ export async function testApp(environment: Record<string, string> = {}, { worker
   await server.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
   if (worker) await startWork(deps, works)
-  afterAll(async () => {
-    await server.close()
-    await close()
-    await rm(dataDir, { recursive: true, force: true })
-  })
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= server
+      .close()
+      .then(close)
+      .then(() => rm(dataDir, { recursive: true, force: true }))
+    return stopped
+  }
+  afterAll(stop)
 
   function as(caller: Caller): As {
     const credentials: Record<string, string> =
@@ -167,6 +171,8 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     account,
     person,
     makeSpace,
+    /** Stops the service before the end of the tests. */
+    stop,
     /** Stops the service's clock at an instant; null lets it run again. */
     setClock: (instant: Date | null) => {
       now = instant

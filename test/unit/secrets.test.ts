@@ -3,12 +3,17 @@ import { describe, expect, test } from 'vitest'
 import {
   decrypt,
   encrypt,
+  fingerprintOf,
   hashPassword,
+  isSigned,
   looksLikeKey,
   newHexToken,
   newKeySecret,
   newToken,
+  reencrypt,
+  sign,
   tokenHash,
+  UnreadableSecret,
   verifyPassword,
 } from '../../src/platform/secrets.ts'
 
@@ -43,28 +48,74 @@ describe('tokens', () => {
   })
 })
 
+const keysOf = (current: Buffer, ...previous: Buffer[]) => ({ current, previous })
+
 describe('secrets at rest', () => {
-  const key = randomBytes(32)
+  const keys = keysOf(randomBytes(32))
 
   test('are decrypted unchanged, whatever the text', () => {
-    for (const text of ['', 'pässwörd', 'x'.repeat(10_000)]) expect(decrypt(key, encrypt(key, text, 'smtp:1'), 'smtp:1')).toBe(text)
+    for (const text of ['', 'pässwörd', 'x'.repeat(10_000)]) expect(decrypt(keys, encrypt(keys, text, 'smtp:1'), 'smtp:1')).toBe(text)
   })
 
   test('look different each time', () => {
-    expect(encrypt(key, 'same', 'smtp:1').equals(encrypt(key, 'same', 'smtp:1'))).toBe(false)
+    expect(encrypt(keys, 'same', 'smtp:1').equals(encrypt(keys, 'same', 'smtp:1'))).toBe(false)
   })
 
   test('cannot be read for another row, with another key, or after a change', () => {
-    const encrypted = encrypt(key, 'secret', 'smtp:1')
-    expect(() => decrypt(key, encrypted, 'smtp:2')).toThrow()
-    expect(() => decrypt(randomBytes(32), encrypted, 'smtp:1')).toThrow()
+    const encrypted = encrypt(keys, 'secret', 'smtp:1')
+    expect(() => decrypt(keys, encrypted, 'smtp:2')).toThrow(UnreadableSecret)
+    expect(() => decrypt(keysOf(randomBytes(32)), encrypted, 'smtp:1')).toThrow(UnreadableSecret)
     for (let at = 0; at < encrypted.length; at += 1) {
       const changed = Buffer.from(encrypted)
       changed[at] = (changed[at] ?? 0) ^ 1
-      expect(() => decrypt(key, changed, 'smtp:1')).toThrow()
+      expect(() => decrypt(keys, changed, 'smtp:1')).toThrow(UnreadableSecret)
     }
-    expect(() => decrypt(key, encrypted.subarray(0, 20), 'smtp:1')).toThrow()
+    expect(() => decrypt(keys, encrypted.subarray(0, 20), 'smtp:1')).toThrow(UnreadableSecret)
   })
+
+  test('are read with any key, and encrypted again only if a previous one encrypted them', () => {
+    const next = keysOf(randomBytes(32), randomBytes(32), keys.current)
+    const encrypted = encrypt(keys, 'secret', 'smtp:1')
+    expect(decrypt(next, encrypted, 'smtp:1')).toBe('secret')
+    const again = reencrypt(next, encrypted, 'smtp:1') as Buffer
+    expect(decrypt(keysOf(next.current), again, 'smtp:1')).toBe('secret')
+    expect(() => decrypt(keys, again, 'smtp:1')).toThrow(UnreadableSecret)
+    expect(reencrypt(next, again, 'smtp:1')).toBeNull()
+    expect(() => reencrypt(next, encrypted, 'smtp:2')).toThrow(UnreadableSecret)
+  })
+})
+
+describe('signatures', () => {
+  const keys = keysOf(randomBytes(32))
+  const bytes = Buffer.from('12')
+
+  test('hold for their bytes and purpose only, under the current key or a previous one', () => {
+    const signature = sign(keys, 'links', bytes)
+    const next = keysOf(randomBytes(32), keys.current)
+    expect([isSigned(keys, 'links', bytes, signature), isSigned(next, 'links', bytes, signature)]).toEqual([true, true])
+    expect(sign(next, 'links', bytes).equals(signature)).toBe(false)
+    for (const [of, purpose, text] of [
+      [keys, 'cursors', '12'],
+      [keys, 'links', '13'],
+      [keysOf(next.current), 'links', '12'],
+    ] as const)
+      expect(isSigned(of, purpose, Buffer.from(text), signature)).toBe(false)
+  })
+
+  test('that were cut hold only at the agreed length', () => {
+    const signature = sign(keys, 'links', bytes)
+    expect(isSigned(keys, 'links', bytes, signature.subarray(0, 16), 16)).toBe(true)
+    for (const length of [0, 15, 17, 31]) expect(isSigned(keys, 'links', bytes, signature.subarray(0, length), 16)).toBe(false)
+  })
+})
+
+test('a fingerprint names its key', () => {
+  const key = randomBytes(32)
+  expect(fingerprintOf(key)).toMatch(/^[0-9a-f]{8}$/)
+  expect([fingerprintOf(Buffer.from(key)), fingerprintOf(randomBytes(32))]).toEqual([
+    fingerprintOf(key),
+    expect.not.stringMatching(fingerprintOf(key)),
+  ])
 })
 
 describe('passwords', () => {

@@ -143,7 +143,7 @@ async function compose(
   const { db, settings, now, publicUrl } = context
   const { messageId } = mail.metadata
   const { from, recipients } = mail.request
-  const tokens = decryptTokens(settings.secretKey, messageId, mail.tokens_encrypted)
+  const tokens = decryptTokens(settings.secretKeys, messageId, mail.tokens_encrypted)
   const replyTo = replyAddress(tokens.reply, settings.catchDomain)
   const thread = await threadOf(db, mail.table_id, mail.record_id, mail.comment_id)
   const pixel = mail.disable_pixel ? '' : `<img src="${publicUrl()}/email/pixel/${tokens.pixel}.png" width="1" height="1" alt="" />`

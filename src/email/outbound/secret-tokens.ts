@@ -1,5 +1,7 @@
 /** The secrets of an outbound email: the token of its reply address and the token of its pixel. */
+import type { SealedColumn } from '../../platform/sealed-columns.ts'
 import { decrypt, encrypt, newHexToken, newToken } from '../../platform/secrets.ts'
+import type { SecretKeys } from '../../settings.ts'
 
 export interface SecretTokens {
   /** 16 hexadecimal digits: api.md fixes the form of reply addresses. */
@@ -10,11 +12,19 @@ export interface SecretTokens {
 export const newSecretTokens = (): SecretTokens => ({ reply: newHexToken(8), pixel: newToken() })
 
 /** Encrypts the tokens until the job sends the email. The ciphertext is bound to the Message-ID. */
-export const encryptTokens = (secretKey: Buffer, messageId: string, tokens: SecretTokens) =>
-  encrypt(secretKey, JSON.stringify(tokens), purpose(messageId))
+export const encryptTokens = (secretKeys: SecretKeys, messageId: string, tokens: SecretTokens) =>
+  encrypt(secretKeys, JSON.stringify(tokens), purpose(messageId))
 
-/** @throws Error when the tokens were encrypted with another SECRET_KEY */
-export const decryptTokens = (secretKey: Buffer, messageId: string, encrypted: Buffer): SecretTokens =>
-  JSON.parse(decrypt(secretKey, encrypted, purpose(messageId))) as SecretTokens
+/** @throws UnreadableSecret */
+export const decryptTokens = (secretKeys: SecretKeys, messageId: string, encrypted: Buffer): SecretTokens =>
+  JSON.parse(decrypt(secretKeys, encrypted, purpose(messageId))) as SecretTokens
 
 const purpose = (messageId: string) => `outbound:${messageId}`
+
+export const sealedTokens: SealedColumn = {
+  what: 'tokens of outbound mails',
+  table: 'outbound_emails',
+  column: 'tokens_encrypted',
+  key: { column: 'comment_id', type: 'int' },
+  contextOf: { column: 'message_id', context: purpose },
+}

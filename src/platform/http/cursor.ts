@@ -1,6 +1,6 @@
 /** Cursors: the end of a page as a text that continues the walk. They are signed, and bound to the query that they were issued for. */
-import { timingSafeEqual } from 'node:crypto'
-import { sign } from '../secrets.ts'
+import type { SecretKeys } from '../../settings.ts'
+import { isSigned, sign } from '../secrets.ts'
 import { AppError, badInput } from './errors.ts'
 
 /** The last row of a page. */
@@ -14,9 +14,9 @@ const PURPOSE = 'gridpost cursors'
 const MAC_BYTES = 16
 
 /** The cursor that continues the query after a page. @param query identifies the query */
-export function encodeCursor({ key, id }: PageEnd, query: string, secretKey: Buffer): string {
+export function encodeCursor({ key, id }: PageEnd, query: string, secretKeys: SecretKeys): string {
   const position = Buffer.from(JSON.stringify([query, id, key]))
-  return Buffer.concat([macOf(position, secretKey), position]).toString('base64url')
+  return Buffer.concat([sign(secretKeys, PURPOSE, position).subarray(0, MAC_BYTES), position]).toString('base64url')
 }
 
 /**
@@ -24,12 +24,12 @@ export function encodeCursor({ key, id }: PageEnd, query: string, secretKey: Buf
  * @param query identifies the query
  * @throws AppError 400 for a cursor that this service did not issue, and for one of another query
  */
-export function decodeCursor(cursor: string, query: string, secretKey: Buffer): PageEnd | null {
+export function decodeCursor(cursor: string, query: string, secretKeys: SecretKeys): PageEnd | null {
   if (cursor === '') return null
   const bytes = Buffer.from(cursor, 'base64url')
   const [mac, position] = [bytes.subarray(0, MAC_BYTES), bytes.subarray(MAC_BYTES)]
   // Node also decodes base64 with stray characters in it: only the spelling that was issued is accepted.
-  const isOurs = mac.length === MAC_BYTES && timingSafeEqual(mac, macOf(position, secretKey)) && bytes.toString('base64url') === cursor
+  const isOurs = isSigned(secretKeys, PURPOSE, position, mac, MAC_BYTES) && bytes.toString('base64url') === cursor
   if (!isOurs) throw badInput('cursor', 'must be empty, or what came with the page before')
   const [of, id, key] = JSON.parse(position.toString()) as [string, number, string | null]
   if (of !== query)
@@ -38,5 +38,3 @@ export function decodeCursor(cursor: string, query: string, secretKey: Buffer): 
     })
   return { key, id }
 }
-
-const macOf = (bytes: Buffer, secretKey: Buffer) => sign(secretKey, PURPOSE, bytes).subarray(0, MAC_BYTES)

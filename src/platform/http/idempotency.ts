@@ -1,8 +1,10 @@
 /** `Idempotency-Key`: the effect and the answer are committed together, so a repeated request has no second effect. */
 import { createHash } from 'node:crypto'
+import type { SecretKeys } from '../../settings.ts'
 import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
-import { decrypt, encrypt } from '../secrets.ts'
+import type { SealedColumn } from '../sealed-columns.ts'
+import { decrypt, encrypt, UnreadableSecret } from '../secrets.ts'
 import { formatInstant } from '../time.ts'
 import { badInput, conflict } from './errors.ts'
 
@@ -11,7 +13,7 @@ const MAX_KEY_LENGTH = 255
 
 interface Repeatable {
   db: Database
-  secretKey: Buffer
+  secretKeys: SecretKeys
   actor: Actor
   now: Date
   /** The procedure: the same key may be used for different operations. */
@@ -32,7 +34,7 @@ export interface StoredAnswer {
  * @throws AppError 409 if the key was used with another input, or while the first request still runs
  */
 export async function once(
-  { db, secretKey, actor, now, operation, key, input }: Repeatable,
+  { db, secretKeys, actor, now, operation, key, input }: Repeatable,
   fn: () => Promise<StoredAnswer>,
 ): Promise<{ answer: StoredAnswer; isReplay: boolean }> {
   if (!/^[\x21-\x7e]+$/.test(key) || key.length > MAX_KEY_LENGTH)
@@ -48,14 +50,24 @@ export async function once(
       sql`select body_hash, answer from idempotency_keys where id = ${id} and created_at > ${oldest}::timestamp`,
     )
     if (stored && !bodyHash.equals(stored.body_hash)) throw conflict('This Idempotency-Key was used with another body')
-    if (stored) return { answer: JSON.parse(decrypt(secretKey, stored.answer, CONTEXT)) as StoredAnswer, isReplay: true }
+    if (stored) return { answer: readAnswer(secretKeys, stored.answer), isReplay: true }
     const answer = await fn()
     await db.execute(sql`
       insert into idempotency_keys (id, body_hash, answer, created_at)
-      values (${id}, ${bodyHash}, ${encrypt(secretKey, JSON.stringify(answer), CONTEXT)}, ${formatInstant(now)}::timestamp)
+      values (${id}, ${bodyHash}, ${encrypt(secretKeys, JSON.stringify(answer), CONTEXT)}, ${formatInstant(now)}::timestamp)
       on conflict (id) do update set body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at`)
     return { answer, isReplay: false }
   })
+}
+
+/** @throws AppError 409 if the answer was encrypted with a key that the service no longer has */
+function readAnswer(secretKeys: SecretKeys, encrypted: Buffer): StoredAnswer {
+  try {
+    return JSON.parse(decrypt(secretKeys, encrypted, CONTEXT)) as StoredAnswer
+  } catch (error) {
+    if (!(error instanceof UnreadableSecret)) throw error
+    throw conflict('This Idempotency-Key was used, and its answer can no longer be read')
+  }
 }
 
 /** Deletes the answers that have expired. */
@@ -66,6 +78,14 @@ export async function deleteExpiredAnswers(db: Database, now: Date): Promise<voi
 const oldestKept = (now: Date) => formatInstant(new Date(now.getTime() - KEPT_HOURS * 3_600_000))
 
 const CONTEXT = 'idempotency'
+
+export const sealedAnswers: SealedColumn = {
+  what: 'answers under an Idempotency-Key',
+  table: 'idempotency_keys',
+  column: 'answer',
+  key: { column: 'id', type: 'bytea' },
+  contextOf: { column: 'id', context: () => CONTEXT },
+}
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest()
 

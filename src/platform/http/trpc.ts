@@ -240,7 +240,7 @@ async function repeatable<Result extends { ok: boolean }>(
   const { db, settings } = ctx.deps
   let fresh: Result | undefined
   const { answer, isReplay } = await once(
-    { db, secretKey: settings.secretKey, actor, now: ctx.now, operation: path, key, input: raw },
+    { db, secretKeys: settings.secretKeys, actor, now: ctx.now, operation: path, key, input: raw },
     async () => {
       fresh = await proceed()
       // tRPC returns errors as values. Throwing the error rolls the transaction back.

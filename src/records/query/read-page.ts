@@ -4,6 +4,7 @@ import { recordUse } from '../../indexes/uses.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Sql } from '../../platform/database/database.ts'
 import { encodeCursor } from '../../platform/http/cursor.ts'
+import type { SecretKeys } from '../../settings.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import { present, type Row } from '../cells/present.ts'
 import type { RecordPage } from '../schema.ts'
@@ -16,7 +17,7 @@ export async function readPage(context: Context, page: ResolvedPage): Promise<Re
     readRows(context, page),
     page.isCounted ? db.query<{ count: number }>(printSelectedCount(page), undefined, signal) : undefined,
   ])
-  const { rows, next_cursor } = page.walk ? cutToLimit(found, page.limit, page.walk, settings.secretKey) : { rows: found }
+  const { rows, next_cursor } = page.walk ? cutToLimit(found, page.limit, page.walk, settings.secretKeys) : { rows: found }
   await present(db, actor.accountId, page.fields, rows, page.queryContext.lookups)
   return { rows, ...(counted && { total: counted[0]?.count ?? 0 }), ...(next_cursor && { next_cursor }) }
 }
@@ -42,11 +43,11 @@ const TEXT_PATTERNS: ReadonlySet<string> = new Set(['contains', 'starts_with', '
 const matchesText = ({ where, words }: Selection) => words.length > 0 || leavesOf(where).some(({ compare }) => TEXT_PATTERNS.has(compare))
 
 /** A walk reads one row more than `limit`. If that row exists, the page has a next cursor. */
-function cutToLimit(found: readonly Row[], limit: number, { fingerprint }: Walk, secretKey: Buffer) {
+function cutToLimit(found: readonly Row[], limit: number, { fingerprint }: Walk, secretKeys: SecretKeys) {
   const rows = found.slice(0, limit)
   const last = found.length > limit ? rows.at(-1) : undefined
   const key = (last?.[SORT_KEY] as string | null | undefined) ?? null
   // JSON omits undefined. Copying the rows without the key would cost as much as reading them.
   for (const row of rows) row[SORT_KEY] = undefined
-  return { rows, ...(last && { next_cursor: encodeCursor({ key, id: last.id }, fingerprint, secretKey) }) }
+  return { rows, ...(last && { next_cursor: encodeCursor({ key, id: last.id }, fingerprint, secretKeys) }) }
 }

@@ -7,6 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { decodeCursor } from '../../platform/http/cursor.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
+import type { SecretKeys } from '../../settings.ts'
 import { resolveOrder, type Sort } from '../../views/filters/order.ts'
 import { isGiven, leavesOf, parseConditions } from '../../views/filters/parse.ts'
 import { resolveTree } from '../../views/filters/resolve-conditions.ts'
@@ -24,7 +25,7 @@ export async function resolvePage(context: Context, table: TableDef, input: Reco
   const fields = chosenFields(table, input.fields)
   const viewNotFound = () => new AppError('INTERNAL_SERVER_ERROR', 'View not found')
   const resolved = await resolveQuery(context, table, input, viewNotFound, fields)
-  const walk = walkOf(resolved, input, context.settings.secretKey)
+  const walk = walkOf(resolved, input, context.settings.secretKeys)
   if (!input.explain && input.record_id != null) throw badInput('record_id', 'needs explain: true')
   return { ...resolved, fields, limit: input.limit, offset: input.offset, walk, isCounted: input.count ?? false }
 }
@@ -105,11 +106,11 @@ function chosenFields(table: TableDef, ids: readonly string[] | null | undefined
 function walkOf(
   { selection, order, queryContext }: ResolvedQuery,
   { cursor, offset }: Pick<RecordsQuery, 'cursor' | 'offset'>,
-  secretKey: Buffer,
+  secretKeys: SecretKeys,
 ): Walk | undefined {
   if (cursor === undefined || cursor === null) return undefined
   if (offset > 0) throw badInput('offset', 'does not go with a cursor')
   if (order.length > 1) throw badInput('order', 'must have one key to go with a cursor')
   const fingerprint = queryFingerprint(selection, order[0], queryContext)
-  return { fingerprint, after: decodeCursor(cursor, fingerprint, secretKey) }
+  return { fingerprint, after: decodeCursor(cursor, fingerprint, secretKeys) }
 }

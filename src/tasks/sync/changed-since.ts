@@ -41,7 +41,7 @@ async function walk(
   { updated_since: since, cursor, limit, offset }: Since<Pick<TaskQuery, 'cursor' | 'limit' | 'offset'>>,
   name: string,
 ): Promise<ChangedTasks> {
-  const position = decodeCursor(cursor ?? '', name, settings.secretKey)
+  const position = decodeCursor(cursor ?? '', name, settings.secretKeys)
   const after = position && { at: position.key as string, id: position.id }
   // One row more than requested shows whether another page follows.
   const page = await listChanges(db, watched, { since, after, limit: limit + 1, offset })
@@ -50,7 +50,7 @@ async function walk(
   return {
     ...page,
     rows: rows.map(presented),
-    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, name, settings.secretKey) }),
+    ...(last && { next_cursor: encodeCursor({ key: last.at, id: last.id }, name, settings.secretKeys) }),
   }
 }
 

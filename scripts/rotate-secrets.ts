@@ -1,0 +1,62 @@
+/** `npm run admin -- rotate-secrets`: encrypts everything stored with the current SECRET_KEY, and says when a previous key may go. */
+import { sealedPasswords } from '../src/email/integrations.ts'
+import { sealedTokens } from '../src/email/outbound/secret-tokens.ts'
+import type { Deps } from '../src/platform/context.ts'
+import { sealedAnswers } from '../src/platform/http/idempotency.ts'
+import { type Reencrypted, reencryptColumn, type SealedColumn } from '../src/platform/sealed-columns.ts'
+import { type KeyUse, keyUses } from '../src/platform/secret-key-uses.ts'
+import { fingerprintOf } from '../src/platform/secrets.ts'
+import { addDays } from '../src/platform/time.ts'
+
+/** Every encrypted column. A test compares the list with prisma/schema.prisma. */
+export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedTokens, sealedAnswers]
+
+/** Links to unsubscribe are signed, and must work for 30 days after the mail was sent (CAN-SPAM Act, 16 CFR 316). */
+const LINKS_LIVE_DAYS = 30
+
+export interface Rotation {
+  /** The output, in lines. */
+  lines: string[]
+  /** True if all secrets are under the current key, and no process writes with another one. */
+  isDone: boolean
+}
+
+/** Encrypts all stored secrets with the current key. It may be interrupted, repeated, and run beside the service. */
+export async function rotateSecrets({ db, settings: { secretKeys } }: Pick<Deps, 'db' | 'settings'>): Promise<Rotation> {
+  const results: [SealedColumn, Reencrypted][] = []
+  for (const sealed of SEALED_COLUMNS) results.push([sealed, await reencryptColumn(db, secretKeys, sealed)])
+  const uses = await keyUses(db)
+  const [current, ...previous] = [secretKeys.current, ...secretKeys.previous].map(fingerprintOf)
+  const strangers = uses.filter(({ fingerprint, is_used }) => is_used && ![current, ...previous].includes(fingerprint))
+  const used = uses.filter(({ fingerprint, is_used }) => is_used && previous.includes(fingerprint))
+  return {
+    lines: [
+      ...results.map(columnLine),
+      ...previous.map((fingerprint) =>
+        adviceFor(
+          fingerprint,
+          uses.find((use) => use.fingerprint === fingerprint),
+        ),
+      ),
+      ...strangers.map(strangerLine),
+    ],
+    isDone: !used.length && !strangers.length && results.every(([, { unreadable }]) => unreadable === 0),
+  }
+}
+
+function columnLine([{ what }, { total, changed, unreadable }]: [SealedColumn, Reencrypted]): string {
+  const lost = unreadable ? `; ${unreadable} cannot be read with any of the keys: add the key that wrote them to SECRET_KEY_PREVIOUS` : ''
+  return `${what}: ${changed} of ${total} encrypted again${lost}`
+}
+
+function adviceFor(fingerprint: string, use: KeyUse | undefined): string {
+  const key = `Previous key ${fingerprint}`
+  if (!use) return `${key} was not used by any process of this release and may go, unless older processes still run with it`
+  if (use.is_used)
+    return `${key} must stay: a process wrote with it at ${use.last_used_at}. Restart that process with the new key; a minute later, run this again`
+  const until = addDays(use.last_used_at.slice(0, 10), LINKS_LIVE_DAYS)
+  return `${key} may go: nothing stored needs it. Links to unsubscribe in mails sent before ${use.last_used_at} end with it, so better keep it until ${until}`
+}
+
+const strangerLine = ({ fingerprint, last_used_at }: KeyUse) =>
+  `Key ${fingerprint} is unknown here, and a process wrote with it at ${last_used_at}: give it the same SECRET_KEY and SECRET_KEY_PREVIOUS`
