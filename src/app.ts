@@ -9,20 +9,20 @@ import { isPixelPath, sendPixel } from './email/routes.ts'
 import { noteKeyUse } from './keys/service.ts'
 import { authenticate, type Credentials } from './platform/access/authenticate.ts'
 import type { Deps } from './platform/context.ts'
+import { answerHeaders } from './platform/http/answer-headers.ts'
 import { respondToClientError } from './platform/http/client-error.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
-import { type ErrorBody, errorAnswer, unavailable } from './platform/http/errors.ts'
+import { AppError, errorAnswer, unavailable } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
-import { API_VERSION } from './platform/http/openapi.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
-import { accessRequestOf, type RequestContext } from './platform/http/trpc.ts'
+import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/trpc.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
 
@@ -75,6 +75,7 @@ export function buildOperatorApp(deps: Deps): FastifyInstance {
 
 function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstance {
   const newRequestId = requestIds()
+  const headers = answerHeaders(settings)
   return Fastify({
     loggerInstance: log as FastifyBaseLogger,
     // `logAnswers` writes one line for each request in place of Fastify's two.
@@ -91,14 +92,14 @@ function createApp({ settings, log }: Deps, limits: ClientLimits): FastifyInstan
     // A path that cannot be decoded reaches no route and no hook.
     frameworkErrors: (error, request, reply) => {
       if (isPixelPath(request.url)) return void sendPixel(reply)
-      reply.headers({ 'x-request-id': request.id, 'x-api-version': API_VERSION })
+      reply.headers({ ...headers, 'x-request-id': request.id })
       answerError(error, request, reply)
     },
     clientErrorHandler: (error, socket) => {
       const requestId = newRequestId()
       // The error itself is not logged, because it contains the bytes of the request, keys included.
       log.info({ reason: error.code, request_id: requestId }, 'unreadable')
-      respondToClientError(error, socket as Socket, requestId)
+      respondToClientError(error, socket as Socket, { ...headers, 'x-request-id': requestId })
     },
   })
 }
@@ -113,11 +114,12 @@ interface Parts {
 }
 
 function addRequestContext(app: FastifyInstance, parts: Parts): void {
+  const headers = answerHeaders(parts.deps.settings)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, done) => {
     request.context = contextOf(parts, request, reply)
+    reply.headers(headers)
     reply.header('x-request-id', request.id)
-    reply.header('x-api-version', API_VERSION)
     done()
   })
 }
@@ -154,7 +156,9 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
 function answerUnknownPaths(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done()
-    reply.code(404).send({ message: 'No such path', code: 'NOT_FOUND', request_id: request.id } satisfies ErrorBody)
+    const refusal = countByAddress(request.context) ?? new AppError('NOT_FOUND', 'No such path')
+    const { status, headers, body } = errorAnswer(refusal, request.id)
+    reply.code(status).headers(headers).send(body)
   })
 }
 

@@ -378,12 +378,12 @@ describe('an import', () => {
     expect(await refused('')).toBe('400 The file is empty: its first row must name the fields')
     expect(await refused(Buffer.from([0x4e, 0x61, 0x6d, 0x65, 0x0a, 0xe9]))).toBe('400 The file is not valid UTF-8')
     expect(await refused(Buffer.from('\uFEFFName\nx', 'utf16le'))).toBe('400 The file is not valid UTF-8')
-    for (const headers of [
-      { 'content-type': 'application/json' },
-      { 'content-type': 'text/csv; charset=iso-8859-1' },
-      { 'content-encoding': 'gzip' },
-    ])
-      expect(await refused('Name\nx', headers)).toBe('415 The body must be text/csv in UTF-8, not compressed')
+    for (const [headers, sent] of [
+      [{ 'content-type': 'application/json' }, 'application/json'],
+      [{ 'content-type': 'text/csv; charset=iso-8859-1' }, 'text/csv; charset=iso-8859-1'],
+      [{ 'content-encoding': 'gzip' }, 'text/csv with the Content-Encoding gzip'],
+    ] as const)
+      expect(await refused('Name\nx', headers)).toBe(`415 The body must be text/csv in UTF-8, not compressed; ${sent} was sent`)
     expect(await refused(`Name\n${'x'.repeat(11 * 1_048_576)}`)).toBe('400 row 2: is larger than 10 MB')
     expect(await refused(`Name\n${'x\n'.repeat(7 * 1_048_576)}`)).toBe('413 The file is larger than 12 MB')
     expect(await refused(',Name\nx,y')).toBe('400 row 1: column 1 has no name')

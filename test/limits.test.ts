@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { networkOf } from '../src/platform/http/address-windows.ts'
 import { createLimits } from '../src/platform/http/rate-limits.ts'
+import { newKeySecret } from '../src/platform/secrets.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '40', RATE_LIMIT_PER_HOUR: '100' })
@@ -72,6 +74,44 @@ describe('rate limits', () => {
     for (let count = 0; count < 3; count++) taken.push(await limits.take(actor, new Date('2030-01-01T14:00:00Z')))
     expect(taken.map((budget) => budget?.isExceeded)).toEqual([false, false, true])
     expect(taken[2]).toMatchObject({ limit: 2, resetSeconds: 60 })
+  })
+
+  it('are reported by address to callers without valid credentials, on REST, RPC and unknown paths', async () => {
+    minute('15:00:30')
+    const { keys } = await app.account()
+    const budget = ({ headers }: { headers: Headers }) =>
+      ['limit', 'remaining', 'reset', 'scope'].map((name) => headers.get(`x-ratelimit-${name}`))
+    const wrongKey = newKeySecret('account')
+    const asked = [
+      [401, () => app.as(null).get('/api/spaces/list')],
+      [401, () => app.as('no key').post('/api/table/1/records/query', { limit: 'x' })],
+      [401, () => app.as(wrongKey).get('/api/file/x')],
+      [401, () => app.as(wrongKey).get('/trpc/spaces.list')],
+      [401, () => app.as(null).send('/api/tasks/create', { method: 'POST', body: 'a=1', headers: { 'content-type': 'text/plain' } })],
+      [404, () => app.as(keys.account).get('/api/nowhere')],
+    ] as const
+    for (const [index, [status, ask]] of asked.entries()) {
+      const answer = await ask()
+      expect([answer.status, budget(answer)], String(index)).toEqual([status, ['10', String(9 - index), '30', 'address']])
+    }
+    // A known caller of a row that does not exist is counted as itself.
+    const missing = await app.as(keys.account).get('/api/table/2000000000/get')
+    expect([missing.status, budget(missing)]).toEqual([404, ['40', '39', '30', 'account']])
+    for (let left = 3; left >= 0; left--) expect(budget(await app.as(null).get('/api/spaces/list'))[1]).toBe(String(left))
+    for (const path of ['/api/spaces/list', '/api/nowhere', '/trpc/spaces.list']) {
+      const refused = await app.as(null).get(path)
+      expect([refused.status, refused.headers.get('retry-after'), budget(refused)[1]], path).toEqual([429, '30', '0'])
+    }
+    expect((await app.as(keys.account).get('/api/spaces/list')).status).toBe(200)
+    minute('15:01:00')
+    expect((await app.as(null).get('/api/spaces/list')).status).toBe(401)
+    app.setClock(null)
+  })
+
+  it('count the addresses of one IPv6 network, and both spellings of an IPv4 address, as one', () => {
+    const networks = ['2001:db8::1', '2001:db8:0:0:ffff::2', '2001:db8:0:1::1', '::ffff:192.0.2.1', '192.0.2.1', 'unknown'].map(networkOf)
+    expect(new Set(networks).size).toBe(4)
+    expect([networks[0], networks[3]]).toEqual([networks[1], networks[4]])
   })
 
   it('count the requests of all processes together', async () => {

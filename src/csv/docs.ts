@@ -96,12 +96,12 @@ export const csvOperations: PlainOperation[] = [
         },
       },
       415: {
-        description: 'The body must be text/csv in UTF-8, not compressed.',
+        description: 'The body must be text/csv in UTF-8, not compressed; the message says what was sent.',
         content: {
           'application/json': {
             schema: ErrorBody,
             example: {
-              message: 'The body must be text/csv in UTF-8, not compressed',
+              message: 'The body must be text/csv in UTF-8, not compressed; application/json was sent',
               code: 'UNSUPPORTED_MEDIA_TYPE',
               request_id: 'req-7f3a',
             },

@@ -6,7 +6,8 @@ import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import { type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { AppError, badInput } from '../platform/http/errors.ts'
+import { badInput } from '../platform/http/errors.ts'
+import { unsupported } from '../platform/http/json-body.ts'
 import { idsOf } from '../platform/http/rest.ts'
 import { accessRequestOf, headersOf, serviceContext } from '../platform/http/trpc.ts'
 import { exportRecords } from './export.ts'
@@ -78,7 +79,7 @@ const exportHeaders = (fileName: string) => ({
 async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
   const { raw, headers } = request
   if (!/^text\/csv\s*(;|$)/i.test(headers['content-type'] ?? '') || isEncoded(headers))
-    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be text/csv in UTF-8, not compressed')
+    throw unsupported('text/csv in UTF-8, not compressed', headers)
   const { context, table } = grantedTo(request)
   const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
   try {

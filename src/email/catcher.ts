@@ -106,7 +106,7 @@ async function read(raw: Buffer, envelope: { id: number; from: string; to: strin
 
 /** GET /dev/mail for people and GET /dev/mail.json for programs. Only the embedded default mounts them. */
 export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
-  app.get('/dev/mail.json', async (_, reply) => reply.header('cache-control', 'no-store').send(catcher.mails()))
+  app.get('/dev/mail.json', async () => catcher.mails())
   app.get('/dev/mail', async (_, reply) =>
     reply
       .type('text/html; charset=utf-8')

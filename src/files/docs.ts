@@ -18,7 +18,8 @@ export const docs = operationDocs('Files', {
   },
 })
 
-const bytes = { content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } } }
+/** A file has the media type that its upload named, or application/octet-stream. */
+const bytes = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 export const fileOperations: PlainOperation[] = [
   {
@@ -28,7 +29,8 @@ export const fileOperations: PlainOperation[] = [
     tag: 'Files',
     summary: 'Download a file',
     description:
-      'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. Images are shown in ' +
+      'Streams the bytes to any caller who may read the record or task of the file, with the media type that the upload named ' +
+      '(`application/octet-stream` if it named none). A single `Range` is supported. Images are shown in ' +
       'the browser, everything else is sent as an attachment, and nothing in a file can run as a script.',
     isPublic: false,
     parameters: [

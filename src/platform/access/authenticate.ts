@@ -1,7 +1,7 @@
 /** Authentication: credentials become an actor. Keys and sessions select the same columns, those of the principal `p`. */
 import { BlockList, isIPv6 } from 'node:net'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
-import { unauthorized } from '../http/errors.ts'
+import { type AppError, unauthorized } from '../http/errors.ts'
 import { formatInstant } from '../time.ts'
 
 export type CallerKind = 'session' | 'account' | 'personal'
@@ -54,6 +54,8 @@ export interface Authentication extends Claim {
   db: Database
   /** Called once the principal is known: for rate limits, and to note the last use. */
   onAuthenticated(actor: Actor, found: { lastSeenAt: string | null }): Promise<void>
+  /** Called when the credentials are refused: counts the request by its address. @returns the error to throw, 401 or 429 */
+  onRefused(refusal: AppError): AppError
 }
 
 /**
@@ -61,7 +63,7 @@ export interface Authentication extends Claim {
  * @throws AppError 401
  */
 export async function authenticate(asking: Authentication): Promise<Actor> {
-  const [row] = await asking.db.readShort<PrincipalRow>(principalOf(asking.credentials), 'who')
+  const [row] = await asking.db.readShort<PrincipalRow>(principalOf(asking), 'who')
   const principal = verified(row, asking)
   const actor = actorOf(principal)
   await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })
@@ -69,18 +71,18 @@ export async function authenticate(asking: Authentication): Promise<Actor> {
 }
 
 /** Selects the principal that the credentials name, or no row. @throws AppError 401 without credentials that could name one */
-export function principalOf(credentials: Credentials): Sql {
-  if (credentials.kind === 'none') throw unauthorized('Sign in, or send an API key as a bearer token')
-  if (credentials.kind === 'invalid') throw unauthorized(WRONG_KEY)
+export function principalOf({ credentials, onRefused }: Pick<Authentication, 'credentials' | 'onRefused'>): Sql {
+  if (credentials.kind === 'none') throw onRefused(unauthorized('Sign in, or send an API key as a bearer token'))
+  if (credentials.kind === 'invalid') throw onRefused(unauthorized(WRONG_KEY))
   const hash = sql`${credentials.tokenHash}`
   return credentials.kind === 'key' ? ofKey(hash) : ofSession(hash)
 }
 
 /** The row, if the claim holds. @throws AppError 401 when there is no such principal, or its credentials do not count now or from here */
-export function verified<Row extends PrincipalRow>(row: Row | undefined, { credentials, ip, now }: Claim): Row {
-  if (!row) throw unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED)
+export function verified<Row extends PrincipalRow>(row: Row | undefined, { credentials, ip, now, onRefused }: Authentication): Row {
+  if (!row) throw onRefused(unauthorized(credentials.kind === 'key' ? WRONG_KEY : ENDED))
   const refusal = refusalOf(row, ip, now)
-  if (refusal) throw unauthorized(refusal)
+  if (refusal) throw onRefused(unauthorized(refusal))
   return row
 }
 

@@ -146,7 +146,7 @@ function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
 
 /** The principal, with the columns of the resource and of `alongside`. @throws AppError 401 */
 async function readShort(asking: AccessRequest, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
-  const principal = principalOf(asking.credentials)
+  const principal = principalOf(asking)
   const [row] = await withResource(asking.db, alongside ? also(principal, alongside(asking.now)) : principal, resource, ids)
   return verified(row, asking)
 }

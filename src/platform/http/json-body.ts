@@ -15,14 +15,23 @@ export function jsonText(headers: IncomingHttpHeaders, body: Buffer): string {
   const encoding = headers['content-encoding']
   const isJson = /^application\/([\w.-]+\+)?json\s*(;|$)/.test(type)
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8'
-  if (!isJson || !/^utf-?8$/.test(charset) || (encoding && encoding !== 'identity'))
-    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8')
+  if (!isJson || !/^utf-?8$/.test(charset) || (encoding && encoding !== 'identity')) throw unsupported('application/json in UTF-8', headers)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (error) {
     throw new AppError('BAD_REQUEST', 'The body is not valid UTF-8', { cause: error })
   }
 }
+
+/** 415 that says what is accepted and what was sent. @param accepted such as `application/json in UTF-8` */
+export function unsupported(accepted: string, { 'content-type': type, 'content-encoding': encoding }: IncomingHttpHeaders): AppError {
+  const sent = type === undefined ? 'a body without a Content-Type' : plain(type)
+  const encoded = encoding === undefined || encoding === 'identity' ? '' : ` with the Content-Encoding ${plain(encoding)}`
+  return new AppError('UNSUPPORTED_MEDIA_TYPE', `The body must be ${accepted}; ${sent}${encoded} was sent`)
+}
+
+/** A header in a message: some clients send bytes that are no text, or a whole file. */
+const plain = (value: string) => value.replaceAll(/[^\x20-\x7e]+/g, '?').slice(0, 100)
 
 /** The value of a body. @throws AppError 400, 415 */
 export function jsonValue(headers: IncomingHttpHeaders, body: Buffer): unknown {

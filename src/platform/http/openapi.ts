@@ -38,7 +38,11 @@ const MESSAGES: Record<number, [code: string, message: string, description: stri
   404: ['NOT_FOUND', 'Record not found', 'An id in the path or body does not exist.'],
   409: ['CONFLICT', 'This name is taken', 'The request conflicts with the current state.'],
   413: ['PAYLOAD_TOO_LARGE', 'The body is too large', 'The body is too large.'],
-  415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', 'The content type is not supported.'],
+  415: [
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The body must be application/json in UTF-8; text/plain was sent',
+    'The content type is not supported; the message says what was sent.',
+  ],
   429: ['TOO_MANY_REQUESTS', 'Too many requests', 'The rate limit is exceeded; retry after Retry-After seconds.'],
   500: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side', 'An internal error; the log has the request_id.'],
   503: [
@@ -72,7 +76,7 @@ const HEADERS: Record<string, object> = {
   'X-RateLimit-Limit': header('Requests that one window allows.', 'integer'),
   'X-RateLimit-Remaining': header('Requests left in the window.', 'integer'),
   'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
-  'X-RateLimit-Scope': header('The owner of the window: account or user.', 'string'),
+  'X-RateLimit-Scope': header('The owner of the window: account, user, or the address of a caller without valid credentials.', 'string'),
   'X-Total-Count': header('The number of rows in all pages.', 'integer'),
   'X-Next-Cursor': header('The cursor of the next page; absent on the last page.', 'string'),
   ETag: header('The version of the row, for If-Match.', 'string'),
@@ -105,7 +109,8 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
       'Tasks on records, saved views and email from a record, for teams that keep their work in tables.\n\n' +
       'Authenticate with an API key as a bearer token, or with the cookie of a browser session. Instants are UTC, `YYYY-MM-DD HH:MM:SS`. ' +
       'A POST without a body may have any content type. Unknown keys of a body are refused, those of a query string are ignored. ' +
-      'Null for an optional key means the same as leaving it out, unless an update clears a value by it.',
+      'Null for an optional key means the same as leaving it out, unless an update clears a value by it. ' +
+      'Answers in JSON carry `Cache-Control: private, no-store`.',
     version: API_VERSION,
     openApiVersion: '3.1.0',
     baseUrl: '/',
@@ -233,7 +238,7 @@ function errorAnswer(status: number, own?: string, bodyLimit = BODY_LIMIT) {
   const extra = status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : []
   return {
     description: own ?? (status === 413 ? `The body is larger than ${bodyLimit} bytes.` : description),
-    headers: headerRefs([...COMMON, ...extra]),
+    headers: headerRefs([...COMMON, ...RATE, ...extra]),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },

@@ -2,6 +2,7 @@
 import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
 import { formatInstant } from '../time.ts'
+import { openAddressWindows } from './address-windows.ts'
 
 /** The part of a window's limit that one lease takes. The count over all processes is exact to within one slice for each. */
 const SLICE = 0.05
@@ -28,7 +29,7 @@ export interface Budget {
   limit: number
   remaining: number
   resetSeconds: number
-  scope: 'account' | 'user'
+  scope: 'account' | 'user' | 'address'
   /** True if this request exceeds the limit. */
   isExceeded: boolean
 }
@@ -36,10 +37,14 @@ export interface Budget {
 export interface Limits {
   /** Counts one request; null when there is no limit. */
   take(actor: Actor, now: Date): Promise<Budget | null>
+  /** Counts one request of an unknown caller, by address and in this process alone; null when there is no limit. */
+  takeByAddress(ip: string, now: Date): Budget | null
 }
 
 export function createLimits(db: Database, { perMinute, perHour }: { perMinute: number; perHour: number }): Limits {
   const windows = new Map<string, Window>()
+  const addressLimit = Math.ceil(perMinute / PERSONAL_PART)
+  const takeAddress = openAddressWindows(addressLimit)
   let sweptAt = 0
 
   async function takeFrom(owner: string, seconds: number, limit: number, now: number): Promise<Taken> {
@@ -85,6 +90,12 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
         scope,
         isExceeded,
       }
+    },
+    takeByAddress(ip, now) {
+      if (perMinute === 0) return null
+      const { remaining, endsAt, isExceeded } = takeAddress(ip, now.getTime())
+      const resetSeconds = Math.max(1, Math.ceil((endsAt - now.getTime()) / 1000))
+      return { limit: addressLimit, remaining, resetSeconds, scope: 'address', isExceeded }
     },
   }
 }

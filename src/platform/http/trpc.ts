@@ -24,6 +24,7 @@ import { isOutdated } from '../database/outdated-definition.ts'
 import { AppError, type ErrorBody, errorAnswer, forbidden, unavailable } from './errors.ts'
 import { once } from './idempotency.ts'
 import type { OperationDocs } from './operation-docs.ts'
+import type { Budget } from './rate-limits.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseInvalidText } from './text-encoding.ts'
 
@@ -126,15 +127,25 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
     onAuthenticated: async (actor, { lastSeenAt }) => {
       ctx.isCallerKnown = true
       ctx.onUse(actor, lastSeenAt)
-      const budget = await deps.limits.take(actor, now)
-      if (!budget) return
-      ctx.setHeader('x-ratelimit-limit', String(budget.limit))
-      ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
-      ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
-      ctx.setHeader('x-ratelimit-scope', budget.scope)
-      if (budget.isExceeded) throw new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
+      const exceeded = showBudget(ctx, await deps.limits.take(actor, now))
+      if (exceeded) throw exceeded
     },
+    onRefused: (refusal) => countByAddress(ctx) ?? refusal,
   }
+}
+
+/** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
+export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))
+
+/** Sets the headers of a budget; without one there is no limit. @returns 429 if it is exceeded */
+function showBudget(ctx: RequestContext, budget: Budget | null): AppError | undefined {
+  if (!budget) return undefined
+  ctx.setHeader('x-ratelimit-limit', String(budget.limit))
+  ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
+  ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
+  ctx.setHeader('x-ratelimit-scope', budget.scope)
+  if (!budget.isExceeded) return undefined
+  return new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
 }
 
 /** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */

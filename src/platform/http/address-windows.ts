@@ -1,0 +1,35 @@
+/** Counts requests of unknown callers by address: those refused with 401, and those for paths that do not exist. */
+import ipaddr from 'ipaddr.js'
+import { BoundedMap } from '../bounded-map.ts'
+
+/** So many addresses are remembered. A process keeps them in memory: a write to the database for each would help an attacker. */
+const ADDRESSES = 20_000
+const WINDOW_MS = 60_000
+
+export interface AddressWindow {
+  remaining: number
+  endsAt: number
+  isExceeded: boolean
+}
+
+/** @param limit requests of one address in a minute, in this process */
+export function openAddressWindows(limit: number): (ip: string, now: number) => AddressWindow {
+  const counts = new BoundedMap<string, { startsAt: number; used: number }>(ADDRESSES)
+  return (ip, now) => {
+    const startsAt = now - (now % WINDOW_MS)
+    const network = networkOf(ip)
+    const known = counts.get(network)
+    const count = known?.startsAt === startsAt ? known : { startsAt, used: 0 }
+    const isExceeded = count.used >= limit
+    if (!isExceeded) count.used++
+    counts.set(network, count)
+    return { remaining: limit - count.used, endsAt: startsAt + WINDOW_MS, isExceeded }
+  }
+}
+
+/** One IPv6 customer has a network of 64 bits, so its addresses count as one. */
+export function networkOf(ip: string): string {
+  if (!ipaddr.isValid(ip)) return ip
+  const address = ipaddr.process(ip)
+  return address.kind() === 'ipv6' ? address.toNormalizedString().split(':').slice(0, 4).join(':') : address.toString()
+}
