@@ -6,6 +6,7 @@ import { openDeps } from '../src/deps.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { EmbeddedPostgresError } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from '../src/platform/database/migrations.ts'
+import { missingRight } from '../src/platform/database/missing-right.ts'
 import { AppError } from '../src/platform/http/errors.ts'
 import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
 import { type Settings, SettingsError } from '../src/settings.ts'
@@ -22,7 +23,8 @@ export async function runScript(script: () => Promise<void>): Promise<void> {
     await script()
   } catch (error) {
     const isExpected = [ScriptError, AppError, EmbeddedPostgresError, MigrationError, SettingsError].some((kind) => error instanceof kind)
-    process.stderr.write(`${isExpected ? (error as Error).message : ((error as Error).stack ?? error)}\n`)
+    const line = isExpected ? (error as Error).message : missingRight(error)
+    process.stderr.write(`${line ?? (error as Error).stack ?? error}\n`)
     process.exitCode = 1
   }
 }

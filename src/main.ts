@@ -7,10 +7,12 @@ import { works } from './background.ts'
 import { loginFile, readLogin } from './demo/login.ts'
 import { createDemo } from './demo/service.ts'
 import { type Opened, openDeps } from './deps.ts'
-import { type Catcher, mountCatcher, startCatcher } from './email/catcher.ts'
+import { type Catcher, mountCatcher } from './email/catcher.ts'
+import { catcherOfService, moveIntegrations, openCatcher } from './email/catcher-port.ts'
 import type { Deps } from './platform/context.ts'
 import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations.ts'
+import { missingRight } from './platform/database/missing-right.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { readServiceFile, urlOf, writeServiceFile } from './platform/service-file.ts'
 import { type Tracer, useTracer } from './platform/tracing.ts'
@@ -39,7 +41,8 @@ async function start(): Promise<Service> {
 
   let url = urlOf(settings, settings.port)
   const publicUrl = () => settings.publicUrl ?? url
-  const catcher = settings.databaseUrl || !isWeb ? undefined : await openCatcher(settings.dataDir)
+  const own = isWeb ? await openCatcher(settings) : undefined
+  const catcher = own?.catcher
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
   let operatorApp: FastifyInstance | undefined
@@ -52,7 +55,8 @@ async function start(): Promise<Service> {
     await catcher?.close()
   }
   try {
-    opened = await openDeps(settings, { log, publicUrl, isWorker, ...fallbackSmtp(settings, catcher) })
+    opened = await openDeps(settings, { log, publicUrl, isWorker, ...(await fallbackSmtp(settings, catcher)) })
+    const moved = await moveIntegrations(opened.deps, own)
     const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
     if (isWeb) {
       app = await buildApp(opened.deps)
@@ -63,6 +67,7 @@ async function start(): Promise<Service> {
     }
     operatorApp = await listenForOperators(opened.deps)
     if (isWorker) await startWork(opened.deps, works)
+    if (moved) print(moved)
     const address = catcher ? `listens on ${url}; mail is caught at ${url}/dev/mail` : `listens on ${url}`
     print(`Gridpost ${isWeb ? address : 'works on background jobs'}${operatorApp ? `; ${operatorAddress(operatorApp, settings)}` : ''}`)
     if (demo) print(demo)
@@ -84,8 +89,8 @@ async function startTracing(log: Deps['log']): Promise<Tracer | undefined> {
 }
 
 /** Without SMTP_URL, mail goes to the catcher of this process, or a worker's to that of the service with the same DATA_DIR. */
-function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher | undefined): { fallbackSmtpUrl?: string } {
-  const target = catcher ?? (databaseUrl ? undefined : readServiceFile(dataDir)?.catcher)
+async function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher | undefined): Promise<{ fallbackSmtpUrl?: string }> {
+  const target = catcher ?? (databaseUrl ? undefined : await catcherOfService(dataDir))
   return target ? { fallbackSmtpUrl: `smtp://${target.host}:${target.port}` } : {}
 }
 
@@ -158,18 +163,13 @@ function listenError(
   return error
 }
 
-/** Listens on the port of the last start, which stored mail integrations name, or on another if that port is in use. */
-async function openCatcher(dataDir: string): Promise<Catcher> {
-  const port = readServiceFile(dataDir)?.catcher.port ?? 0
-  return startCatcher({ port }).catch(() => startCatcher())
-}
-
 /** Records the running service in DATA_DIR. Of several services the first is recorded, because mail integrations name its catcher. */
 function recordService({ dataDir, catchDomain }: Settings, catcher: Catcher, url: string): void {
   const recorded = readServiceFile(dataDir)
   // A recorded pid may belong to another process by now, so the catcher's port decides.
   const isOtherRunning = recorded?.isAlive && recorded.catcher.port !== catcher.port
-  if (!isOtherRunning) writeServiceFile(dataDir, { pid: process.pid, url, catchDomain, catcher })
+  if (!isOtherRunning)
+    writeServiceFile(dataDir, { pid: process.pid, url, catchDomain, catcher: { host: catcher.host, port: catcher.port } })
 }
 
 function print(line: string): void {
@@ -178,7 +178,8 @@ function print(line: string): void {
 
 function printError(error: unknown): void {
   const isExpected = [StartError, SettingsError, TracingError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
-  process.stderr.write(isExpected ? `Gridpost cannot start. ${(error as Error).message}\n` : `${(error as Error).stack ?? error}\n`)
+  const line = isExpected ? (error as Error).message : missingRight(error)
+  process.stderr.write(line ? `Gridpost cannot start. ${line}\n` : `${(error as Error).stack ?? error}\n`)
 }
 
 /** Stops requests, jobs and the database, in this order. A start in progress is completed first, so that everything that it opens is closed. */

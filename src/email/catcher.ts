@@ -1,5 +1,5 @@
 /** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import PostalMime, { addressParser } from 'postal-mime'
@@ -35,20 +35,25 @@ export interface Catcher {
 }
 
 const MAX_BYTES = 30 * 1_048_576
+const BANNER = 'Gridpost mail catcher'
+/** How long a program on the port of a catcher may take to say what it is. */
+const GREETING_TIMEOUT_MS = 2_000
 
 interface Options {
   /** 0 for any free port. */
   port?: number
+  /** The installation (service-file.ts), by which others recognise the catcher. */
+  installation?: string
   /** The number of mails that are kept; older ones are dropped. */
   keep?: number
 }
 
 /** Listens on the loopback address and accepts every mail, without TLS or sign-in. */
-export async function startCatcher({ port = 0, keep = 200 }: Options = {}): Promise<Catcher> {
+export async function startCatcher({ port = 0, installation = '', keep = 200 }: Options = {}): Promise<Catcher> {
   const caught: CaughtMail[] = []
   let lastId = 0
   const server = new SMTPServer({
-    banner: 'Gridpost mail catcher',
+    banner: `${BANNER} ${installation}`.trimEnd(),
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     logger: false,
@@ -78,6 +83,23 @@ export async function startCatcher({ port = 0, keep = 200 }: Options = {}): Prom
     port: (server.server.address() as AddressInfo).port,
     mails: () => [...caught],
     close: () => new Promise((resolve) => server.close(resolve)),
+  }
+}
+
+/** The installation whose catcher listens at the address; null if nothing does, or something else. */
+export async function installationAt({ host, port }: { host: string; port: number }): Promise<string | null> {
+  const socket = connect({ host, port, timeout: GREETING_TIMEOUT_MS })
+  try {
+    const greeting = await new Promise<string>((resolve, reject) => {
+      socket.once('data', (bytes) => resolve(bytes.toString('latin1')))
+      socket.once('error', reject)
+      for (const event of ['timeout', 'close'] as const) socket.once(event, () => resolve(''))
+    })
+    return new RegExp(`${BANNER} (\\w+)`).exec(greeting)?.[1] ?? null
+  } catch {
+    return null
+  } finally {
+    socket.destroy()
   }
 }
 

@@ -156,6 +156,13 @@ export async function remove(context: Context, { integration_id: id, space_id: s
   })
 }
 
+/** Moves the integrations that name the mail catcher of the embedded default to its new port. @returns how many there are */
+export function followCatcher(db: Database, from: { host: string; port: number }, to: { host: string; port: number }): Promise<number> {
+  return db.execute(sql`
+    update smtp_integrations set host = ${to.host}, port = ${to.port}, version = version + 1
+    where host = ${from.host} and port = ${from.port} and tls = 'none' and username is null`)
+}
+
 export const forgetSpaces = defineQueue({ name: 'email.forget-spaces', schema: z.object({}) })
 
 /** Deletes the integrations of spaces that no longer exist, with their passwords. */
@@ -202,7 +209,7 @@ export interface ServerRow {
 const serverRows = (db: Database, id: number) =>
   db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
 
-/** The server with its decrypted password. @throws Error when the password was encrypted with another SECRET_KEY */
+/** The server with its decrypted password. @throws DeliveryError when the password was encrypted with another SECRET_KEY */
 export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
   try {
     const password = password_encrypted && decrypt(settings.secretKeys, password_encrypted, secretContext(id))

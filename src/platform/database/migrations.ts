@@ -9,6 +9,7 @@ import { getConstructionPlans, getMigrationPlans, PgBoss } from 'pg-boss'
 import bossPackage from 'pg-boss/package.json' with { type: 'json' }
 import { isDatabaseAway } from '../http/errors.ts'
 import { DEAD_LETTERS, type Queue, queueOptions } from '../jobs/queue.ts'
+import { missingRight } from './missing-right.ts'
 
 export const MIGRATIONS_DIR = fileURLToPath(new URL('../../../prisma/migrations', import.meta.url))
 
@@ -70,8 +71,11 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
     await prepareQueues(client, queues)
     return pending.map(({ name }) => name)
   } catch (error) {
-    if (error instanceof MigrationError || !isDatabaseAway(error)) throw error
-    throw new MigrationError(`The database went away while it was being prepared: ${reasonOf(error as Error)}`, { cause: error })
+    if (error instanceof MigrationError) throw error
+    const line = isDatabaseAway(error)
+      ? `The database went away while it was being prepared: ${reasonOf(error as Error)}`
+      : missingRight(error)
+    throw line ? new MigrationError(line, { cause: error }) : error
   } finally {
     await client.end()
   }
@@ -83,15 +87,29 @@ function reasonOf(error: Error): string {
   return String(first?.message ?? error).split('\n')[0] ?? ''
 }
 
-/** The collation pg_c_utf8 exists since PostgreSQL 17; text is stored as UTF-8. */
+interface Server {
+  version: string
+  number: string
+  encoding: string
+  database: string
+  role: string
+  may_create: boolean
+}
+
+/** The collation pg_c_utf8 exists since PostgreSQL 17; text is stored as UTF-8; each user table is a schema of its own. */
 async function requireServer(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ version: string; number: string; encoding: string }>(
+  const { rows } = await client.query<Server>(
     `SELECT current_setting('server_version') AS version, current_setting('server_version_num') AS number,
-       current_setting('server_encoding') AS encoding`,
+       current_setting('server_encoding') AS encoding, current_database() AS database, current_user AS role,
+       has_database_privilege(current_database(), 'CREATE') AS may_create`,
   )
   const [server] = rows
   if (Number(server?.number) < 170_000) throw new MigrationError(`The database must be PostgreSQL 17 or newer, and is ${server?.version}`)
   if (server?.encoding !== 'UTF8') throw new MigrationError(`The database must have the encoding UTF8, and has ${server?.encoding}`)
+  if (!server.may_create)
+    throw new MigrationError(
+      `The database role ${server.role} lacks the right CREATE on the database ${server.database}, which creating tables needs: GRANT CREATE ON DATABASE "${server.database}" TO "${server.role}"`,
+    )
 }
 
 /** Prisma's table of applied migrations, so that its tools work on the database. */
