@@ -17,6 +17,7 @@ import { create as createSpace, restore as restoreSpace } from '../src/spaces/se
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
+import { examine, printed } from './doctor/doctor.ts'
 import { rotateSecrets } from './rotate-secrets.ts'
 import { argumentProblem, asksForHelp, commandOf, runScript, ScriptError, withDeps } from './runtime.ts'
 
@@ -33,11 +34,12 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   export --table <id> [--view <id>] <file.csv>      a table as CSV, or what a view shows of it (docs/csv.md)
   import --table <id> <file.csv>                    records from CSV, all or none, in the name of the account's owner
   rotate-secrets                                    encrypts everything stored with the new SECRET_KEY, while the old one is in SECRET_KEY_PREVIOUS
+  doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 
 Without --password-stdin (one line on standard input) a password is made and printed. The result of a create is one JSON object.
-Exit codes: 0 done, 1 not done, with the reason in one line.`
+Exit codes: 0 done, 1 not done, with the reason in one line; doctor: 1 if it has found an error.`
 
 /** Parses an id from an option. */
 const IdText = z.coerce.number('must be a whole number').pipe(Id)
@@ -164,6 +166,14 @@ const commands: Record<string, Command> = {
       const { table } = read(z.object({ table: IdText }), options)
       return importTable(deps, await ownerOfTable(deps.db, table), table, positional)
     }),
+  },
+  doctor: {
+    options: { json: flag },
+    run: async ({ options }) => {
+      const report = await examine()
+      for (const line of options.json ? [JSON.stringify(report)] : printed(report)) console.log(line)
+      if (report.findings.some(({ severity }) => severity === 'error')) process.exitCode = 1
+    },
   },
   'rotate-secrets': {
     run: async () => {

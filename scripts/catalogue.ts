@@ -54,7 +54,8 @@ export async function compareWithSchema(
   }
 }
 
-async function catalogueAfter(server: pg.ClientConfig, database: string, scripts: string[]): Promise<string[]> {
+/** Runs the scripts in a new database of the server, which is dropped again. @returns its objects, as `catalogueOf` does */
+export async function catalogueAfter(server: pg.ClientConfig, database: string, scripts: string[]): Promise<string[]> {
   const maintenance = await connect(server)
   try {
     await maintenance.query(`DROP DATABASE IF EXISTS ${database}`)
@@ -62,8 +63,7 @@ async function catalogueAfter(server: pg.ClientConfig, database: string, scripts
     const client = await connect({ ...server, database })
     try {
       for (const script of scripts) await client.query(script)
-      const { rows } = await client.query<{ line: string }>(CATALOGUE)
-      return rows.map(({ line }) => line)
+      return await catalogueOf(async (text) => (await client.query<{ line: string }>(text)).rows)
     } finally {
       await client.end()
     }
@@ -71,6 +71,11 @@ async function catalogueAfter(server: pg.ClientConfig, database: string, scripts
     await maintenance.query(`DROP DATABASE IF EXISTS ${database}`)
     await maintenance.end()
   }
+}
+
+/** Every object of the schema `public` as one line. @param read runs one statement */
+export async function catalogueOf(read: (text: string) => Promise<{ line: string }[]>): Promise<string[]> {
+  return (await read(CATALOGUE)).map(({ line }) => line)
 }
 
 async function connect(config: pg.ClientConfig): Promise<pg.Client> {

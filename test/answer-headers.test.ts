@@ -18,9 +18,9 @@ test.each([
   const answers: [number, Answer][] = [
     [200, await as(owner).get('/api/auth/me')],
     [200, await as(keys.account).get('/trpc/spaces.list')],
-    [200, await as(keys.account).get('/trpc/spaces.list,key.self?batch=1')],
+    [200, await as(keys.account).get('/trpc/spaces.list,keys.self?batch=1')],
     [404, await as(keys.account).get('/trpc/no.such.procedure')],
-    [400, await as(keys.account).post('/api/tasks/create', { title: 1 })],
+    [400, await as(owner).post('/api/tasks/create', { title: 1 })],
     [400, await as(null).get('/api/space/%zz/get')],
     [401, await as(null).get('/api/auth/me')],
     [403, await as(keys.accountReadOnly).post(`/api/spaces/create`, { name: 'x' })],
@@ -56,5 +56,5 @@ test('the error of a content type names the one that was sent', async () => {
     (await app.as(owner).send('/api/tasks/create', { method: 'POST', body: Buffer.from('a=1'), headers })).body.message
   expect(await send({ 'content-type': 'text/plain' })).toBe('The body must be application/json in UTF-8; text/plain was sent')
   expect(await send({})).toBe('The body must be application/json in UTF-8; a body without a Content-Type was sent')
-  expect(await send({ 'content-type': `x/${'y'.repeat(500)}` })).toHaveLength(159)
+  expect(await send({ 'content-type': `x/${'y'.repeat(500)}` })).toHaveLength(153)
 })

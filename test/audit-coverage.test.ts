@@ -173,7 +173,7 @@ it('audits every change in its transaction, or says why not', async () => {
       ...ofViewer,
     }),
   )
-  const unsubscribe = () => app.as(null).send(unsubscribePath(app.settings.secretKey, viewer.id), { method: 'POST' })
+  const unsubscribe = () => app.as(null).send(unsubscribePath(app.settings.secretKeys, viewer.id), { method: 'POST' })
   await audited('notifications.unsubscribe', unsubscribe, () => ({ action: 'user.updated', actor_user_id: null, ...ofViewer }))
 
   // Keys

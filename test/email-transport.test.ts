@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { mountCatcher, startCatcher } from '../src/email/catcher.ts'
+import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
 import type { Server } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { isPublic } from '../src/email/outbound/host-addresses.ts'

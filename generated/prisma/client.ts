@@ -92,6 +92,11 @@ export type RateWindow = Prisma.RateWindowModel
  */
 export type IdempotencyKey = Prisma.IdempotencyKeyModel
 /**
+ * Model SecretKeyUse
+ * Which keys the processes write with, so that a rotation of SECRET_KEY knows when the old key may go.
+ */
+export type SecretKeyUse = Prisma.SecretKeyUseModel
+/**
  * Model AuditEntry
  * One audited event (docs/audit.md). Triggers refuse every UPDATE and TRUNCATE, and each DELETE before keep_until (see the migration). There are no
  * foreign keys, because the rows outlive the things that they name.

@@ -138,7 +138,7 @@ function keyFor(secretKey: Buffer, purpose: string): KeyObject {
 }
 
 /** The bytes of a signature. */
-export const SIGNATURE_BYTES = 32
+const SIGNATURE_BYTES = 32
 
 /** The HMAC-SHA-256 of the bytes under the current key. A signature for one purpose is not valid for another. */
 export const sign = ({ current }: SecretKeys, purpose: string, bytes: Uint8Array): Buffer => hmac(current, purpose, bytes)

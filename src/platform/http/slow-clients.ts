@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
 import { BODY_LIMIT } from './trpc.ts'
 
@@ -97,7 +98,7 @@ function refuse({ socket }: IncomingMessage, { raw, request }: FastifyReply): vo
     respondToClientError(
       Object.assign(new Error('The body was not received in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
       socket,
-      request.id,
+      { ...answerHeaders(request.context.deps.settings), 'x-request-id': request.id },
     )
 }
 

@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import PostalMime, { addressParser } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { escapeHtml, sanitizeHtml } from '../platform/html.ts'
-import { valuesOf } from './headers.ts'
+import { escapeHtml, sanitizeHtml } from '../../platform/html.ts'
+import { valuesOf } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */
 export interface CaughtMail {

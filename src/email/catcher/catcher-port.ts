@@ -1,10 +1,10 @@
 /** The port of the mail catcher. Mail integrations in the database name it, so it stays the same from start to start if it can. */
 import { mkdirSync } from 'node:fs'
-import type { Deps } from '../platform/context.ts'
-import { installationOf, readServiceFile } from '../platform/service-file.ts'
-import { type Settings, SettingsError } from '../settings.ts'
+import type { Deps } from '../../platform/context.ts'
+import { installationOf, readServiceFile } from '../../platform/service-file.ts'
+import { type Settings, SettingsError } from '../../settings.ts'
+import { followCatcher } from '../integrations.ts'
 import { type Catcher, installationAt, startCatcher } from './catcher.ts'
-import { followCatcher } from './integrations.ts'
 
 type Address = Pick<Catcher, 'host' | 'port'>
 

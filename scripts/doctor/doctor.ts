@@ -1,0 +1,179 @@
+/** `npm run admin -- doctor`: looks for weak settings, unreachable parts, damage and leftovers, and says what to do. It changes nothing. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
+import { connect, MigrationError } from '../../src/platform/database/migrations.ts'
+import { missingRight } from '../../src/platform/database/missing-right.ts'
+import { readSettings, type Settings, SettingsError } from '../../src/settings.ts'
+import { appliedMigrations, checkMigrations, checkPreviousKeys, checkQueue, checkServer } from './database-checks.ts'
+import { counted, type Database, type Examined, type Finding } from './finding.ts'
+import { checkOwners, checkSecrets } from './orphan-checks.ts'
+import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
+import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
+import { checkSettings } from './settings-checks.ts'
+import { checkDisks, checkStorage } from './storage-checks.ts'
+
+export interface Report {
+  findings: Finding[]
+  /** The checks that could not be made, and why. */
+  skipped: { check: string; reason: string }[]
+}
+
+type Check = (examined: Examined) => Promise<Finding[] | null>
+
+/** The checks of a database that the service has prepared, by what they look at. */
+const DATABASE_CHECKS: Record<string, Check> = {
+  server: checkServer,
+  migrations: checkMigrations,
+  'system tables': checkSystemTables,
+  records: checkRecords,
+  indexes: checkIndexes,
+  triggers: checkTriggers,
+  queue: checkQueue,
+  'previous keys': checkPreviousKeys,
+  owners: checkOwners,
+  secrets: checkSecrets,
+  storage: checkStorage,
+}
+
+interface Options {
+  environment?: Record<string, string | undefined>
+  /** Where to try the migrations; by default a temporary server. */
+  scratch?: Examined['scratch']
+}
+
+/** Examines the installation that the environment names. */
+export async function examine({ environment = process.env, scratch = temporaryServer }: Options = {}): Promise<Report> {
+  const report: Report = { findings: [], skipped: [] }
+  const settings = settingsOf(environment, report)
+  if (!settings) return report
+  report.findings.push(...checkSettings({ settings, environment }), ...(await checkDisks({ settings })))
+  for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain]) report.findings.push(...(await check({ settings })))
+  await onDatabase(settings, report, async (database) => {
+    const examined = { settings, environment, database, scratch }
+    if (!(await appliedMigrations(database)).length) {
+      report.findings.push(...(await checkServer(examined)), UNPREPARED)
+      return
+    }
+    for (const [name, check] of Object.entries(DATABASE_CHECKS)) await make(name, check, examined, report)
+  })
+  return report
+}
+
+const UNPREPARED: Finding = {
+  check: 'migrations.missing',
+  severity: 'error',
+  problem: 'The database has no tables of this service',
+  advice: 'Start the service, or run npm run migrate -- deploy; if there should be data, look at DATABASE_URL and DATA_DIR.',
+}
+
+/** Reads the settings without creating DATA_DIR or its key. */
+function settingsOf(environment: Record<string, string | undefined>, { findings }: Report): Settings | undefined {
+  const dataDir = resolve(environment.DATA_DIR || '.data')
+  const needsKey = !environment.DATABASE_URL && !environment.SECRET_KEY
+  if (needsKey && !existsSync(join(dataDir, 'secret-key'))) {
+    findings.push({
+      check: 'settings.data_dir',
+      severity: 'error',
+      problem: `There is no installation in ${dataDir}: it has no secret key`,
+      advice: 'Start the service once, set DATA_DIR to the folder of the installation, or restore a backup.',
+    })
+    return undefined
+  }
+  try {
+    return readSettings(environment)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    const advice = 'Correct it; docs/operations.md (Settings) has all settings. Until then the service does not start.'
+    findings.push({ check: 'settings.invalid', severity: 'error', problem: error.message, advice })
+    return undefined
+  }
+}
+
+/** Opens the database for reading only, or reports why it cannot be. */
+async function onDatabase(settings: Settings, report: Report, use: (database: Database) => Promise<void>): Promise<void> {
+  try {
+    if (settings.databaseUrl) await reading({ connectionString: settings.databaseUrl }, use)
+    else if (existsSync(join(settings.dataDir, 'postgres'))) await readingEmbedded(settings, use)
+    else report.findings.push(UNPREPARED)
+  } catch (error) {
+    if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error
+    report.findings.push({
+      check: 'database.unreachable',
+      severity: 'error',
+      problem: error.message,
+      advice: settings.databaseUrl
+        ? 'Look at DATABASE_URL, the server and the network between.'
+        : `Look at ${join(settings.dataDir, 'postgres.log')}; if the data are broken, restore a backup.`,
+    })
+  }
+}
+
+async function readingEmbedded({ dataDir }: Settings, use: (database: Database) => Promise<void>): Promise<void> {
+  const postgres = await openEmbeddedPostgres({ dataDir })
+  try {
+    await reading(postgres.connection, use)
+  } finally {
+    await postgres.leave()
+  }
+}
+
+async function reading(connection: pg.ClientConfig, use: (database: Database) => Promise<void>): Promise<void> {
+  const options = '-c default_transaction_read_only=on -c TimeZone=UTC -c statement_timeout=300000 -c lock_timeout=10000'
+  const client = new pg.Client({ ...connection, options, connectionTimeoutMillis: 10_000, application_name: 'gridpost doctor' })
+  client.on('error', () => {})
+  try {
+    await connect(client)
+    await use({ rows: async (text, values) => (await client.query(text, values)).rows as never })
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Makes one check. The others go on if a table is missing or closed to the role. */
+async function make(name: string, check: Check, examined: Examined, report: Report): Promise<void> {
+  try {
+    const found = await check(examined)
+    if (found) report.findings.push(...found)
+    else report.skipped.push({ check: name, reason: 'the embedded PostgreSQL is not installed, in which the migrations could be tried' })
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+    report.findings.push({
+      check: 'doctor.failed',
+      severity: 'error',
+      problem: `The check of ${name} cannot be made: ${missingRight(error) ?? error.message}`,
+      advice: 'Run the doctor with the database role of the service, and correct what else it reports first.',
+    })
+  }
+}
+
+/** A temporary server, which is deleted afterwards; null without the programs of PostgreSQL. */
+async function temporaryServer(): ReturnType<Examined['scratch']> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-doctor-'))
+  const remove = () => rmSync(dataDir, { recursive: true, force: true })
+  try {
+    const postgres = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
+    return { connection: postgres.connection, leave: () => postgres.leave().then(remove) }
+  } catch (error) {
+    remove()
+    if (error instanceof EmbeddedPostgresError) return null
+    throw error
+  }
+}
+
+/** The report for people. */
+export function printed({ findings, skipped }: Report): string[] {
+  const of = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity)
+  const [errors, warnings] = [of('error'), of('warning')]
+  return [
+    ...[...errors, ...warnings].flatMap(({ severity, check, problem, advice, examples }) => [
+      `${severity}  ${check}: ${problem}`,
+      ...(examples ?? []).map((example) => `         - ${example}`),
+      `         ${advice}`,
+    ]),
+    ...skipped.map(({ check, reason }) => `skipped  ${check}: ${reason}`),
+    findings.length ? `${counted(errors.length, 'error')}, ${counted(warnings.length, 'warning')}` : 'Nothing to report.',
+  ]
+}

@@ -1,0 +1,151 @@
+/** Rows whose owner does not exist any more, and secrets that no key can read. Foreign keys cover everything that is not listed here. */
+
+import type { SealedColumn } from '../../src/platform/sealed-columns.ts'
+import { decrypt, UnreadableSecret } from '../../src/platform/secrets.ts'
+import { SEALED_COLUMNS } from '../rotate-secrets.ts'
+import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+
+interface Reference {
+  table: string
+  column: string
+  owner: string
+  /** A condition on the row `r`, for rows that may outlive their owner. */
+  where?: string
+}
+
+/** The references to system tables that no foreign key holds. */
+const REFERENCES: readonly Reference[] = [
+  { table: 'record_comments', column: 'table_id', owner: 'tables' },
+  { table: 'subscriptions', column: 'table_id', owner: 'tables' },
+  { table: 'subscriptions', column: 'user_id', owner: 'users' },
+  { table: 'tasks', column: 'table_id', owner: 'tables' },
+  { table: 'stored_files', column: 'table_id', owner: 'tables', where: 'r.dropped_at is null' },
+  { table: 'stored_files', column: 'task_id', owner: 'tasks', where: 'r.dropped_at is null' },
+  { table: 'smtp_integrations', column: 'space_id', owner: 'spaces' },
+  { table: 'email_signatures', column: 'user_id', owner: 'users' },
+  { table: 'outbound_emails', column: 'comment_id', owner: 'record_comments' },
+  { table: 'reply_tokens', column: 'comment_id', owner: 'record_comments' },
+  { table: 'email_opens', column: 'comment_id', owner: 'record_comments' },
+  { table: 'notifications', column: 'user_id', owner: 'users' },
+  { table: 'record_tallies', column: 'table_id', owner: 'tables' },
+]
+
+/** The tables whose rows belong to a record, with the condition on rows that do. */
+const ON_RECORDS: readonly { table: string; where: string }[] = [
+  { table: 'record_comments', where: 'true' },
+  { table: 'subscriptions', where: 'r.record_id <> 0' },
+  { table: 'tasks', where: 'true' },
+  { table: 'stored_files', where: 'r.dropped_at is null' },
+  { table: 'outbound_emails', where: 'true' },
+  { table: 'reply_tokens', where: 'true' },
+]
+
+const ADVICE = 'They are never shown. Delete them, or restore their owner from a backup.'
+
+export async function checkOwners({ database }: Examined): Promise<Finding[]> {
+  const lines: string[] = []
+  for (const { table, column, owner, where = 'true' } of REFERENCES) {
+    const [orphans] = await database.rows<{ count: number }>(`
+      select count(*)::int as count from public.${table} r
+      where r.${column} is not null and ${where} and not exists (select from public.${owner} o where o.id = r.${column})`)
+    if (orphans?.count) lines.push(`${counted(orphans.count, 'row')} of ${table} without their row of ${owner}`)
+  }
+  lines.push(...(await withoutRecord(database)))
+  return [
+    ...findingOf(lines, {
+      check: 'orphans.rows',
+      severity: 'warning',
+      problem: (count) => `${counted(count, 'kind')} of rows without their owner`,
+      advice: ADVICE,
+    }),
+    ...(await ownerlessSchemas(database)),
+  ]
+}
+
+/** Rows about records that do not exist. Each table of records is read once for each kind of row that it has. */
+async function withoutRecord(database: Database): Promise<string[]> {
+  const lines: string[] = []
+  for (const { table, where } of ON_RECORDS) {
+    const tables = await database.rows<{ id: number }>(`
+      select t.id from public.tables t where to_regclass(format('t%s.records', t.id)) is not null
+        and exists (select from public.${table} r where r.table_id = t.id and ${where}) order by t.id`)
+    for (const { id } of tables) {
+      const [orphans] = await database.rows<{ count: number }>(`
+        select count(*)::int as count from public.${table} r
+        where r.table_id = ${Number(id)} and r.record_id is not null and ${where}
+          and not exists (select from t${Number(id)}.records o where o.id = r.record_id)`)
+      if (orphans?.count) lines.push(`${counted(orphans.count, 'row')} of ${table} without their record of table ${id}`)
+    }
+  }
+  return lines
+}
+
+async function ownerlessSchemas(database: Database): Promise<Finding[]> {
+  const schemas = await database.rows<{ name: string }>(`
+    select n.nspname as name from pg_namespace n where n.nspname ~ '^t[1-9][0-9]{0,8}$'
+      and to_regclass(format('%I.records', n.nspname)) is not null
+      and not exists (select from public.tables t where t.id = substr(n.nspname, 2)::int) order by 1`)
+  return findingOf(
+    schemas.map(({ name }) => name),
+    {
+      check: 'orphans.schemas',
+      severity: 'warning',
+      problem: (count) => `${counted(count, 'schema')} of records without their table`,
+      advice: 'DROP SCHEMA … CASCADE each of them, after a look at its records.',
+    },
+  )
+}
+
+/** Secrets that neither SECRET_KEY nor a key of SECRET_KEY_PREVIOUS can decrypt. */
+export async function checkSecrets({ database, settings: { secretKeys } }: Examined): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const sealed of SEALED_COLUMNS) {
+    const { what, table, key, contextOf } = sealed
+    const unreadable: string[] = []
+    for await (const row of secretsOf(database, sealed))
+      if (!isReadable(() => decrypt(secretKeys, row.secret, contextOf.context(row.context))))
+        unreadable.push(`${table}.${key.column} ${Buffer.isBuffer(row.key) ? row.key.toString('hex') : row.key}`)
+    findings.push(
+      ...findingOf(unreadable, {
+        check: 'secrets.unreadable',
+        severity: 'error',
+        problem: (count) => `${count} ${what} cannot be read: they were encrypted with another SECRET_KEY`,
+        advice:
+          'Set SECRET_KEY to the key that encrypted them, or add that key to SECRET_KEY_PREVIOUS; if it is lost, enter the passwords again.',
+      }),
+    )
+  }
+  return findings
+}
+
+interface Secret {
+  key: number | Buffer
+  secret: Buffer
+  context: string
+}
+
+/** All secrets of the column, read in batches. */
+async function* secretsOf(database: Database, { table, column, key, contextOf }: SealedColumn): AsyncGenerator<Secret> {
+  let last: Secret['key'] | null = null
+  for (;;) {
+    const rows: Secret[] = await database.rows(
+      `select ${key.column} as key, ${column} as secret, ${contextOf.column}::text as context from public.${table}
+      where ${column} is not null and ($1::${key.type} is null or ${key.column} > $1) order by 1 limit 1000`,
+      [last],
+    )
+    const end = rows.at(-1)
+    if (!end) return
+    yield* rows
+    last = end.key
+  }
+}
+
+function isReadable(read: () => string): boolean {
+  try {
+    read()
+    return true
+  } catch (error) {
+    if (error instanceof UnreadableSecret) return false
+    throw error
+  }
+}

@@ -1,0 +1,146 @@
+/** The file storage: whether it can be reached, and whether its bytes and the rows of files agree; and the space on the disks. */
+import { constants } from 'node:fs'
+import { access, opendir, stat, statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
+
+/** Uploads write the row first, and deletions remove the bytes last. Within this time they may differ. */
+const SETTLED_AFTER_MS = 3_600_000
+const GB = 2 ** 30
+
+export async function checkStorage(examined: Examined): Promise<Finding[]> {
+  const { storage } = examined.settings
+  let stored: Map<string, Stored>
+  try {
+    stored = storage.startsWith('s3://') ? await listBucket(new URL(storage)) : await listFolder(storage)
+  } catch (error) {
+    const line = String((error as Error).message).split('\n')[0]
+    return [
+      {
+        check: 'storage.unreachable',
+        severity: 'error',
+        problem: `The file storage ${storage.split('?')[0]} cannot be used: ${(error as Error).name === 'Error' ? line : `${(error as Error).name}: ${line}`}`,
+        advice: storage.startsWith('s3://')
+          ? 'Look at STORAGE, the AWS_* variables, and the rights on the bucket: ListBucket, GetObject, PutObject and DeleteObject are needed.'
+          : 'Let the account of the service read and write the folder, or set STORAGE to another one.',
+      },
+    ]
+  }
+  return compare(stored, await filesOf(examined.database))
+}
+
+interface Stored {
+  bytes: number
+  changedAt: number
+}
+
+async function listFolder(folder: string): Promise<Map<string, Stored>> {
+  const stored = new Map<string, Stored>()
+  try {
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    // The first upload creates the folder.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    await access(await nearest(folder), constants.W_OK | constants.X_OK)
+    return stored
+  }
+  for await (const entry of await opendir(folder, { recursive: true })) {
+    if (!entry.isFile()) continue
+    const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined)
+    if (found) stored.set(entry.name, { bytes: found.size, changedAt: found.mtimeMs })
+  }
+  return stored
+}
+
+async function listBucket(url: URL): Promise<Map<string, Stored>> {
+  const { ListObjectsV2Command, S3Client } = await import('@aws-sdk/client-s3')
+  const endpoint = url.searchParams.get('endpoint')
+  const s3 = new S3Client({
+    region: url.searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
+    forcePathStyle: url.searchParams.get('forcePathStyle') === 'true',
+    maxAttempts: 1,
+    ...(endpoint !== null && { endpoint }),
+  })
+  const stored = new Map<string, Stored>()
+  let token: string | undefined
+  do {
+    const page = await s3.send(new ListObjectsV2Command({ Bucket: url.hostname, ContinuationToken: token }))
+    for (const { Key, Size, LastModified } of page.Contents ?? [])
+      if (Key) stored.set(Key, { bytes: Size ?? 0, changedAt: LastModified?.getTime() ?? 0 })
+    token = page.NextContinuationToken
+  } while (token)
+  return stored
+}
+
+interface FileRow {
+  path: string
+  storage_key: string | null
+  is_settled: boolean
+}
+
+const filesOf = (database: Database) =>
+  database.rows<FileRow>(`
+    select path, storage_key, created_at < localtimestamp - interval '1 hour' as is_settled from public.stored_files order by path`)
+
+function compare(stored: ReadonlyMap<string, Stored>, files: readonly FileRow[]): Finding[] {
+  const named = new Set(files.flatMap(({ path, storage_key }) => [path, storage_key ?? path]))
+  const lost = files.filter(({ path, storage_key, is_settled }) => is_settled && !stored.has(storage_key ?? path) && !stored.has(path))
+  const before = Date.now() - SETTLED_AFTER_MS
+  const ownerless = [...stored].filter(([path, { changedAt }]) => !named.has(path) && changedAt < before)
+  const bytes = ownerless.reduce((sum, [, file]) => sum + file.bytes, 0)
+  return [
+    ...findingOf(
+      lost.map(({ path }) => path),
+      {
+        check: 'orphans.files_without_bytes',
+        severity: 'error',
+        problem: (count) => `The bytes of ${counted(count, 'file')} are missing in the storage`,
+        advice: 'Restore them from a backup of the storage; the rows of stored_files name them.',
+      },
+    ),
+    ...findingOf(
+      ownerless.map(([path]) => path),
+      {
+        check: 'orphans.bytes_without_file',
+        severity: 'warning',
+        problem: (count) => `${counted(count, 'stored file')} (${(bytes / 2 ** 20).toFixed(1)} MB) that no row refers to`,
+        advice:
+          'They are left by processes that were killed, or the database was restored from an older backup. If it was not, delete them.',
+      },
+    ),
+  ]
+}
+
+/** The folder itself, or the nearest one above it that exists. */
+async function nearest(folder: string): Promise<string> {
+  try {
+    await access(folder)
+    return folder
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error
+    return nearest(dirname(folder))
+  }
+}
+
+/** The free space below the folders that the service writes to. A full disk ends the embedded database and every upload. */
+export async function checkDisks({ settings: { dataDir, storage } }: Pick<Examined, 'settings'>): Promise<Finding[]> {
+  const folders = storage.startsWith('s3://') ? [dataDir] : [dataDir, storage]
+  const seen = new Set<number>()
+  const findings: Finding[] = []
+  for (const folder of folders) {
+    const place = await nearest(folder)
+    const { dev } = await stat(place)
+    if (seen.has(dev)) continue
+    seen.add(dev)
+    const { bavail, blocks, bsize } = await statfs(place)
+    const [free, total] = [bavail * bsize, blocks * bsize]
+    if (free >= Math.min(total / 10, 5 * GB)) continue
+    findings.push({
+      check: 'disk.low',
+      severity: free < Math.min(total / 50, GB) ? 'error' : 'warning',
+      problem: `The disk of ${folder} has ${(free / GB).toFixed(2)} of ${(total / GB).toFixed(2)} GB left`,
+      advice: 'Make room or enlarge the disk; files that nothing uses and old raw mails (KEEP_RAW_MAIL_DAYS) are removed by the service.',
+    })
+  }
+  return findings
+}
