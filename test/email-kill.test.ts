@@ -43,7 +43,7 @@ async function start(): Promise<void> {
       PATH: process.env.PATH,
       DATABASE_URL: url,
       DATA_DIR: app.settings.dataDir,
-      SECRET_KEY: app.settings.secretKey.toString(),
+      SECRET_KEY: app.settings.secretKeys.current.toString(),
       ROLE: 'worker',
       SMTP_ALLOW_PRIVATE: 'true',
       LOG_LEVEL: 'silent',

@@ -96,7 +96,7 @@ export async function reset(
     if (!(await db.execute(sql`delete from password_resets where ${isValid}`))) throw invalidToken()
     await endProofs(db, id, null)
     await audit({ ...context, requester: { userId: id, keyId: null, ip: context.ip } }, 'password.reset', { id, accountId })
-    return rememberDevice(settings.secretKey, deviceCookie, email, now)
+    return rememberDevice(settings.secretKeys, deviceCookie, email, now)
   })
 }
 

@@ -37,7 +37,7 @@ export interface Visitor extends Sender {
  */
 export async function login(context: Context, { email, password }: Login, visitor: Visitor): Promise<SignedIn> {
   const { db, now, settings, transaction } = context
-  const device = knownDevice(settings.secretKey, visitor.deviceCookie, email, now)
+  const device = knownDevice(settings.secretKeys, visitor.deviceCookie, email, now)
   const caller = device === null ? 'stranger' : 'known'
   refuseIfHashingIsBusy(caller)
   const signedIn = await attempt(db, bucketsOf(email, visitor.ip, device), now, async () => {
@@ -83,7 +83,7 @@ async function signIn(
   { checked }: { checked?: string | null } = {},
 ): Promise<SignedIn> {
   const token = await startSession({ db, settings }, user.id, now, { sender, passwordHash: checked ?? null })
-  return { user: meOf(user), token, device: rememberDevice(settings.secretKey, deviceCookie, user.email, now) }
+  return { user: meOf(user), token, device: rememberDevice(settings.secretKeys, deviceCookie, user.email, now) }
 }
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */

@@ -1,5 +1,5 @@
 /** Counts requests of unknown callers by address: those refused with 401, and those for paths that do not exist. */
-import ipaddr from 'ipaddr.js'
+import { networkOf } from '../access/network.ts'
 import { BoundedMap } from '../bounded-map.ts'
 
 /** So many addresses are remembered. A process keeps them in memory: a write to the database for each would help an attacker. */
@@ -25,11 +25,4 @@ export function openAddressWindows(limit: number): (ip: string, now: number) => 
     counts.set(network, count)
     return { remaining: limit - count.used, endsAt: startsAt + WINDOW_MS, isExceeded }
   }
-}
-
-/** One IPv6 customer has a network of 64 bits, so its addresses count as one. */
-export function networkOf(ip: string): string {
-  if (!ipaddr.isValid(ip)) return ip
-  const address = ipaddr.process(ip)
-  return address.kind() === 'ipv6' ? address.toNormalizedString().split(':').slice(0, 4).join(':') : address.toString()
 }
