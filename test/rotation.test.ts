@@ -1,11 +1,10 @@
 /** Replaces SECRET_KEY: what callers hold before goes on working during the rotation, and what does after it. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { SEALED_COLUMNS } from '../scripts/rotate-secrets.ts'
-import { sendQueued } from '../src/email/outbound/delivery.ts'
+import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
 import { encryptTokens, newSecretTokens, sealedTokens } from '../src/email/outbound/secret-tokens.ts'
 import { unsubscribePath } from '../src/notifications/unsubscribe.ts'
-import { systemContext } from '../src/platform/context.ts'
 import { type Database, type Sql, sql } from '../src/platform/database/database.ts'
 import { reencryptColumn } from '../src/platform/sealed-columns.ts'
 import { fingerprintOf } from '../src/platform/secrets.ts'
@@ -18,6 +17,8 @@ import { makeTable } from './support/tables.ts'
 const OLD = 'the key that was in use for years'
 const NEW = 'the key that takes its place today'
 const oldId = fingerprintOf(Buffer.from(OLD))
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const smtp = await startSmtp()
 smtp.login = { user: 'desk', password: 'swordfish' }
@@ -100,6 +101,16 @@ async function use(app: TestApp, { account, table, integration, cursor, unsubscr
   }
 }
 
+/** Lets the app send this mail, and no other. */
+async function deliver({ db, deps }: TestApp, mail: number | undefined): Promise<void> {
+  await db.execute(sql`
+    update outbound_emails set due_at = case when comment_id = ${mail ?? 0} then localtimestamp - interval '1 second' end`)
+  const count = smtp.received.length
+  const stop = startDispatcher(deps)
+  await vi.waitFor(() => expect(smtp.received).toHaveLength(count + 1), { timeout: 20_000 })
+  await stop()
+}
+
 /** Queues mails beside those of the test, with tokens under the key of the app. */
 async function fillMails({ db, settings }: TestApp, count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, index) => `<${index}@filled.example>`)
@@ -126,7 +137,7 @@ test('with the new key and the old one beside it, everything that callers hold g
   expect(await use(app, held)).toEqual(everything())
   const page = await app.as(held.account.keys.account).rpc.records.query.query({ table_id: held.table, limit: 1, cursor: held.cursor })
   expect(page).toMatchObject({ rows: [{ name: 'B' }] })
-  await sendQueued(systemContext(app.deps), { comment_id: held.mails[0] as number })
+  await deliver(app, held.mails[0])
   expect(smtp.received.at(-1)?.envelopeFrom).toMatch(/^reply-[0-9a-f]{16}@reply\.example\.net$/)
   await app.stop()
 })
@@ -208,7 +219,7 @@ test('without the old key, everything stored is readable, and only cursors and l
     page: [400, 'cursor: must be empty, or what came with the page before'],
     link: 404,
   })
-  await sendQueued(systemContext(app.deps), { comment_id: held.mails[1] as number })
+  await deliver(app, held.mails[1])
   const sent = smtp.received.at(-1)
   // The reply address and the pixel of a mail are random and stored as hashes: they outlive every key.
   const reply = `From: ann@example.org\r\nTo: ${sent?.envelopeFrom}\r\nMessage-ID: <answer@example.org>\r\n\r\nThank you\r\n`

@@ -407,6 +407,7 @@ export const ModelName = {
   ApiKey: 'ApiKey',
   RateWindow: 'RateWindow',
   IdempotencyKey: 'IdempotencyKey',
+  SecretKeyUse: 'SecretKeyUse',
   AuditEntry: 'AuditEntry',
   FailedSignIn: 'FailedSignIn',
   Space: 'Space',
@@ -449,7 +450,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundDelivery" | "emailOpen"
+    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundDelivery" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1190,6 +1191,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.IdempotencyKeyCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.IdempotencyKeyCountAggregateOutputType> | number
+        }
+      }
+    }
+    SecretKeyUse: {
+      payload: Prisma.$SecretKeyUsePayload<ExtArgs>
+      fields: Prisma.SecretKeyUseFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SecretKeyUseFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SecretKeyUseFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        findFirst: {
+          args: Prisma.SecretKeyUseFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SecretKeyUseFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        findMany: {
+          args: Prisma.SecretKeyUseFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>[]
+        }
+        create: {
+          args: Prisma.SecretKeyUseCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        createMany: {
+          args: Prisma.SecretKeyUseCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SecretKeyUseCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>[]
+        }
+        delete: {
+          args: Prisma.SecretKeyUseDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        update: {
+          args: Prisma.SecretKeyUseUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        deleteMany: {
+          args: Prisma.SecretKeyUseDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SecretKeyUseUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SecretKeyUseUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>[]
+        }
+        upsert: {
+          args: Prisma.SecretKeyUseUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyUsePayload>
+        }
+        aggregate: {
+          args: Prisma.SecretKeyUseAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSecretKeyUse>
+        }
+        groupBy: {
+          args: Prisma.SecretKeyUseGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SecretKeyUseGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SecretKeyUseCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SecretKeyUseCountAggregateOutputType> | number
         }
       }
     }
@@ -3349,6 +3424,15 @@ export const IdempotencyKeyScalarFieldEnum = {
 export type IdempotencyKeyScalarFieldEnum = (typeof IdempotencyKeyScalarFieldEnum)[keyof typeof IdempotencyKeyScalarFieldEnum]
 
 
+export const SecretKeyUseScalarFieldEnum = {
+  fingerprint: 'fingerprint',
+  firstUsedAt: 'firstUsedAt',
+  lastUsedAt: 'lastUsedAt'
+} as const
+
+export type SecretKeyUseScalarFieldEnum = (typeof SecretKeyUseScalarFieldEnum)[keyof typeof SecretKeyUseScalarFieldEnum]
+
+
 export const AuditEntryScalarFieldEnum = {
   id: 'id',
   at: 'at',
@@ -4111,6 +4195,7 @@ export type GlobalOmitConfig = {
   apiKey?: Prisma.ApiKeyOmit
   rateWindow?: Prisma.RateWindowOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
+  secretKeyUse?: Prisma.SecretKeyUseOmit
   auditEntry?: Prisma.AuditEntryOmit
   failedSignIn?: Prisma.FailedSignInOmit
   space?: Prisma.SpaceOmit
