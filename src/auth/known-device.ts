@@ -26,7 +26,9 @@ export function knownDevice(secretKeys: SecretKeys, cookie: string | undefined, 
 export function rememberDevice(secretKeys: SecretKeys, cookie: string | undefined, email: string, now: Date): string {
   const others = proofsIn(cookie).filter((one) => !isFor(secretKeys, one, email, now))
   const content = `${Math.floor(now.getTime() / 1000).toString(36)}.${newToken(NONCE_BYTES)}`
-  return [`${content}.${sign(secretKeys, PURPOSE, signedOf(content, email)).toString('base64url')}`, ...others].slice(0, MOST_USERS).join('~')
+  return [`${content}.${sign(secretKeys, PURPOSE, signedOf(content, email)).toString('base64url')}`, ...others]
+    .slice(0, MOST_USERS)
+    .join('~')
 }
 
 const proofsIn = (cookie = ''): string[] => cookie.split('~', MOST_USERS).filter((text) => PROOF.test(text))

@@ -95,11 +95,10 @@ const isUpload = ({ headers, routeOptions: { bodyLimit } }: FastifyRequest) => N
 function refuse({ socket }: IncomingMessage, { raw, request }: FastifyReply): void {
   if (raw.headersSent) socket.destroy()
   else
-    respondToClientError(
-      Object.assign(new Error('The body was not received in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }),
-      socket,
-      { ...answerHeaders(request.context.deps.settings), 'x-request-id': request.id },
-    )
+    respondToClientError(Object.assign(new Error('The body was not received in time'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket, {
+      ...answerHeaders(request.context.deps.settings),
+      'x-request-id': request.id,
+    })
 }
 
 /** Connections without a byte are closed after this time if no more can be accepted. */
