@@ -10,6 +10,8 @@ export interface FairLimitOptions {
   places: number
   /** The places while several parties compete, or requests are refused. With fewer in progress, each of them ends sooner. */
   crowdedPlaces: number
+  /** If it returns false, more places do not make those inside slower, so that all of them are given even then. */
+  isBusy?: () => boolean
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
   /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
@@ -172,8 +174,9 @@ export class FairLimit {
   }
 
   #mostPlaces(now: number): number {
+    const { places, crowdedPlaces, isBusy } = this.#options
     const isCrowded = now < this.#competingUntil || now < this.#refusingUntil
-    return isCrowded ? this.#options.crowdedPlaces : this.#options.places
+    return isCrowded && isBusy?.() !== false ? crowdedPlaces : places
   }
 
   #place(party: Party, weight: number, since: number): Place {

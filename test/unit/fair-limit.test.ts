@@ -58,6 +58,16 @@ describe('a fair limit', () => {
     expect(inside()).toEqual(['a1', 'a2', 'b2'])
   })
 
+  it('gives all places if more do not make those inside slower', () => {
+    let isBusy = false
+    const { come, inside } = limitOf({ isBusy: () => isBusy })
+    come('b1', 'a1', 'a2', 'a3', 'a4')
+    expect(inside()).toEqual(['b1', 'a1', 'a2', 'a3'])
+    isBusy = true
+    come('b2')
+    expect(inside()).toHaveLength(4)
+  })
+
   it('lets the parties that wait take turns, however long their queues are', () => {
     const { come, end, inside } = limitOf({ places: 1, crowdedPlaces: 1, keptFree: 0 })
     come('a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2')

@@ -2,13 +2,12 @@
  * Refuses requests that the service cannot answer soon, before it reads their bodies or asks the database anything. The accounts share
  * what the process can do (fair-limit.ts), so one that floods slows down itself only.
  */
-import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credentials } from '../access/authenticate.ts'
-import { BoundedMap } from '../bounded-map.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { accountParty, runFor } from '../party.ts'
 import { tooBusy } from './errors.ts'
+import { PacedRefusals } from './paced-refusals.ts'
 import { RPC_PREFIX } from './rpc.ts'
 
 declare module 'fastify' {
@@ -23,16 +22,16 @@ declare module 'fastify' {
 }
 
 /**
- * The database answers short reads of 16 requests at once as fast as those of 50. Half a second of waiting for a burst is better than
- * an error, so the waiting of a party that is not being refused is long.
+ * Eight requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
+ * is better than an error.
  */
-const LIMIT = { places: 64, crowdedPlaces: 16, keptFree: 4, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
+const LIMIT = { places: 64, crowdedPlaces: 8, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
+/** Below this utilization of the event loop requests mostly wait for the database. */
+const BUSY = 0.6
+const BUSY_SAMPLE_MS = 200
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
 const KNOWN_KEYS = 10_000
-/** A connection that repeats a request at once is refused again only after this time, so that refusing costs less than serving. */
-const REPEATED_REFUSAL_MS = 100
-const REPEATED_WITHIN_MS = 1_000
 
 export interface OverloadProtection {
   /** Notes the account of the request's credentials, so that further requests with them count for it before they are authenticated. */
@@ -42,9 +41,10 @@ export interface OverloadProtection {
 }
 
 export function openOverloadProtection(): OverloadProtection {
-  const limit = new FairLimit(LIMIT)
-  const accounts = new BoundedMap<string, string | undefined>(KNOWN_KEYS)
-  const refusedAt = new WeakMap<Socket, number>()
+  const load = watchEventLoop()
+  const limit = new FairLimit({ ...LIMIT, isBusy: () => load.isBusy })
+  const accounts = new Map<string, string>()
+  const paced = new PacedRefusals()
   let refusals = 0
 
   const partyOf = ({ context: { credentials, ip } }: FastifyRequest) =>
@@ -67,21 +67,21 @@ export function openOverloadProtection(): OverloadProtection {
   }
 
   function refuse({ raw: { socket } }: FastifyRequest, done: Done): void {
-    const now = performance.now()
-    const isRepeated = now - (refusedAt.get(socket) ?? Number.NEGATIVE_INFINITY) < REPEATED_WITHIN_MS
-    refusedAt.set(socket, now)
     // Callers that came together are sent back at different times.
     const error = tooBusy({ retryAfterSeconds: 1 + (refusals++ % 3) })
-    if (isRepeated) setTimeout(() => done(error), REPEATED_REFUSAL_MS).unref()
-    else done(error)
+    paced.refuse(socket, () => done(error))
   }
 
   return {
     learn(request, credentials, accountId) {
       const party = accountParty(accountId)
-      if (request.party !== party && 'tokenHash' in credentials) accounts.set(nameOf(credentials.tokenHash), party)
+      if (request.party === party || !('tokenHash' in credentials)) return
+      // They are soon learned again.
+      if (accounts.size >= KNOWN_KEYS) accounts.clear()
+      accounts.set(nameOf(credentials.tokenHash), party)
     },
     addHooks(app) {
+      app.addHook('onClose', async () => load.stop())
       app.decorateRequest('place')
       app.decorateRequest('party')
       app.addHook('onRequest', (request, reply, done) => {
@@ -97,13 +97,27 @@ export function openOverloadProtection(): OverloadProtection {
       app.addHook('preHandler', ({ party }, _, done) => (party === undefined ? done() : runFor(party, done)))
       app.addHook('onResponse', (request, reply, done) => {
         const { place, context } = request
-        if (place) limit.leave(place)
+        if (place) {
+          limit.leave(place)
+          paced.responded()
+        }
         // A key that was revoked must not go on counting for its account.
-        if (reply.statusCode === 401 && 'tokenHash' in context.credentials) accounts.set(nameOf(context.credentials.tokenHash), undefined)
+        if (reply.statusCode === 401 && 'tokenHash' in context.credentials) accounts.delete(nameOf(context.credentials.tokenHash))
         done()
       })
     },
   }
+}
+
+function watchEventLoop() {
+  let last = performance.eventLoopUtilization()
+  const load = { isBusy: false, stop: () => clearInterval(samples) }
+  const samples = setInterval(() => {
+    const now = performance.eventLoopUtilization()
+    load.isBusy = performance.eventLoopUtilization(now, last).utilization > BUSY
+    last = now
+  }, BUSY_SAMPLE_MS).unref()
+  return load
 }
 
 type Done = (error?: Error) => void

@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { PacedRefusals } from '../../src/platform/http/paced-refusals.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function refusals() {
+  const paced = new PacedRefusals()
+  const refused: string[] = []
+  const sockets = new Map<string, Socket>()
+  return {
+    paced,
+    refused,
+    /** Refuses a request on each of the connections. */
+    refuse(...names: string[]) {
+      for (const name of names) {
+        const socket = sockets.get(name) ?? ({} as Socket)
+        sockets.set(name, socket)
+        paced.refuse(socket, () => void refused.push(name))
+      }
+    },
+  }
+}
+
+it('a connection that waits after a refusal is refused at once', () => {
+  const { refuse, refused } = refusals()
+  refuse('a', 'b')
+  vi.advanceTimersByTime(1_000)
+  refuse('a')
+  expect(refused).toEqual(['a', 'b', 'a'])
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('further refusals of one that does not wait are let go by responses, two each, after a tenth of a second', () => {
+  const { paced, refuse, refused } = refusals()
+  refuse('a', 'b', 'c')
+  refused.length = 0
+  refuse('a', 'b', 'c')
+  paced.responded()
+  expect(refused).toEqual([])
+  vi.advanceTimersByTime(100)
+  paced.responded()
+  expect(refused).toEqual(['a', 'b'])
+  paced.responded()
+  expect(refused).toEqual(['a', 'b', 'c'])
+})
+
+it('they are held for a second at most, also if there are no responses', () => {
+  const { refuse, refused } = refusals()
+  refuse('a')
+  refuse('a')
+  vi.advanceTimersByTime(900)
+  expect(refused).toEqual(['a'])
+  vi.advanceTimersByTime(200)
+  expect(refused).toEqual(['a', 'a'])
+  expect(vi.getTimerCount()).toBe(0)
+})
