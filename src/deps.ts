@@ -1,6 +1,5 @@
 /** Opens the parts of a process in order, and closes them in reverse. The service and the scripts both start here. */
 import type pg from 'pg'
-import { auditMetrics } from './audit/metrics.ts'
 import { queues } from './background.ts'
 import { commentCascade } from './comments/service.ts'
 import { conversionCascade } from './conversions/field-guard.ts'
@@ -42,7 +41,6 @@ const allMetrics: readonly Metric[] = [
   ...httpMetrics,
   ...databaseMetrics,
   ...jobMetrics,
-  ...auditMetrics,
   ...eventMetrics,
   ...indexMetrics,
   ...fileMetrics,

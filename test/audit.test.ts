@@ -363,15 +363,6 @@ describe('signing in', () => {
     expect(counts.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 10, 20, 40, 80])
   })
 
-  it('is counted in the metrics by action', async () => {
-    const account = await app.account({ withPassword: true })
-    const failed = async () =>
-      /^gridpost_audited_total{action="sign_in.failed"} (\d+)$/m.exec(await app.deps.metrics.text(app.deps))?.[1] ?? '0'
-    const before = Number(await failed())
-    await login(account.owner.email, 'wrong')
-    await expect.poll(failed).toBe(String(before + 1))
-  })
-
   it('with an unknown address writes no row, for nobody could read it', async () => {
     const before = await app.db.query(sql`select max(id) as id from audit_entries`)
     expect((await login('nobody@nowhere.example', 'wrong')).status).toBe(401)
