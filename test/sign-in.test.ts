@@ -2,6 +2,7 @@ import { createHook } from 'node:async_hooks'
 import type { AddressInfo } from 'node:net'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
+import { rememberDevice } from '../src/auth/known-device.ts'
 import { bucket, count } from '../src/auth/throttle.ts'
 import { openDeps } from '../src/deps.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -332,5 +333,16 @@ describe('the work for a sign-in', () => {
     expect(results.filter((result) => result === 'true')).toHaveLength(34)
     // What was refused has not counted as a failure.
     expect((await signIn({ email: owner.email, password: owner.password, from: newAddress() })).status).toBe(200)
+  })
+  it('is done for one known browser of an account at a time, so that nobody fills the queue with them', async () => {
+    const [flooding, other] = [(await app.account({ withPassword: true })).owner, (await app.account({ withPassword: true })).owner]
+    const device = await knownDevice(other)
+    const flood = Array.from({ length: 100 }, () => {
+      const proof = rememberDevice(app.settings.secretKeys, undefined, flooding.email, now)
+      return signIn({ email: flooding.email, password: flooding.password, from: newAddress(), device: `gridpost_device=${proof}` })
+    })
+    expect((await signIn({ email: other.email, password: other.password, from: newAddress(), device })).status).toBe(200)
+    const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
+    expect([...statuses].sort()).toEqual([200, 429])
   })
 })

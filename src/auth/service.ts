@@ -40,7 +40,10 @@ export async function login(context: Context, { email, password }: Login, visito
   const device = knownDevice(settings.secretKeys, visitor.deviceCookie, email, now)
   const caller = device === null ? 'stranger' : 'known'
   refuseIfHashingIsBusy(caller)
-  const signedIn = await attempt(db, bucketsOf(email, visitor.ip, device), now, async () => {
+  const buckets = bucketsOf(email, visitor.ip, device)
+  // One account may have any number of known devices, but must not fill the queue for hashing.
+  const lane = device === null ? buckets[0] : bucket('account', email)
+  const check = async () => {
     const user = await db.prisma.user.findFirst({ where: { email, status: 'active' } })
     const isRight = await verifyPassword(password, user?.passwordHash ?? null, caller)
     if (!user) return null
@@ -50,7 +53,8 @@ export async function login(context: Context, { email, password }: Login, visito
       await audit(provedToBe(user, context), 'sign_in.succeeded', { id: user.id, accountId: user.accountId, detail })
       return signIn(context, user, visitor, { checked: user.passwordHash })
     })
-  })
+  }
+  const signedIn = await attempt(db, buckets, now, check, lane)
   if (!signedIn) throw unauthorized('Wrong email or password')
   return signedIn
 }

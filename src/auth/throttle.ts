@@ -50,7 +50,8 @@ export const bucket = (kind: keyof typeof PACES, subject = ''): Bucket => ({ id:
 
 /**
  * Runs one attempt and counts it against the buckets, unless it succeeds or cannot be made.
- * @param buckets the narrowest first: its attempts run one after the other, so that simultaneous correct ones do not delay each other
+ * @param buckets the narrowest first: a success empties it
+ * @param lane whose attempts run one after the other, so that simultaneous correct ones do not delay each other
  * @param check returns null if the attempt fails
  * @throws AppError 429 with Retry-After; what `check` throws
  */
@@ -59,8 +60,9 @@ export function attempt<T>(
   buckets: readonly [Bucket, ...Bucket[]],
   now: Date,
   check: () => Promise<T | null>,
+  lane: Bucket = buckets[0],
 ): Promise<T | null> {
-  return inTurn(db, buckets[0], async () => {
+  return inTurn(db, lane, async () => {
     const waitSeconds = await count(db, buckets, now)
     if (waitSeconds > 0) throw tooManyFailures(waitSeconds)
     const result = await check().catch(async (error: unknown) => {
