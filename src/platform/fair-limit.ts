@@ -102,12 +102,12 @@ export class FairLimit {
 
   /** Waits for a place, after `tryEnter` has given none. @returns stops waiting */
   wait(name: string, waiter: Waiter, weight = 1): () => void {
-    const now = performance.now()
-    const party = this.#parties.get(name) ?? this.#newParty(name)
     if (this.#waiting >= MOST_WAITING) {
       queueMicrotask(() => waiter.refuse())
       return () => {}
     }
+    const now = performance.now()
+    const party = this.#parties.get(name) ?? this.#newParty(name)
     const waiting: Waiting = { waiter, weight, since: now }
     party.waiting.push(waiting)
     this.#waiting++
@@ -120,7 +120,6 @@ export class FairLimit {
   /** Gives the place back. Giving it back again has no effect. */
   leave(place: Place): void {
     this.#uncount(place)
-    this.#forgetIdle(place.party)
     if (this.#waiting) this.#admit(performance.now())
   }
 
@@ -191,6 +190,7 @@ export class FairLimit {
     if (!this.#inside.delete(place)) return
     place.party.inside -= place.weight
     this.#weight -= place.weight
+    this.#forgetIdle(place.party)
   }
 
   /** Gives free places to the parties in turn. */

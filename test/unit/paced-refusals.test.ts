@@ -32,18 +32,19 @@ it('a connection that waits after a refusal is refused at once', () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-it('further refusals of one that does not wait are let go by responses, two each, after a tenth of a second', () => {
+it('further refusals of one that does not wait are let go by responses, four each, after a tenth of a second', () => {
   const { paced, refuse, refused } = refusals()
-  refuse('a', 'b', 'c')
+  const names = ['a', 'b', 'c', 'd', 'e']
+  refuse(...names)
   refused.length = 0
-  refuse('a', 'b', 'c')
+  refuse(...names)
   paced.responded()
   expect(refused).toEqual([])
   vi.advanceTimersByTime(100)
   paced.responded()
-  expect(refused).toEqual(['a', 'b'])
+  expect(refused).toEqual(['a', 'b', 'c', 'd'])
   paced.responded()
-  expect(refused).toEqual(['a', 'b', 'c'])
+  expect(refused).toEqual(names)
 })
 
 it('they are held for a second at most, also if there are no responses', () => {

@@ -25,7 +25,9 @@ export class FairPool extends pg.Pool {
     })
     this.on('release', (_, client) => {
       const place = this.#places.get(client)
-      if (place) this.#limit.leave(place)
+      if (!place) return
+      this.#places.delete(client)
+      this.#limit.leave(place)
     })
   }
 
