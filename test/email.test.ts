@@ -491,6 +491,7 @@ describe('the composer', () => {
         fromDomains: ['example.com'],
         fromIdentities: [{ name: 'Desk', email: 'desk@example.com' }],
         disablePixel: false,
+        failing: null,
       },
     ])
     expect(answer.headers.get('x-total-count')).toBe('1')

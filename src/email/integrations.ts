@@ -14,6 +14,7 @@ import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import type { Server } from './outbound/connections.ts'
 import { DeliveryError, type Failure } from './outbound/failure.ts'
+import { resume } from './outbound/faults.ts'
 import { allowedAddresses } from './outbound/host-addresses.ts'
 import { probe } from './outbound/transport.ts'
 import {
@@ -43,8 +44,10 @@ export const integrationResource: Resource<IntegrationRow> = {
   check: checkSpace,
 }
 
+const failing = sql`case when failing_since is not null then
+  jsonb_build_object('since', to_char(failing_since, 'YYYY-MM-DD HH24:MI:SS'), 'message', failing_message) end`
 const columns = sql`id, space_id, label, host, port, tls, username, from_domains, from_identities, disable_pixel, reply_as_envelope,
-  max_connections, rate_per_minute, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
+  max_connections, rate_per_minute, ${failing} as failing, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
 
 /** By label. */
 export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
@@ -96,6 +99,7 @@ export async function update(
   await checkTables(context, space_id, input.table_ids)
   const { password, ...named } = input
   return context.transaction(async (tx) => {
+    await resume(db, integration_id)
     const [present] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id} for update`)
     if (!present) throw conflict('The SMTP integration has just been deleted')
     const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
@@ -176,6 +180,7 @@ export async function test(context: Context, { integration_id }: IntegrationRow)
   if (!row) throw conflict('The SMTP integration has just been deleted')
   try {
     await probe(serverOf(context, row), { allowPrivate: context.settings.smtpAllowPrivate })
+    await resume(context.db, integration_id)
     return { ok: true, error: null }
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
@@ -187,7 +192,8 @@ export async function test(context: Context, { integration_id }: IntegrationRow)
 /** The integrations that the table may use and that have a domain to send from. */
 export async function options({ db }: Context, table: { id: number; space_id: number }): Promise<{ rows: SmtpOption[]; total: number }> {
   const rows = await db.query<SmtpOption>(sql`
-    select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel"
+    select id, label, from_domains as "fromDomains", from_identities as "fromIdentities", disable_pixel as "disablePixel",
+      ${failing} as failing
     from smtp_integrations
     where space_id = ${table.space_id} and cardinality(from_domains) > 0 and ${usableOn(table.id)}
     order by lower(label collate "pg_c_utf8"), id`)
@@ -215,11 +221,11 @@ export function serverOf({ settings }: Context, { id, password_encrypted, host, 
     const password = password_encrypted && decrypt(settings.secretKeys, password_encrypted, secretContext(id))
     return { host, port, tls, username, password }
   } catch (error) {
-    throw error instanceof UnreadableSecret ? new DeliveryError(PASSWORD_UNREADABLE) : error
+    throw error instanceof UnreadableSecret ? new DeliveryError(PASSWORD_UNREADABLE, { isFault: true }) : error
   }
 }
 
-/** Temporary, because the operator may restore the key. */
+/** A fault of the integration, so its mails wait: the operator may restore the key. */
 const PASSWORD_UNREADABLE: Failure = {
   kind: 'temporary',
   code: 'PASSWORD_UNREADABLE',

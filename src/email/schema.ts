@@ -65,8 +65,25 @@ const Password = z
   .nullable()
   .meta({ description: 'Kept encrypted, never returned.' })
 
+const Failing = z
+  .object({ since: z.string(), message: z.string().meta({ description: "The server's words." }) })
+  .nullable()
+  .meta({
+    description:
+      'Set while the server refuses the connection or the sign-in, or its certificate is not valid. Mails wait for up to 48 hours, and are ' +
+      'tried again from time to time, and at once after an update or a successful test.',
+  })
+
 export const SmtpIntegration = z
-  .object({ id: Id, space_id: Id, ...integration, has_password: z.boolean(), created_at: z.string(), updated_at: z.string() })
+  .object({
+    id: Id,
+    space_id: Id,
+    ...integration,
+    failing: Failing,
+    has_password: z.boolean(),
+    created_at: z.string(),
+    updated_at: z.string(),
+  })
   .meta({ id: 'SmtpIntegration', description: 'An SMTP server that a space sends through.' })
 export type SmtpIntegration = z.infer<typeof SmtpIntegration>
 
@@ -107,6 +124,7 @@ export const SmtpOption = z
     fromDomains: z.array(z.string()),
     fromIdentities: z.array(z.object({ name: z.string(), email: z.string() })),
     disablePixel: z.boolean(),
+    failing: Failing,
   })
   .meta({ id: 'SmtpOption', description: 'An integration that a composer can offer.' })
 export type SmtpOption = z.infer<typeof SmtpOption>

@@ -12,6 +12,7 @@ export type EventType =
   | 'task.comment.mention'
   | 'comment.mention'
   | 'COMMENT'
+  | 'SMTP_FAILING'
 
 export interface Notice {
   event_type: EventType

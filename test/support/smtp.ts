@@ -23,6 +23,8 @@ export interface TestSmtp {
   recipients: Map<string, number>
   /** The reply to the content. @param meanwhile runs when the server has the content, before it answers */
   onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after'; meanwhile?: () => Promise<void> }
+  /** The greeting. */
+  onGreeting: { code?: number }
   /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
@@ -58,6 +60,7 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
     connections: 0,
     recipients: new Map(),
     onContent: {},
+    onGreeting: {},
     onSender: {},
     login: undefined,
     on: {},
@@ -73,7 +76,7 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
     async onConnect(_, callback) {
       smtp.connections += 1
       await smtp.on.connect?.()
-      callback()
+      callback(smtp.onGreeting.code ? refusal(smtp.onGreeting.code) : null)
     },
     onAuth({ username, password }, _, callback) {
       const right = smtp.login && username === smtp.login.user && password === smtp.login.password

@@ -1,7 +1,7 @@
 /** Connections to SMTP servers. One that has delivered a mail is kept for some seconds, so that the next mail needs no new sign-in. */
 import { isIP } from 'node:net'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { DeliveryError, failureOf, type SmtpError } from './failure.ts'
+import { DeliveryError, failureOf, isFaultOfServer, type SmtpError } from './failure.ts'
 import { allowedAddresses, withoutBrackets } from './host-addresses.ts'
 
 export interface Server {
@@ -75,7 +75,7 @@ export async function connect(server: Server, allowPrivate: boolean): Promise<SM
       if ((error as SmtpError).responseCode) break
     }
   }
-  throw new DeliveryError(failureOf(last as SmtpError, false))
+  throw new DeliveryError(failureOf(last as SmtpError, false), { isFault: isFaultOfServer(last as SmtpError) })
 }
 
 async function signIn(server: Server, address: string): Promise<SMTPConnection> {

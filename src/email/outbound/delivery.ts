@@ -16,10 +16,12 @@ import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
+import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
 import type { Server } from './connections.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
 import { DeliveryError, type Failure } from './failure.ts'
+import { markFailing, patienceEnd, resume } from './faults.ts'
 import { fieldTexts } from './field-tokens.ts'
 import { endLease, type Lease, LeaseLost, releaseLease, stampAttempt } from './lease.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
@@ -45,19 +47,29 @@ export async function deliverLeased(context: Context, lease: Lease): Promise<boo
   const mail = await outboundMail(context.db, lease.comment_id)
   // The comment was deleted, and the email with it.
   if (!mail) return void (await endLease(context, lease))
-  const obstacle = obstacleTo(mail)
+  const obstacle = obstacleTo(mail, context.now)
   const outcome = obstacle ?? (await attempt(context, mail, lease))
   if (!outcome) return undefined
   await settle(context, lease, outcome)
-  return obstacle ? undefined : outcome.accepted.size > 0 || outcome.refused.size > 0 || /^\d/.test(outcome.others?.code ?? '')
+  return obstacle ? undefined : isReached(outcome)
 }
 
-function obstacleTo({ attempted_at, table_version, server }: OutboundMail): Outcome | undefined {
+/** True if the server let the mail come as far as its recipients. */
+const isReached = ({ accepted, refused, others, fault }: Outcome): boolean =>
+  accepted.size > 0 || refused.size > 0 || (!fault && /^\d/.test(others?.code ?? ''))
+
+function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
+  const { attempted_at, table_version, server, failing_message } = mail
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
   if (attempted_at !== null) return failedForAll(INTERRUPTED)
   if (table_version === null) return RECORD_GONE
-  return server === null ? INTEGRATION_GONE : undefined
+  if (server === null) return INTEGRATION_GONE
+  return failing_message !== null && hasWaited(mail, now) ? gaveUp(failing_message) : undefined
 }
+
+/** True if the email has waited for its integration for as long as it may. */
+const hasWaited = ({ created_at }: OutboundMail, now: Date) => created_at < formatInstant(patienceEnd(now))
+const gaveUp = (message: string) => gone('INTEGRATION_FAILING', message)
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */
 async function attempt(context: Context, mail: OutboundMail, lease: Lease): Promise<Outcome | undefined> {
@@ -99,7 +111,10 @@ async function handOver(context: Context, mail: OutboundMail, lease: Lease, cont
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
-    return { ...failedForAll(error.failure), refused: byAddress(error.refused) }
+    const { failure, refused, isFault } = error
+    // A fault of the integration is no reason to drop the mail, even if the server calls it permanent.
+    if (isFault) return { ...failedForAll({ ...failure, kind: 'temporary' }), fault: { version: mail.integration_version } }
+    return { ...failedForAll(failure), refused: byAddress(refused) }
   }
 }
 
@@ -192,12 +207,12 @@ async function settle(context: Context, lease: Lease, outcome: Outcome): Promise
 
 /** Records the outcome of an attempt, and the time of the next one for recipients that are still queued. */
 async function saveOutcome(context: Context, lease: Lease, outcome: Outcome): Promise<void> {
-  const { db, now, jobs, metrics } = context
+  const { db, now, metrics } = context
   const settled = await context.transaction(async () => {
     const mail = await outboundMail(db, lease.comment_id, true)
     if (!mail) return undefined
     const isMine = mail.lease === lease.lease
-    const isLastAttempt = mail.attempts >= RETRY_SECONDS.length
+    const isLastAttempt = !outcome.fault && mail.attempts >= RETRY_SECONDS.length
     // Another worker may have recorded the outcome as unknown. That the server accepted the email is still true.
     const known = isMine ? outcome : { accepted: outcome.accepted, refused: new Map() }
     const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, known, isLastAttempt))
@@ -206,20 +221,35 @@ async function saveOutcome(context: Context, lease: Lease, outcome: Outcome): Pr
     const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients) }
     await updateEmail(db, lease.comment_id, { ...transition, metadata }, now)
     const tried = recipients.filter((_, index) => mail.metadata.recipients[index]?.status === 'queued')
-    const counted = { status, states: tried.map(({ status }) => status) }
-    if (!isMine) return counted
-    const seconds = recipients.some(({ status }) => status === 'queued') ? RETRY_SECONDS[mail.attempts] : undefined
-    const retryAt = seconds === undefined ? null : new Date(now.getTime() + seconds * 1000)
-    // Without queued recipients the stamp stays: the email is never sent again.
-    await db.execute(sql`
-      update outbound_emails set attempts = attempts + 1, leased_until = null, due_at = ${retryAt && formatInstant(retryAt)}::timestamp,
-        attempted_at = case when ${retryAt !== null} then null else attempted_at end
-      where comment_id = ${lease.comment_id}`)
-    if (retryAt) await jobs.send(sendEmail, { comment_id: lease.comment_id }, { startAfter: retryAt })
-    return counted
+    if (isMine) await endAttempt(context, mail, lease, outcome, recipients)
+    return { status, states: tried.map(({ status }) => status) }
   })
   if (settled?.status) metrics.count(mails, { state: settled.status })
   for (const state of settled?.states ?? []) metrics.count(recipientStates, { state })
+}
+
+/** Gives the lease back, with the time of the next attempt, and records what the attempt says about the integration. */
+async function endAttempt(
+  context: Context,
+  mail: OutboundMail,
+  { comment_id, smtp_integration_id }: Lease,
+  outcome: Outcome,
+  recipients: readonly RecipientState[],
+): Promise<void> {
+  const { db, now, jobs } = context
+  const { fault, others } = outcome
+  // An attempt that the integration has failed does not count, and the integration decides about the next one.
+  const seconds = fault ? 0 : RETRY_SECONDS[mail.attempts]
+  const isQueued = recipients.some(({ status }) => status === 'queued')
+  const retryAt = isQueued && seconds !== undefined ? new Date(now.getTime() + seconds * 1000) : null
+  // Without queued recipients the stamp stays: the email is never sent again.
+  await db.execute(sql`
+    update outbound_emails set attempts = attempts + ${fault ? 0 : 1}, leased_until = null, due_at = ${retryAt && formatInstant(retryAt)}::timestamp,
+      attempted_at = case when ${retryAt !== null} then null else attempted_at end
+    where comment_id = ${comment_id}`)
+  if (fault && others) await markFailing(context, { ...mail, ...fault, integration_id: smtp_integration_id }, others)
+  else if (isReached(outcome)) await resume(db, smtp_integration_id)
+  if (retryAt && !fault) await jobs.send(sendEmail, { comment_id }, { startAfter: retryAt })
 }
 
 const gone = (code: string, message: string) => failedForAll({ kind: 'permanent', code, enhanced: null, message })

@@ -22,10 +22,13 @@ export class DeliveryError extends Error {
   readonly failure: Failure
   /** The recipients that the server had refused by themselves before the delivery failed. */
   readonly refused: readonly Refusal[]
-  constructor(failure: Failure, refused: readonly Refusal[] = []) {
+  /** True if any other mail through the integration would fail, too. */
+  readonly isFault: boolean
+  constructor(failure: Failure, { refused = [], isFault = false }: { refused?: readonly Refusal[]; isFault?: boolean } = {}) {
     super(failure.message)
     this.failure = failure
     this.refused = refused
+    this.isFault = isFault
   }
 }
 
@@ -45,6 +48,13 @@ export function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
     }
   return { kind: 'temporary', code: WORDS[error.code ?? ''] ?? 'CONNECTION', enhanced, message: text }
 }
+
+/** True for an error before the first mail that will not go away by itself: a refused connection or sign-in, or an invalid certificate. */
+export const isFaultOfServer = ({ responseCode = 0, code, originalCode }: SmtpError & { originalCode?: string | undefined }): boolean =>
+  responseCode >= 500 || code === 'EAUTH' || CERTIFICATE.test(originalCode ?? '')
+
+/** The codes of OpenSSL and Node for certificates that are not trusted, not valid any more, or for another name. */
+const CERTIFICATE = /CERT|ALTNAME|UNABLE_TO_(VERIFY|GET_ISSUER)/
 
 const WORDS: Record<string, string> = {
   ETIMEDOUT: 'TIMEOUT',

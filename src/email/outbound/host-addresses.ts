@@ -13,12 +13,10 @@ export async function allowedAddresses(host: string, allowPrivate: boolean): Pro
   })
   const allowed = found.map(({ address }) => address).filter((address) => allowPrivate || isPublic(address))
   if (!allowed.length)
-    throw new DeliveryError({
-      kind: 'permanent',
-      code: 'PRIVATE_ADDRESS',
-      enhanced: null,
-      message: `The host ${host} is at a private address`,
-    })
+    throw new DeliveryError(
+      { kind: 'permanent', code: 'PRIVATE_ADDRESS', enhanced: null, message: `The host ${host} is at a private address` },
+      { isFault: true },
+    )
   return allowed
 }
 

@@ -7,6 +7,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { DEFAULT_MAX_CONNECTIONS } from '../schema.ts'
+import { patienceEnd } from './faults.ts'
 
 /** A leased email. Of two workers that believe to have leased it, only the one whose number is stored may hand it over. */
 export interface Lease {
@@ -69,15 +70,16 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => s
     select smtp_integration_id, count(*) as connections from outbound_emails where leased_until > localtimestamp group by 1
   ), free as (
     select w.id, least(
-      case when w.id = any(${unreachedIds}::int[]) then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end - coalesce(h.connections, 0),
-      coalesce(${allowedByRate}, 1000)) as mails
+      case when w.id = any(${unreachedIds}::int[]) or i.failing_since is not null then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end - coalesce(h.connections, 0),
+      coalesce(${allowedByRate}, 1000)) as mails, coalesce(i.paused_until > localtimestamp, false) as is_paused
     from integrations w left join smtp_integrations i on i.id = w.id left join held h on h.smtp_integration_id = w.id
     where w.id is not null
   ), due as (
     select o.*, row_number() over (partition by o.smtp_integration_id order by o.due_at, o.comment_id) as turn
     from free f cross join lateral (
       select comment_id, account_id, smtp_integration_id, due_at from outbound_emails
-      where smtp_integration_id = f.id and ${isDue(now)} order by due_at, comment_id limit greatest(f.mails, 0)
+      where smtp_integration_id = f.id and ${isDue(now)}
+        and (not f.is_paused or created_at < ${formatInstant(patienceEnd(now))}::timestamp) order by due_at, comment_id limit greatest(f.mails, 0)
     ) o
   ), turns as (
     select d.comment_id, d.due_at, coalesce(b.mails, 0) + row_number() over (partition by account_id order by turn, due_at, comment_id) as place

@@ -9,6 +9,8 @@ export interface Outcome {
   refused: ReadonlyMap<string, Failure>
   /** Counts for recipients that are neither accepted nor refused. Without it they stay as they are. */
   others?: Failure
+  /** Set if the integration failed, and not the mail: the version of the integration that the attempt has used. */
+  fault?: { version: number | null }
 }
 
 /** The outcome of an attempt that failed for all recipients alike. */

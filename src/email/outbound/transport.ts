@@ -138,7 +138,7 @@ async function deliverOver(
     const { rejectedErrors, responseCode } = error as SmtpError
     if (rejectedErrors) return { accepted: [], refused: refusedIn(noted) }
     if (session.mails && !progress.hasBegun && (!responseCode || responseCode === CLOSING)) throw new ConnectionEnded()
-    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), refusedIn(noted))
+    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refusedIn(noted) })
   } finally {
     signal.removeEventListener('abort', stop)
     limit.clear()

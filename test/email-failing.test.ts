@@ -1,0 +1,135 @@
+/** Faults of an integration: the server refuses the connection or the sign-in, or its certificate is not valid. Its mails wait. */
+import { generate } from 'selfsigned'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
+
+const smtp = await startSmtp()
+const { private: key, cert } = await generate([{ name: 'commonName', value: 'localhost' }])
+const untrusted = await startSmtp({ key, cert })
+afterAll(() => Promise.all([smtp.close(), untrusted.close()]))
+const app = await testApp({}, { worker: true })
+
+beforeEach(async () => {
+  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  smtp.received.length = 0
+  smtp.login = undefined
+  smtp.onGreeting = {}
+  // A kept connection has its greeting behind it.
+  smtp.endConnections()
+})
+
+async function desk(integration: object = {}) {
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  const settings = { label: 'Desk', host: 'localhost', port: smtp.port, tls: 'none', from_domains: ['example.com'], ...integration }
+  const { body: created } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, settings)
+  const as = app.as(account.keys.account)
+  const send = async (subject: string): Promise<number> => {
+    const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
+    return (await as.post('/api/email/send', { ...mail, to: ['ann@customer.example'], subject })).body.id
+  }
+  const metadata = async (id: number) => {
+    const { body } = await as.get(`/api/table/${table}/record/${records[0]}/comments/get`)
+    return body.find((comment: { id: number }) => comment.id === id).metadata
+  }
+  const listed = async () => (await app.as(account.admin).get(`/api/space/${account.space}/smtp/list`)).body[0]
+  const offered = async () => (await as.post('/api/email/smtpOptions', { tableId: table })).body[0]
+  const notices = async (person: typeof account.admin) =>
+    (await app.as(person).post('/api/notifications/list')).body.filter(
+      ({ event_type }: { event_type: string }) => event_type === 'SMTP_FAILING',
+    )
+  const change = (path: string, body: object = {}) => app.as(account.admin).post(`/api/smtp/${created.id}/${path}`, body)
+  return { ...account, created, send, metadata, listed, offered, notices, change }
+}
+
+const arrived = () => smtp.received.map(({ email }) => email.subject)
+
+test('a wrong password holds the mails back, is shown, and tells the admins once; a new password sends them at once', async () => {
+  smtp.login = { user: 'desk', password: 'right' }
+  const { created, send, metadata, listed, offered, notices, change, admin, owner, member } = await desk({
+    username: 'desk',
+    password: 'wrong',
+  })
+  expect(created.failing).toBeNull()
+  const [first] = [await send('one'), await send('two')]
+  await expect
+    .poll(async () => (await listed()).failing, { timeout: 5_000 })
+    .toEqual({
+      since: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+      message: expect.stringContaining('535'),
+    })
+  expect((await offered()).failing.message).toContain('535')
+  expect(await metadata(first)).toMatchObject({ status: 'queued', error: { code: '535' }, recipients: [{ status: 'queued' }] })
+  for (const person of [admin, owner]) {
+    const [notice, ...others] = await notices(person)
+    expect([notice.message, notice.summary, others]).toEqual([expect.stringContaining('“Desk”'), expect.stringContaining('535'), []])
+  }
+  expect(await notices(member)).toEqual([])
+
+  expect((await change('update', { password: 'right' })).body.failing).toBeNull()
+  await expect.poll(() => arrived().toSorted(), { timeout: 5_000 }).toEqual(['one', 'two'])
+  expect((await metadata(first)).error).toBeNull()
+})
+
+test('a server that refuses connections is tried again, one mail at a time, and at once after a successful test', async () => {
+  smtp.onGreeting = { code: 554 }
+  const { send, listed, change } = await desk()
+  for (const subject of ['one', 'two', 'three']) await send(subject)
+  await expect.poll(async () => (await listed()).failing?.message, { timeout: 5_000 }).toContain('554')
+  expect((await change('test')).body).toMatchObject({ ok: false, error: { code: '554' } })
+  const before = smtp.connections
+  await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
+  await expect.poll(() => smtp.connections, { timeout: 5_000 }).toBe(before + 1)
+  await expect
+    .poll(async () => (await app.db.query(sql`select 1 from smtp_integrations where paused_until > localtimestamp`)).length)
+    .toBe(1)
+  expect(smtp.connections).toBe(before + 1)
+
+  smtp.onGreeting = {}
+  expect((await change('test')).body).toEqual({ ok: true, error: null })
+  await expect.poll(() => arrived().length, { timeout: 5_000 }).toBe(3)
+  expect((await listed()).failing).toBeNull()
+})
+
+test('a certificate that is not trusted holds the mails back', async () => {
+  const { send, listed, metadata } = await desk({ port: untrusted.port, tls: 'starttls' })
+  const id = await send('one')
+  await expect.poll(async () => (await listed()).failing?.message, { timeout: 5_000 }).toMatch(/certificate/i)
+  expect((await metadata(id)).status).toBe('queued')
+})
+
+test('a server that works again ends the fault with the next mail', async () => {
+  smtp.onGreeting = { code: 550 }
+  const { send, listed } = await desk()
+  await send('one')
+  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).not.toBeNull()
+  smtp.onGreeting = {}
+  await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
+  await expect.poll(arrived, { timeout: 5_000 }).toEqual(['one'])
+  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).toBeNull()
+})
+
+test('a mail is dropped when its integration has failed for two days', async () => {
+  smtp.onGreeting = { code: 554 }
+  const { send, listed, metadata } = await desk()
+  const [old, young] = [await send('old'), await send('young')]
+  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).not.toBeNull()
+  await app.db.execute(sql`update outbound_emails set created_at = created_at - interval '49 hours' where comment_id = ${old}`)
+  await expect.poll(async () => (await metadata(old)).status, { timeout: 5_000 }).toBe('dropped')
+  expect((await metadata(old)).error).toMatchObject({ code: 'INTEGRATION_FAILING', message: expect.stringContaining('554') })
+  expect((await metadata(young)).status).toBe('queued')
+})
+
+test.each([
+  ['a server that is busy', { code: 421 }, {}],
+  ['a server that nobody reaches', {}, { port: 1 }],
+])('%s is no fault: the mail is repeated by itself', async (_, greeting, integration) => {
+  smtp.onGreeting = greeting
+  const { send, listed, metadata } = await desk(integration)
+  const id = await send('one')
+  await expect.poll(async () => (await metadata(id)).error, { timeout: 5_000 }).not.toBeNull()
+  expect([(await metadata(id)).status, (await listed()).failing]).toEqual(['queued', null])
+})
