@@ -32,7 +32,7 @@ describe('rate limits', () => {
     const send = (body: string, type: string) => as.send(create, { method: 'POST', body, headers: { 'content-type': type } })
     const wrong = [
       () => as.get('/api/table/abc/get'),
-      () => as.get(`/api/table/${table}/get?a=1`),
+      () => as.get(`/api/table/${table}/record/abc/get`),
       () => send('{', 'application/json'),
       () => send('a=1', 'text/plain'),
       () => as.post('/trpc/records.create', { table_id: 'abc' }),
