@@ -78,6 +78,8 @@ export interface Admission {
 export interface AccessRequest extends Authentication {
   /** Whether the request writes but says that it comes from another site. */
   isCrossSite: boolean
+  /** Called for an operation that needs no credentials, such as a sign-in: counts the request by its address. @returns 429 over the limit */
+  onAnonymous(): AppError | undefined
 }
 
 const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
@@ -90,6 +92,8 @@ const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
  */
 export async function admit(asking: AccessRequest, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> {
   if (access.callers.length === 0) {
+    const exceeded = asking.onAnonymous()
+    if (exceeded) throw exceeded
     if (isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
     return NOBODY
   }

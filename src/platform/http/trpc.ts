@@ -130,6 +130,7 @@ export function accessRequestOf(ctx: RequestContext): AccessRequest {
       const exceeded = showBudget(ctx, await deps.limits.take(actor, now))
       if (exceeded) throw exceeded
     },
+    onAnonymous: () => countByAddress(ctx),
     onRefused: (refusal) => countByAddress(ctx) ?? refusal,
   }
 }
