@@ -391,7 +391,7 @@ it('attachments of a comment are fixed when it is posted', async () => {
   const { body: comment } = await post(member, 'comments/create', { content: 'See', attachments: [c] })
   expect(comment.attachments).toEqual([c])
   const before = await app.db.query(sql`select * from task_comments where id = ${comment.id}`)
-  for (const attachments of [[c], [], null, 'x']) {
+  for (const attachments of [[c], [], 'x']) {
     const refused = await post(member, `comment/${comment.id}/update`, { content: 'New', attachments })
     expect([refused.status, refused.body.message]).toEqual([400, 'attachments: are fixed when the comment is posted'])
   }
@@ -402,7 +402,7 @@ it('attachments of a comment are fixed when it is posted', async () => {
 it('attachments come from no key, even an empty list', async () => {
   const { task, post, create, keys } = await withFiles()
   for (const key of [keys.account, keys.personal])
-    for (const attachments of [[], null, 'x'])
+    for (const attachments of [[], 'x'])
       for (const answer of [
         await create(key, { title: 'Call', attachments }),
         await post(key, 'update', { attachments }),
