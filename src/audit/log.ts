@@ -1,6 +1,7 @@
 /** Writes the audit log: rows that are committed together with the change that they describe (docs/audit.md). */
 import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { plainAddress } from '../platform/access/network.ts'
 import type { Context, Requester } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -53,7 +54,7 @@ export function requesterOf({ actor, ip }: Pick<Context, 'actor' | 'ip'>): Reque
 
 /** The address in its usual form. A proxy that is trusted too far can pass on any text, which is dropped. */
 function addressOf(ip: string | null): string | null {
-  const plain = ip?.replace(/^::ffff:(?=\d+\.)/, '').replace(/%.*$/, '') ?? ''
+  const plain = plainAddress(ip ?? '')
   return isIP(plain) ? plain : null
 }
 
