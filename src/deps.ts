@@ -1,5 +1,6 @@
 /** Opens the parts of a process in order, and closes them in reverse. The service and the scripts both start here. */
 import type pg from 'pg'
+import { auditMetrics } from './audit/metrics.ts'
 import { queues } from './background.ts'
 import { commentCascade } from './comments/service.ts'
 import { conversionCascade } from './conversions/field-guard.ts'
@@ -45,6 +46,7 @@ const allMetrics: readonly Metric[] = [
   ...indexMetrics,
   ...fileMetrics,
   ...emailMetrics,
+  ...auditMetrics,
 ]
 
 export interface OpenOptions {

@@ -87,6 +87,14 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_db_queries{state="waiting"}')).toBe(0)
   })
 
+  it('rows of the audit log by action', async () => {
+    const { owner } = await app.account()
+    const series = 'gridpost_audit_entries_total{action="space.created"}'
+    const before = seriesOf(await scrape(), series) ?? 0
+    expect((await app.as(owner).post('/api/spaces/create', { name: 'Audited' })).status).toBe(200)
+    expect(seriesOf(await scrape(), series)).toBe(before + 1)
+  })
+
   it('a statement that takes longer than a second as slow', async () => {
     await app.db.query({ text: 'select pg_sleep(1.01)', values: [] })
     expect(seriesOf(await scrape(), 'gridpost_db_slow_statements_total')).toBe(1)

@@ -6,6 +6,7 @@ import type { Context, Requester } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 import { ACTIONS, type Action } from './actions.ts'
+import { auditEntries } from './metrics.ts'
 
 export interface Entry {
   /** The id of the object; its type follows from the action. Absent if there are several objects. */
@@ -19,7 +20,7 @@ export interface Entry {
   accountId?: number
 }
 
-type Acting = Pick<Context, 'actor' | 'ip' | 'requester' | 'now' | 'settings'>
+type Acting = Pick<Context, 'actor' | 'ip' | 'requester' | 'now' | 'settings' | 'metrics'>
 
 /**
  * Writes one row, in the open transaction of the change.
@@ -32,11 +33,12 @@ export async function audit(context: Acting & Pick<Context, 'db'>, action: Actio
 
 /** The statement that writes the row, for an event without a transaction of its own, and for a transaction on another connection. */
 export function auditing(context: Acting, action: Action, entry: Entry = {}): Sql {
-  const { actor, now, settings } = context
+  const { actor, now, settings, metrics } = context
   const { id, name = null, spaceId = null, tableId = null, detail = {}, accountId = actor.accountId } = entry
   const by = context.requester ?? requesterOf(context)
   if (!accountId) throw new Error(`${action} needs an account`)
   const object = id === undefined ? null : JSON.stringify({ type: ACTIONS[action].object, id: String(id), name })
+  metrics.count(auditEntries, { action })
   const at = sql`${formatInstant(now)}::timestamp`
   // If the clock of the service is behind, the row must not be deletable early.
   const keepUntil = sql`greatest(${at}, now() at time zone 'UTC') + make_interval(days => ${settings.keepAuditDays}::int)`

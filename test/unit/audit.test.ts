@@ -2,10 +2,12 @@ import { expect, it } from 'vitest'
 import { isWorthAuditing } from '../../src/audit/failed-sign-ins.ts'
 import { auditing, differing, requesterOf } from '../../src/audit/log.ts'
 import { systemActor } from '../../src/platform/access/authenticate.ts'
+import { openMetrics } from '../../src/platform/metrics.ts'
 import type { Settings } from '../../src/settings.ts'
 
 const now = new Date('2030-01-31T10:00:00Z')
 const settings = { keepAuditDays: 365 } as Settings
+const metrics = openMetrics([])
 const caller = { ...systemActor, accountId: 3, userId: 7, sessionId: 1 }
 
 it('writes the first five failures in a row, and then each doubling', () => {
@@ -14,7 +16,7 @@ it('writes the first five failures in a row, and then each doubling', () => {
 })
 
 it('stores the address in its usual form, and no text that a proxy has passed on unchecked', () => {
-  const stored = (ip: string | null) => auditing({ actor: caller, ip, now, settings }, 'key.deleted', { id: 1 }).values[4]
+  const stored = (ip: string | null) => auditing({ actor: caller, ip, now, settings, metrics }, 'key.deleted', { id: 1 }).values[4]
   expect(stored('203.0.113.7')).toBe('203.0.113.7')
   expect(stored('::ffff:203.0.113.7')).toBe('203.0.113.7')
   expect(stored('2001:db8::1')).toBe('2001:db8::1')
@@ -26,7 +28,7 @@ it('attributes a change to the caller, but not the command of an operator to the
   expect(requesterOf({ actor: caller, ip: '::1' })).toEqual({ userId: 7, keyId: null, ip: '::1' })
   expect(requesterOf({ actor: { ...caller, sessionId: null, keyId: 5 }, ip: '::1' })).toEqual({ userId: 7, keyId: 5, ip: '::1' })
   expect(requesterOf({ actor: { ...caller, sessionId: null }, ip: null })).toEqual({ userId: null, keyId: null, ip: null })
-  expect(() => auditing({ actor: systemActor, ip: null, now, settings }, 'key.deleted')).toThrow('needs an account')
+  expect(() => auditing({ actor: systemActor, ip: null, now, settings, metrics }, 'key.deleted')).toThrow('needs an account')
 })
 
 it('names the properties that differ', () => {
