@@ -47,13 +47,13 @@ it('further refusals of one that does not wait are let go by responses, four eac
   expect(refused).toEqual(names)
 })
 
-it('they are held for a second at most, also if there are no responses', () => {
+it('they are held for half a second at most, also if there are no responses', () => {
   const { refuse, refused } = refusals()
   refuse('a')
   refuse('a')
-  vi.advanceTimersByTime(900)
+  vi.advanceTimersByTime(350)
   expect(refused).toEqual(['a'])
-  vi.advanceTimersByTime(200)
+  vi.advanceTimersByTime(150)
   expect(refused).toEqual(['a', 'a'])
   expect(vi.getTimerCount()).toBe(0)
 })
