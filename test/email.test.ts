@@ -362,13 +362,16 @@ describe('a mail that fails', () => {
   test('is sent once when its worker has lost it to another before the end of the content', async () => {
     const { send, comment } = await desk()
     let isFirst = true
+    // The server may have the recipient before the request is answered.
+    const { promise: queued, resolve } = Promise.withResolvers<number>()
     smtp.on.recipient = async () => {
       if (!isFirst) return
       isFirst = false
-      await takeUp(body.id)
+      await takeUp(await queued)
       await eventually(async () => expect(smtp.received).toHaveLength(1))
     }
     const { body } = await send()
+    resolve(body.id)
     await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
     await eventually(async () => expect(await isDue(body.id)).toBe(false))
     expect(smtp.received).toHaveLength(1)
