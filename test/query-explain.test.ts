@@ -1,4 +1,4 @@
-/** Tests `explain: true`: how a query was understood, and what excludes a record. */
+/** Tests records/explain, and `explain: true` of a query: how a query was understood, and what excludes a record. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Caller, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
@@ -25,9 +25,13 @@ afterAll(() => app.setClock(null))
 
 const ask = (body: object, caller: Caller = account.keys.account) => app.as(caller).post(`${table.path}/records/query`, body)
 
-async function explained(body: object, caller?: Caller) {
-  const answer = await ask({ ...body, explain: true }, caller)
+/** Asks in both forms, whose answers are equal. */
+async function explained(body: object, caller: Caller = account.keys.account) {
+  const answer = await app.as(caller).post(`${table.path}/records/explain`, body)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  const ofQuery = await ask({ ...body, explain: true }, caller)
+  expect(ofQuery.body).toEqual(answer.body)
+  expect(ofQuery.headers.get('x-ignored')).toBe(answer.headers.get('x-ignored'))
   return answer.body
 }
 
@@ -68,7 +72,9 @@ describe('a query is explained', () => {
       ],
       indexes: [],
     })
-    expect(await app.as(account.keys.account).rpc.records.query.query({ table_id: table.id, ...body, explain: true })).toEqual(answer)
+    const { rpc } = app.as(account.keys.account)
+    expect(await rpc.records.query.query({ table_id: table.id, ...body, explain: true })).toEqual(answer)
+    expect(await rpc.records.explain.query({ table_id: table.id, ...body })).toEqual(answer)
   })
 
   test.each<[string, object, string]>([

@@ -65,10 +65,32 @@ export const docs = operationDocs('Records', {
     description:
       'Returns a page of records, through a saved view or with the filters of the request. Rows are flat: `id`, and one value per field. ' +
       'With `view_id`, the filters and the order of the request are ignored unless `append_filters` is true. Without an order, records ' +
-      'are sorted by id. Empty values sort lowest; equal values are sorted by id. With `explain: true` the answer is an object that shows ' +
-      'how the query was read: each token, the conditions with their brackets, the order, the indexes, and for `record_id` the first ' +
-      'condition that excludes that record.',
+      'are sorted by id. Empty values sort lowest; equal values are sorted by id. With `explain: true` the answer is that of ' +
+      '`records/explain` instead.',
     example: { input: { view_id: 3, search: 'acme', limit: 50 }, output: { rows: [row] } },
+    errors: { 500: 'View not found' },
+  },
+
+  explain: {
+    summary: 'Explain a query of records',
+    description:
+      'Takes the body of `records/query`, and returns how it was understood instead of the records: each token, the conditions with their ' +
+      'brackets, the order, the indexes, and for `record_id` the first condition that excludes that record.',
+    example: {
+      input: { view_id: 3, record_id: 12 },
+      output: {
+        timezone: 'Europe/Berlin',
+        me: { id: 7, email: 'ann@example.com', name: 'Ann' },
+        tokens: [{ token: 'today', from: '2026-03-28 23:00:00', to: '2026-03-29 22:00:00' }],
+        predicate: 'stage = "Won" OR due <= today (2026-03-29)',
+        order: [
+          { field: 'due', dir: 'D' },
+          { field: 'id', dir: 'D' },
+        ],
+        indexes: ['idx_layout_due'],
+        record: { id: 12, matches: false, failed: { column: 'stage', compare: '=', value: 'Won', actual: 'Lead' } },
+      },
+    },
     errors: { 500: 'View not found' },
   },
 

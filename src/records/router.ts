@@ -3,11 +3,12 @@ import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
 import { answering, BATCH_BODY_LIMIT, recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import { shownRecordProcedure } from './procedure.ts'
-import { count, groups, query } from './query/run.ts'
+import { count, explain, groups, query } from './query/run.ts'
 import {
   Counted,
   DataRecord,
   Deleted,
+  Explanation,
   NewRecord,
   QueryAnswer,
   RecordBatch,
@@ -70,6 +71,12 @@ export const recordsRouter = router({
     .input(RecordsQuery)
     .output(QueryAnswer)
     .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input))),
+
+  explain: tableProcedure('read', callers.any, { isSilent: true })
+    .meta(rest('POST', '/api/table/{table_id}/records/explain', docs.explain, { mayIgnore: true }))
+    .input(RecordsQuery)
+    .output(Explanation)
+    .query(answering(({ ctx, input }) => explain(ctx.context, ctx.table, input))),
 
   count: tableProcedure('read', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true }))

@@ -5,6 +5,8 @@ import type { Row } from './cells/present.ts'
 
 /** The most records that one request may create or delete. */
 const MAX_BATCH = 1_000
+/** The most ids of fields that a query may name, some of them twice. */
+const MAX_CHOSEN = 1_000
 
 /** Each value is checked in drafts.ts. `z.record` is not used, because it silently ignores a key such as `__proto__`. */
 const Values = z
@@ -82,7 +84,11 @@ export const RecordsQuery = TablePath.extend({
   order_by: OrderBy,
   order_dir: OrderDir,
   order: Order,
-  fields: z.array(z.string()).nullish().meta({ description: 'Ids of the fields to return beside `id`; without ids, all fields.' }),
+  fields: z
+    .array(z.string())
+    .max(MAX_CHOSEN, `must have at most ${MAX_CHOSEN} ids`)
+    .nullish()
+    .meta({ description: 'Ids of the fields to return beside `id`; without ids, all fields.' }),
   limit: limit(100, 1_000),
   offset: Offset,
   cursor: z
@@ -97,8 +103,13 @@ export const RecordsQuery = TablePath.extend({
       example: '',
     }),
   count: z.boolean().nullish().meta({ description: 'If true, X-Total-Count is the number of all matching records.' }),
-  explain: z.boolean().nullish().meta({ description: 'If true, the answer explains how the query was understood, and has no rows.' }),
-  record_id: Id.nullish().meta({ description: 'With explain: a record, to learn which condition excludes it.' }),
+  explain: z
+    .boolean()
+    .nullish()
+    .meta({ description: 'If true, the answer is that of `records/explain`: how the query was understood, without rows.' }),
+  record_id: Id.nullish().meta({
+    description: 'To explain: a record, to learn which condition excludes it. A query without `explain` refuses it.',
+  }),
 })
 export type RecordsQuery = z.infer<typeof RecordsQuery>
 
@@ -150,7 +161,7 @@ export type Explanation = z.infer<typeof Explanation>
 
 /**
  * A page, or with `explain` an explanation. The type is a page with the optional keys of an explanation, so that callers who never send
- * `explain` need not distinguish the two; with `explain` the answer has no `rows`.
+ * `explain` need not distinguish the two; with `explain` the answer has no `rows`. The document shows the page alone.
  */
 export const QueryAnswer = z.union([RecordPage, Explanation]) as unknown as z.ZodType<
   z.infer<typeof RecordPage> & Partial<z.infer<typeof Explanation>>

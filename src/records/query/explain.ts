@@ -18,7 +18,7 @@ import type { ResolvedPage, ResolvedQuery } from './selection.ts'
  * Explains a query, and for one record which condition excludes it.
  * @throws AppError 404 if the table has no record with the id
  */
-export async function explain(context: Context, page: ResolvedPage, recordId: number | null): Promise<Explanation> {
+export async function explainPage(context: Context, page: ResolvedPage, recordId: number | null): Promise<Explanation> {
   const { selection, order, queryContext } = page
   const record = recordId === null ? undefined : await explainRecord(context, page, recordId)
   return {

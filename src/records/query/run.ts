@@ -8,8 +8,8 @@ import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
-import type { Counted, QueryAnswer, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
-import { explain } from './explain.ts'
+import type { Counted, Explanation, QueryAnswer, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
+import { explainPage } from './explain.ts'
 import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
 import { readPage } from './read-page.ts'
@@ -17,16 +17,27 @@ import { resolvePage, resolveQuery } from './resolve.ts'
 import { isRestricted } from './selection.ts'
 
 /**
- * Returns one page of records, or with `explain` a description of how the query was understood. The number of statements does
- * not depend on the number of rows.
+ * Returns one page of records, or with `explain: true` what `explain` returns. The number of statements does not depend on the number
+ * of rows.
  * @throws AppError 400 naming each wrong input; 500 `View not found` (api.md, Errors); 404 if the table has no record `record_id`
  */
 export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<QueryAnswer>> {
-  return readWithDefinition(context, table, async (definition): Promise<Answer<QueryAnswer>> => {
+  // QueryAnswer is typed as a page; schema.ts says why an explanation may be returned as one.
+  if (input.explain) return explain(context, table, input) as Promise<Answer<QueryAnswer>>
+  return readWithDefinition(context, table, async (definition) => {
     const page = await resolvePage(context, definition, input)
-    // QueryAnswer is typed as a page; schema.ts says why an explanation may be returned as one.
-    const value = input.explain ? ((await explain(context, page, input.record_id ?? null)) as QueryAnswer) : await readPage(context, page)
-    return { value, ignored: page.ignored }
+    return { value: await readPage(context, page), ignored: page.ignored }
+  })
+}
+
+/**
+ * Returns how the query was understood, and for `record_id` the condition that excludes that record.
+ * @throws AppError as `query` does
+ */
+export function explain(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<Explanation>> {
+  return readWithDefinition(context, table, async (definition) => {
+    const page = await resolvePage(context, definition, { ...input, explain: true })
+    return { value: await explainPage(context, page, input.record_id ?? null), ignored: page.ignored }
   })
 }
 
