@@ -55,8 +55,11 @@ export const fileOperations: PlainOperation[] = [
       200: { description: 'The whole file.', ...bytes },
       206: { description: 'The requested range.', ...bytes },
       304: { description: 'The file is unchanged (If-None-Match).' },
-      416: { description: 'The range lies outside the file.' },
+      416: {
+        description: 'The range lies outside the file.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
     },
-    errors: [401, 403, 404, 429, 500, 503],
+    errors: [401, 403, 404, 429],
   },
 ]

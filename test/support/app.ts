@@ -19,6 +19,7 @@ import { startWork } from '../../src/platform/jobs/worker.ts'
 import type { Letter, Mailer } from '../../src/platform/mailer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { testDatabase } from './database.ts'
+import { undocumented } from './documented.ts'
 
 export interface Person {
   id: number
@@ -97,8 +98,11 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     async function send(path: string, init: RequestInit): Promise<Answer> {
       const response = await fetch(url + path, { ...init, headers: { ...credentials, ...(init.headers as Record<string, string>) } })
       const text = await response.text()
-      const isJson = response.headers.get('content-type')?.startsWith('application/json')
-      return { status: response.status, headers: response.headers, body: isJson && text ? JSON.parse(text) : text }
+      const [mediaType = ''] = (response.headers.get('content-type') ?? '').split(';')
+      const body = mediaType === 'application/json' && text ? JSON.parse(text) : text
+      const difference = undocumented(init.method ?? 'GET', path, { status: response.status, mediaType, body })
+      if (difference) throw new Error(difference)
+      return { status: response.status, headers: response.headers, body }
     }
     return {
       send,

@@ -1,0 +1,65 @@
+/** Holds the answers that tests get over REST against openapi.json: the status, the media type and the body. */
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { apiDocument } from '../../src/router.ts'
+
+interface Response {
+  $ref?: string
+  content?: Record<string, { schema: object }>
+}
+type Operation = { responses: Record<string, Response> }
+
+const document = apiDocument() as {
+  paths: Record<string, Record<string, Operation>>
+  components: { responses: Record<string, Response> }
+}
+/** The document's own name for itself, by which a schema of it is found. */
+const ID = 'https://gridpost.invalid/openapi.json'
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+ajv.addSchema(document, ID)
+
+/** A path with its pattern; paths without parameters come first, so that `/api/task/list` is not taken for a task. */
+const routes = Object.keys(document.paths)
+  .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
+  .sort((a, b) => a.path.split('{').length - b.path.split('{').length)
+
+/** `explain: true` in a query gives what records/explain gives, which the document says in words alone. */
+const EXPLANATION = '/components/schemas/QueryExplanation'
+const isExplanation = (body: unknown) => body !== null && typeof body === 'object' && 'predicate' in body && 'tokens' in body
+
+const escaped = (segment: string) => encodeURIComponent(segment.replaceAll('~', '~0').replaceAll('/', '~1'))
+
+/**
+ * Says how an answer differs from the document; undefined if it does not. Paths and methods that the document lacks are not looked at.
+ * @param path with its query string
+ */
+export function undocumented(
+  method: string,
+  path: string,
+  answer: { status: number; mediaType: string; body: unknown },
+): string | undefined {
+  const [bare = ''] = path.split('?')
+  const route = routes.find(({ pattern }) => pattern.test(bare))?.path
+  const operation = route && document.paths[route]?.[method.toLowerCase()]
+  if (!operation) return undefined
+  const at = `${method} ${route}: ${answer.status}`
+  const response = operation.responses[String(answer.status)]
+  if (!response) return `${at} is not documented, only ${Object.keys(operation.responses).join(', ')}`
+  return wrongContent(at, response, pointerOf(route, method, answer.status, response), answer)
+}
+
+function pointerOf(route: string, method: string, status: number, response: Response): string {
+  return response.$ref?.slice(1) ?? `/paths/${escaped(route)}/${method.toLowerCase()}/responses/${status}`
+}
+
+function wrongContent(at: string, response: Response, pointer: string, { mediaType, body }: { mediaType: string; body: unknown }) {
+  const name = response.$ref?.split('/').at(-1)
+  const content = name ? document.components.responses[name]?.content : response.content
+  if (!content) return body === '' ? undefined : `${at} has a body, the document has none`
+  if (!content[mediaType]) return content['*/*'] ? undefined : `${at} is ${mediaType}, in the document ${Object.keys(content).join(', ')}`
+  if (mediaType !== 'application/json') return undefined
+  const ref = `${ID}#${isExplanation(body) ? EXPLANATION : `${pointer}/content/${escaped(mediaType)}/schema`}`
+  const validate = ajv.getSchema(ref) ?? ajv.compile({ $ref: ref })
+  return validate(body)
+    ? undefined
+    : `${at} does not match its schema: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(body)?.slice(0, 500)}`
+}
