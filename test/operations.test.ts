@@ -26,8 +26,8 @@ interface DocumentedOperation {
 
 it('has a section of the document for every tag, and no other', () => {
   const used = Object.values(document.paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags))
-  expect([...new Set(used)].sort()).toEqual([...TAGS].sort())
-  expect(document.tags.map(({ name }) => name)).toEqual(TAGS)
+  expect([...new Set(used)].sort()).toEqual(Object.keys(TAGS).sort())
+  expect(document.tags.map(({ name }) => name)).toEqual(Object.keys(TAGS))
 })
 
 it('has a REST path for every procedure', () => {

@@ -58,6 +58,6 @@ export const auditOperations: PlainOperation[] = [
         content: { 'application/x-ndjson': { schema: { type: 'string' }, example: `${JSON.stringify(deletedField)}\n` } },
       },
     },
-    errors: [400, 401, 403, 429, 500, 503],
+    errors: [400, 401, 403, 429],
   },
 ]

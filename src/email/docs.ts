@@ -214,7 +214,9 @@ export const emailOperations: PlainOperation[] = [
     summary: 'Get the tracking pixel',
     description: 'Returns the same image for every token. The first GET for a mail that was sent marks the mail as read.',
     isPublic: true,
-    parameters: [{ name: 'token', in: 'path', required: true, schema: { type: 'string' } }],
+    parameters: [
+      { name: 'token', in: 'path', required: true, description: 'The token of the mail and its recipient.', schema: { type: 'string' } },
+    ],
     responses: { 200: { description: 'A transparent image of 1x1 pixels.', content: png } },
   },
   {
@@ -229,6 +231,6 @@ export const emailOperations: PlainOperation[] = [
     isPublic: true,
     requestBody: { required: true, content: { 'text/raw': { schema: { type: 'string', format: 'binary' } } } },
     responses: { 200: { description: 'The mail was stored, or dropped on purpose. The body is empty.' } },
-    errors: [413, 503],
+    errors: [413],
   },
 ]

@@ -37,6 +37,6 @@ export const streamOperations: PlainOperation[] = [
         },
       },
     },
-    errors: [400, 401, 429, 500, 503],
+    errors: [400, 401, 429],
   },
 ]

@@ -23,7 +23,7 @@ export interface PlainOperation {
   parameters?: object[]
   requestBody?: object
   responses: Record<number, { description: string; content?: object; headers?: object }>
-  /** Those of the common error statuses that the route can answer. */
+  /** Those of the common error statuses that the route can answer, besides 500 and 503. */
   errors?: number[]
 }
 
@@ -101,6 +101,14 @@ type Operation = {
   responses: Record<string, { description: string; headers?: object; content?: Record<string, { schema: object; example?: unknown }> }>
 }
 
+interface Document {
+  info: object
+  servers?: object[]
+  tags?: object[]
+  paths: Record<string, Record<string, Operation>>
+  components: Record<string, object>
+}
+
 /** Returns the document as a value for JSON. @param plain the operations of the plain routes */
 export function openApiDocument(router: AnyRouter, plain: readonly PlainOperation[]): object {
   const document = generateOpenApiDocument(router as unknown as OpenApiRouter, {
@@ -120,9 +128,9 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
       session: { type: 'apiKey', in: 'cookie', name: 'gridpost_session', description: 'Set by POST /api/auth/login.' },
     },
     defs: { Error: ErrorAnswer },
-  }) as unknown as { paths: Record<string, Record<string, Operation>>; tags?: object[]; components: Record<string, object> }
+  }) as unknown as Document
 
-  document.tags = TAGS.map((name) => ({ name }))
+  document.tags = Object.entries(TAGS).map(([name, description]) => ({ name, description }))
   document.components.headers = HEADERS
   document.components.responses = Object.fromEntries(Object.keys(MESSAGES).map((status) => [`Error${status}`, errorAnswer(Number(status))]))
 
@@ -135,7 +143,26 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
     document.paths[operation.path] = { ...document.paths[operation.path], [operation.method]: plainOperation(operation) }
   }
   document.paths = Object.fromEntries(Object.entries(document.paths).sort(([a], [b]) => (a < b ? -1 : 1)))
+  document.info = { ...document.info, contact: { name: 'The operator of this service' }, license: { name: 'UNLICENSED' } }
+  document.servers = [{ url: '/', description: 'This service, in production or on trial.', 'x-internal': false }]
+  const { schemas = {} } = document.components
+  // The generator adds errors of its own; every operation refers to ours.
+  for (const name of Object.keys(schemas)) if (name.startsWith('error.')) delete (schemas as Record<string, object>)[name]
+  completeIntegers(document)
   return document
+}
+
+const INT32 = 2 ** 31
+
+/** Gives each integer in a schema its range, if it has none, and the format that follows from the range. */
+function completeIntegers(value: unknown): void {
+  if (value === null || typeof value !== 'object') return
+  for (const inner of Object.values(value)) completeIntegers(inner)
+  const schema = value as { type?: unknown; format?: string; minimum?: number; maximum?: number }
+  if (![schema.type].flat().includes('integer')) return
+  schema.minimum ??= Number.MIN_SAFE_INTEGER
+  schema.maximum ??= Number.MAX_SAFE_INTEGER
+  schema.format ??= schema.minimum >= -INT32 && schema.maximum < INT32 ? 'int32' : 'int64'
 }
 
 /** Adds to an operation what the generator does not know: callers, examples, headers and errors. */
@@ -150,7 +177,7 @@ function complete(operation: Operation, procedure: RestProcedure): void {
   }
   operation.responses = {
     [String(meta.status ?? 200)]: successOf(operation, procedure),
-    ...errorsOf(procedure, Boolean(operation.requestBody)),
+    ...errorsOf(procedure),
   }
   const own = [...(meta.isRepeatable ? [IDEMPOTENCY_KEY] : []), ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : [])]
   if (own.length) operation.parameters = [...(operation.parameters ?? []), ...own]
@@ -190,11 +217,12 @@ const IF_MATCH = {
   example: '"3"',
 }
 
-/** The schema of `rows`, because REST returns the bare list. In a union, the other members stay. */
+/** The schema of `rows`, because REST returns the bare list. Of a union the description of the operation names the other members. */
 function bareList(name: string, schema: { properties?: { rows?: object }; anyOf?: { properties?: { rows?: object } }[] }): object {
   if (schema.properties?.rows) return schema.properties.rows
-  if (!schema.anyOf?.some(({ properties }) => properties?.rows)) throw new Error(`${name} is a list without rows`)
-  return { anyOf: schema.anyOf.map((option) => option.properties?.rows ?? option) }
+  const page = schema.anyOf?.find(({ properties }) => properties?.rows)
+  if (!page?.properties?.rows) throw new Error(`${name} is a list without rows`)
+  return page.properties.rows
 }
 
 /** The schema of a value in a path or query string, which cannot be null. */
@@ -217,11 +245,14 @@ const securityOf = (callers: readonly string[]): object[] => [
 const describe = (name: string) =>
   name.endsWith('_id') || name === 'id' ? `The id of the ${name === 'id' ? 'row' : name.slice(0, -3)}.` : name
 
-function errorsOf({ meta }: RestProcedure, hasBody: boolean): Operation['responses'] {
+function errorsOf({ meta, type }: RestProcedure): Operation['responses'] {
   const statuses = new Set([400, 429, 500, 503])
   if (meta.access.callers.length) for (const status of [401, 403]) statuses.add(status)
   if (meta.access.resource?.ids.length) statuses.add(404)
-  if (hasBody) for (const status of [413, 415]) statuses.add(status)
+  // A body is read and refused also where none is needed.
+  if (meta.openapi.method === 'POST') for (const status of [413, 415]) statuses.add(status)
+  // A change that a page of another site asks for is refused, also without credentials.
+  if (type === 'mutation') statuses.add(403)
   if (meta.isRepeatable) statuses.add(409)
   const own = meta.openapi.errorResponses as Record<string, string> | undefined
   for (const status of Object.keys(own ?? {})) statuses.add(Number(status))
@@ -277,7 +308,9 @@ function plainOperation({
       ...Object.fromEntries(
         Object.entries(responses).map(([status, answer]) => [status, { ...answer, headers: { ...headerRefs(COMMON), ...answer.headers } }]),
       ),
-      ...Object.fromEntries(errors.map((status) => [String(status), errorRef(status)])),
+      ...Object.fromEntries(
+        [500, 503, ...errors].filter((status) => !(status in responses)).map((status) => [String(status), errorRef(status)]),
+      ),
     },
   } as Operation
 }

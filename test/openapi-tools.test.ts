@@ -1,0 +1,116 @@
+/**
+ * Reads openapi.json with the tools of other teams: Spectral finds no fault in it, and a caller that is written with openapi-typescript and
+ * openapi-fetch compiles without a cast and runs. The tools have a package and a lock file of their own in test/openapi.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testApp } from './support/app.ts'
+import { operations } from './support/operations.ts'
+
+const run = promisify(execFile)
+const document = fileURLToPath(new URL('../openapi.json', import.meta.url))
+const tools = fileURLToPath(new URL('./openapi', import.meta.url))
+const app = await testApp()
+let folder: string
+
+/** Runs a program of the folder of tools, in a folder of this test. */
+const tool = (name: string, args: string[]) =>
+  run(process.execPath, [join(tools, 'node_modules', name), ...args], { cwd: folder, maxBuffer: 2 ** 26 })
+
+beforeAll(async () => {
+  await installTools()
+  folder = await mkdtemp(join(tmpdir(), 'gridpost-openapi-'))
+  await symlink(join(tools, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await tool('openapi-typescript/bin/cli.js', [document, '--output', 'schema.d.ts'])
+}, 180_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Installs what the lock file says, unless it is there already. */
+async function installTools(): Promise<void> {
+  const installed = join(tools, 'node_modules/.package-lock.json')
+  const versions = (path: string) => {
+    const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { packages: Record<string, { version?: string }> }
+    return Object.entries(packages).flatMap(([name, { version }]) => (name ? [`${name} ${version}`] : []))
+  }
+  const isCurrent = existsSync(installed) && versions(join(tools, 'package-lock.json')).every((one) => versions(installed).includes(one))
+  if (!isCurrent) await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: tools })
+}
+
+it('Spectral finds nothing, with all rules of spectral:oas and of OWASP that spectral.yaml does not argue against', async () => {
+  const args = ['lint', document, '--ruleset', join(tools, 'spectral.yaml'), '--format', 'json', '--fail-severity', 'hint', '--quiet']
+  const { stdout } = await tool('@stoplight/spectral-cli/dist/index.js', args).catch((error: { stdout: string }) => error)
+  const findings = JSON.parse(stdout || '[]') as { code: string; path: string[]; message: string }[]
+  expect(findings.map(({ code, path, message }) => `${code} ${path.join('.')}: ${message}`)).toEqual([])
+}, 60_000)
+
+it('every list in a request has a limit', async () => {
+  const { paths } = JSON.parse(await readFile(document, 'utf8')) as { paths: Record<string, Record<string, Documented>> }
+  const unlimited: string[] = []
+  const walk = (value: unknown, at: string): void => {
+    if (value === null || typeof value !== 'object') return
+    const { type, maxItems } = value as { type?: unknown; maxItems?: unknown }
+    if (type === 'array' && typeof maxItems !== 'number') unlimited.push(at)
+    for (const [key, inner] of Object.entries(value)) if (key !== 'example') walk(inner, `${at}.${key}`)
+  }
+  for (const [path, methods] of Object.entries(paths)) for (const { requestBody } of Object.values(methods)) walk(requestBody, path)
+  expect(unlimited).toEqual([])
+})
+
+it('every operation can be called with its example, and every example of an answer is read, without a cast', async () => {
+  await writeFile(join(folder, 'examples.ts'), await callsOfExamples())
+  await compile('examples.ts')
+}, 60_000)
+
+it('a caller compiles without a cast, and runs', async () => {
+  await writeFile(join(folder, 'caller.ts'), await readFile(join(tools, 'caller.ts'), 'utf8'))
+  await compile('caller.ts')
+  const account = await app.account()
+  const { stdout } = await run(process.execPath, ['caller.ts', app.url, account.keys.account], { cwd: folder })
+  expect(JSON.parse(stdout)).toEqual({
+    records: ['Harbour'],
+    explained: 'company = "Harbour"',
+    task: 'Call them',
+    refused: { status: 404, code: 'NOT_FOUND' },
+  })
+}, 60_000)
+
+it('a wrong call does not compile', async () => {
+  const caller = await readFile(join(tools, 'caller.ts'), 'utf8')
+  await writeFile(join(folder, 'wrong.ts'), caller.replace("title: 'Call them'", 'titel: 1'))
+  await expect(compile('wrong.ts')).rejects.toMatchObject({ stdout: expect.stringContaining('titel') })
+}, 60_000)
+
+function compile(file: string) {
+  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2024', '--lib', 'es2024,dom,dom.iterable']
+  return tool('typescript/bin/tsc', [...options, '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', file])
+}
+
+interface Documented {
+  parameters?: { name: string; in: string; schema: { type?: string } }[]
+  requestBody?: { content: Record<string, { example?: unknown }> }
+  responses: Record<string, { content?: Record<string, { example?: unknown }> }>
+}
+
+/** A program that calls each operation with the example of its body, and gives the example of its answer the type of the answer. */
+async function callsOfExamples(): Promise<string> {
+  const { paths } = JSON.parse(await readFile(document, 'utf8')) as { paths: Record<string, Record<string, Documented>> }
+  const calls = operations.map(({ method, path, meta }) => {
+    const documented = paths[path]?.[method.toLowerCase()] as Documented
+    const inPath = (documented.parameters ?? []).filter((parameter) => parameter.in === 'path')
+    const values = Object.fromEntries(inPath.map(({ name, schema }) => [name, schema.type === 'string' ? 'stage' : 1]))
+    const body = documented.requestBody?.content['application/json']?.example
+    const init = { ...(inPath.length && { params: { path: values } }), ...(body !== undefined && { body }) }
+    const status = meta.status ?? 200
+    const answer = documented.responses[status]?.content?.['application/json']?.example
+    const type = `paths['${path}']['${method.toLowerCase()}']['responses'][${status}]['content']['application/json']`
+    return `  await client.${method}('${path}', ${JSON.stringify(init)})\n  ;(${JSON.stringify(answer)}) satisfies ${type}`
+  })
+  return `import createClient from 'openapi-fetch'\nimport type { paths } from './schema.js'\nconst client = createClient<paths>({ baseUrl: '' })\nexport async function callAll() {\n${calls.join('\n')}\n}\n`
+}
