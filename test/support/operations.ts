@@ -64,24 +64,27 @@ export async function callRpc(as: As, operation: Operation, ids: Ids, input: Rec
   return { ...answer, body: operation.meta.isList && data && typeof data === 'object' && 'rows' in data ? data.rows : data }
 }
 
-/** Creates resources for all ids that a path can contain. A new id in the API has to be added here, or the tests fail. */
-export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<string, Ids>> {
+/**
+ * Creates resources for all ids that a path can contain. A new id in the API has to be added here, or the tests fail.
+ * @param mark is part of each name and text, so that a test finds them in an answer
+ */
+export async function idsOf(app: TestApp, account: TestAccount, mark = ''): Promise<Record<string, Ids>> {
   const as = app.as(account.owner)
   const made = async (path: string, body: unknown, caller: Caller = account.owner) => {
     const answer = await app.as(caller).post(path, body)
     if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
     return answer.body as { id: number }
   }
-  const key = await made('/api/keys/create', { kind: 'account', name: 'Spare' })
+  const key = await made('/api/keys/create', { kind: 'account', name: `Spare${mark}` })
   const table = await made(`/api/space/${account.space}/tables/create`, {
-    name: 'Deals',
+    name: `Deals${mark}`,
     fields: [
       { name: 'Company', type: 'text' },
       { name: 'Stage', type: 'select', options: ['Lead', 'Won', 'Lost'] },
       { name: 'Documents', type: 'file' },
     ],
   })
-  const record = await made(`/api/table/${table.id}/records/create`, { data: { company: 'Acme' } })
+  const record = await made(`/api/table/${table.id}/records/create`, { data: { company: `Acme${mark}` } })
   const shared: Ids = {
     space_id: account.space,
     user_id: account.viewer.id,
@@ -93,21 +96,29 @@ export async function idsOf(app: TestApp, account: TestAccount): Promise<Record<
   // Created by the callers of `callerFor`: only its author edits a comment, and only its recipient reads a notification.
   const task = await made(
     `/api/tasks/onRecord/${table.id}/${record.id}/create`,
-    { title: 'Call', assignee_user_id: account.owner.id },
+    { title: `Call${mark}`, assignee_user_id: account.owner.id },
     account.keys.personal,
   )
-  const comment = await made(`/api/task/${task.id}/comments/create`, { content: `@{${account.owner.id}:Olga}` }, account.keys.account)
-  const onRecord = await made(`/api/table/${table.id}/record/${record.id}/comments/create`, { content: 'Hello' }, account.keys.account)
-  const view = await made(`/api/table/${table.id}/views/create`, { name: 'All', type: 'grid', config: {} })
+  const comment = await made(
+    `/api/task/${task.id}/comments/create`,
+    { content: `@{${account.owner.id}:Olga}${mark}` },
+    account.keys.account,
+  )
+  const onRecord = await made(
+    `/api/table/${table.id}/record/${record.id}/comments/create`,
+    { content: `Hello${mark}` },
+    account.keys.account,
+  )
+  const view = await made(`/api/table/${table.id}/views/create`, { name: `All${mark}`, type: 'grid', config: {} })
   const notifications = await as.post('/api/notifications/list')
   const smtp = await made(`/api/space/${account.space}/smtp/create`, {
-    label: 'Mail',
+    label: `Mail${mark}`,
     host: '127.0.0.1',
     port: 1,
     tls: 'none',
     from_domains: ['example.com'],
   })
-  const signature = await made('/api/email/signatures/create', { name: 'Short', html: '<p>Olga</p>' }, account.keys.account)
+  const signature = await made('/api/email/signatures/create', { name: `Short${mark}`, html: `<p>Olga${mark}</p>` }, account.keys.account)
   const mail = await app.as(account.keys.account).post('/api/email/send', {
     tableId: table.id,
     recordId: record.id,
