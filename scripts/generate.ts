@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-// Under this name it is no peer of @prisma/client, with which npm would install it in production as well.
+// The package has an alias, because npm would install `prisma` in production as well: it is an optional peer of @prisma/client.
 const cli = `${root}node_modules/prisma-cli/build/index.js`
 const isCheck = process.argv.includes('--check')
 

@@ -36,7 +36,7 @@ describe('/metrics on the public port', () => {
     }
   })
 
-  it('shows the text format of Prometheus to whoever has the token', async () => {
+  it('shows the text format of Prometheus to a caller who has the token', async () => {
     const answer = await app.as(TOKEN).get('/metrics')
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
     expect(answer.body).toMatch(/^# TYPE gridpost_http_request_seconds histogram$/m)

@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts'
 import { type Ledger, sha256 } from './ledger.ts'
 import type { Stage } from './stage.ts'
 
-/** One record of so many is deleted some time, with everything that is on it. */
+/** The load deletes one record in this number, with everything that belongs to it. */
 const DELETED_SHARE = 4
 const DELETED_AT_ONCE = 10
 const MINUTE_MS = 60_000

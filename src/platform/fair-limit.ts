@@ -86,7 +86,7 @@ export class FairLimit {
     return this.#weight
   }
 
-  /** The number of those that wait. */
+  /** The number of requests that wait. */
   get waiting(): number {
     return this.#waiting
   }

@@ -30,7 +30,7 @@ interface Page {
 }
 
 interface Line {
-  /** How many quotes the line stands in. */
+  /** The depth of the quote that the line belongs to. */
   depth: number
   text: string
 }

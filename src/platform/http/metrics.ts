@@ -37,7 +37,7 @@ export function mountMetrics(app: FastifyInstance, deps: Deps, admit: (request: 
   })
 }
 
-/** Admits whoever sends METRICS_TOKEN as a bearer token. Without the setting the path answers like one that does not exist. */
+/** Admits a caller who sends METRICS_TOKEN as a bearer token. Without the setting the answer is that for an unknown path. */
 export function requireMetricsToken({ settings }: Deps): (request: FastifyRequest) => void {
   const { metricsToken } = settings
   const expected = metricsToken === undefined ? undefined : digest(metricsToken)
