@@ -210,6 +210,37 @@ describe('guesses are delayed', () => {
   })
 })
 
+describe('the budget of an address', () => {
+  it('refuses no sign-in, however many other calls from the address were refused', async () => {
+    const limited = await testApp({ TRUST_PROXY: 'true', RATE_LIMIT_PER_MINUTE: '600', RATE_LIMIT_PER_HOUR: '0' })
+    onTestFinished(limited.stop)
+    limited.setClock(now)
+    const { owner, member } = await limited.account({ withPassword: true })
+    const from = { 'x-forwarded-for': newAddress() }
+    const post = (path: string, body: unknown, headers = {}) => limited.as(null).post(path, body, { ...from, ...headers })
+    const login = (password: string, headers = {}) => post('/api/auth/login', { email: owner.email, password }, headers)
+    const budget = ({ headers }: Answer) => ['limit', 'remaining', 'scope'].map((name) => headers.get(`x-ratelimit-${name}`))
+    const device = deviceOf(await login(owner.password)) ?? ''
+
+    const refused = await Promise.all(Array.from({ length: 200 }, () => limited.as(null).get('/api/spaces/list', from)))
+    expect(counted(refused.map(({ status }) => status))).toEqual({ 401: 149, 429: 51 })
+    for (const headers of [{ cookie: device }, {}]) {
+      const answer = await login(owner.password, headers)
+      expect([answer.status, budget(answer)]).toEqual([200, ['150', '0', 'address']])
+    }
+    expect((await login('wrong battery horse')).status).toBe(401)
+    expect((await post('/api/auth/forgot', { email: member.email })).status).toBe(200)
+    const path = '/trpc/auth.login'
+    expect((await post(path, { email: owner.email, password: owner.password }, { cookie: device })).status).toBe(200)
+    for (const token of ['/api/auth/reset', '/trpc/auth.reset', '/api/nowhere'])
+      expect([token, (await post(token, { token: 'forged', password: owner.password })).status]).toEqual([token, 429])
+    // The throttle of sign-ins delays guesses all the same.
+    const statuses = []
+    for (let guesses = 0; guesses < 6; guesses++) statuses.push((await login('wrong battery horse')).status)
+    expect(statuses).toEqual([...times(401, 4), 429, 429])
+  })
+})
+
 describe('a known device', () => {
   it('is delayed by its own failures only', async () => {
     const { owner } = await app.account({ withPassword: true })

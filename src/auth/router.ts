@@ -9,7 +9,7 @@ import * as auth from './service.ts'
 import * as sessions from './sessions.ts'
 
 export const authRouter = router({
-  login: accountProcedure(callers.anyone)
+  login: accountProcedure(callers.anyone, { hasOwnThrottle: true })
     .meta(rest('POST', '/api/auth/login', docs.login))
     .input(Login)
     .output(Me)
@@ -49,7 +49,7 @@ export const authRouter = router({
       return { ok: true }
     }),
 
-  forgot: accountProcedure(callers.anyone)
+  forgot: accountProcedure(callers.anyone, { hasOwnThrottle: true })
     .meta(rest('POST', '/api/auth/forgot', docs.forgot))
     .input(Forgot)
     .output(Ok)

@@ -66,6 +66,8 @@ export interface Access {
   idsIn?: 'path' | 'body'
   /** Only the account's owner, and account keys that see every space. */
   isOwnerOnly?: boolean
+  /** For an operation without credentials that delays repeated attempts itself: the budget of the address is shown, but refuses nothing. */
+  hasOwnThrottle?: boolean
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */
   isSilent?: boolean
 }
@@ -93,7 +95,8 @@ const NOBODY: Admission = { actor: { ...systemActor, kind: 'system' }, row: {} }
 export async function admit(asking: AccessRequest, access: Access, isWrite: boolean, ids: Record<string, unknown>): Promise<Admission> {
   if (access.callers.length === 0) {
     const exceeded = asking.onAnonymous()
-    if (exceeded) throw exceeded
+    // Strangers behind the address of a user could otherwise keep the user from signing in.
+    if (exceeded && !access.hasOwnThrottle) throw exceeded
     if (isWrite && asking.isCrossSite) throw forbidden(CROSS_SITE)
     return NOBODY
   }

@@ -190,7 +190,7 @@ function successOf({ responses }: Operation, { meta, name }: RestProcedure) {
   body.example = meta.isList ? (meta.example?.output as { rows?: unknown })?.rows : meta.example?.output
   const headers = [
     ...COMMON,
-    ...(meta.access.callers.length ? RATE : []),
+    ...RATE,
     ...(meta.isList ? ['X-Total-Count', 'X-Next-Cursor'] : []),
     ...(meta.etag ? ['ETag'] : []),
     ...(meta.mayIgnore ? ['X-Ignored'] : []),

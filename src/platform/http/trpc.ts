@@ -279,6 +279,7 @@ interface Options<Row extends object = object> {
   idsIn?: 'path' | 'body'
   isSilent?: boolean
   isOwnerOnly?: boolean
+  hasOwnThrottle?: boolean
   /** `ctx.row` also has the columns that it selects. */
   alongside?: Alongside<Row>
 }
