@@ -1,5 +1,6 @@
-import type { Email } from 'postal-mime'
 import { messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import type { Message, MessagePart } from './message.ts'
+import { reportParts } from './report-scope.ts'
 
 /** The report of a mail server about one recipient of an email. */
 export interface ReportedRecipient {
@@ -18,19 +19,19 @@ export interface DeliveryReport {
 }
 
 /** Parses a delivery status notification (RFC 3464). Returns null for any other message. */
-export function deliveryReport(email: Email): DeliveryReport | null {
-  const part = email.attachments.find(
-    ({ mimeType }) => mimeType === 'message/delivery-status' || mimeType === 'message/global-delivery-status',
-  )
-  const recipients = part ? recipientsOf(decodedText(part.content)) : []
-  if (recipients.length) return { originalMessageId: originalMessageId(email), recipients }
+export function deliveryReport(message: Message): DeliveryReport | null {
+  const parts = reportParts(message)
+  if (!parts) return null
+  const part = parts.find(({ type }) => type === 'message/delivery-status' || type === 'message/global-delivery-status')
+  const recipients = part ? recipientsOf(decodedText(part)) : []
+  if (recipients.length) return { originalMessageId: originalMessageId(message, parts), recipients }
 
   // The older form of Exim is an ordinary mail with the failed addresses in a header.
-  const failed = valuesOf(email.headers, 'x-failed-recipients').flatMap((value) => value.split(','))
+  const failed = valuesOf(message.headers, 'x-failed-recipients').flatMap((value) => value.split(','))
   const addresses = failed.map((address) => address.trim().toLowerCase()).filter(Boolean)
   if (!addresses.length) return null
   return {
-    originalMessageId: originalMessageId(email),
+    originalMessageId: originalMessageId(message, parts),
     recipients: addresses.map((address) => ({ address, action: 'failed', status: null, diagnostic: null })),
   }
 }
@@ -59,15 +60,13 @@ function addressOf(value: string | undefined): string | undefined {
   return /([^\s;<>"]+@[^\s;<>"]+)/.exec(value ?? '')?.[1]?.toLowerCase()
 }
 
-/** The Message-ID of the returned mail, or of its header, that is attached to the report. */
-function originalMessageId(email: Email): string | null {
-  const returned = email.attachments.find(({ mimeType }) => RETURNED.has(mimeType))
-  const headers = returned ? readHeaders(Buffer.from(decodedText(returned.content).trimStart())) : []
-  return messageIdOf(valuesOf(headers, 'message-id')[0]) ?? messageIdOf(valuesOf(email.headers, 'in-reply-to')[0])
+/** The Message-ID of the returned mail, or of its header, that is part of the report. */
+function originalMessageId(message: Message, parts: MessagePart[]): string | null {
+  const returned = parts.find(({ type }) => RETURNED.has(type))
+  const headers = returned ? readHeaders(Buffer.from(decodedText(returned).trimStart())) : []
+  return messageIdOf(valuesOf(headers, 'message-id')[0]) ?? messageIdOf(valuesOf(message.headers, 'in-reply-to')[0])
 }
 
 const RETURNED = new Set(['message/rfc822', 'message/global', 'text/rfc822-headers', 'message/rfc822-headers', 'message/global-headers'])
 
-function decodedText(content: ArrayBuffer | Uint8Array | string): string {
-  return typeof content === 'string' ? content : Buffer.from(content as ArrayBuffer).toString('utf8')
-}
+const decodedText = ({ content }: MessagePart) => Buffer.from(content).toString('utf8')

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
-import PostalMime, { type Address } from 'postal-mime'
+import type { Address, Attachment } from 'postal-mime'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { type Authentication, authenticationResults, isAutomatic, messageIdOf } from '../headers.ts'
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
+import { readMessage } from './message.ts'
 import { visibleText } from './quote.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
@@ -34,6 +35,8 @@ export interface ParsedAttachment {
   name: string
   type: string
   content: Uint8Array
+  /** By which the HTML refers to an image, without angle brackets. */
+  cid: string | null
 }
 
 // Longer texts are cut, because they are shown to people and searched. The raw message is kept whole.
@@ -48,7 +51,7 @@ const MAX_ADDRESSES = 200
  * @throws Error for a message with excessive nesting or headers
  */
 export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
-  const email = await PostalMime.parse(raw, { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 })
+  const email = await readMessage(raw)
   const report = deliveryReport(email)
   const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
   const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
@@ -70,11 +73,16 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
     isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
     authentication: authenticationResults(email.headers),
     report,
-    attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map((attachment, index) => ({
-      name: fileName(attachment.filename, attachment.mimeType, index),
-      type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(attachment.mimeType) ? attachment.mimeType : 'application/octet-stream',
-      content: typeof attachment.content === 'string' ? Buffer.from(attachment.content) : new Uint8Array(attachment.content),
-    })),
+    attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map(parsedAttachment),
+  }
+}
+
+function parsedAttachment({ filename, mimeType, content, contentId }: Attachment, index: number): ParsedAttachment {
+  return {
+    name: fileName(filename, mimeType, index),
+    type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream',
+    content: typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content),
+    cid: contentId ? oneLine(contentId).replace(/^<|>$/g, '').slice(0, 250) : null,
   }
 }
 

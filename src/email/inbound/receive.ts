@@ -12,10 +12,12 @@ import { formatInstant } from '../../platform/time.ts'
 import { readHeaders, replyTokens, tokenOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
-import type { IncomingMetadata } from '../schema.ts'
+import type { IncomingMetadata, OutgoingMetadata } from '../schema.ts'
 import { recordBounces } from './bounces.ts'
+import type { DeliveryReport } from './delivery-report.ts'
 import type { ParsedMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
+import { isAbout } from './report-scope.ts'
 
 const Received = z.object({ id: z.int() })
 
@@ -74,15 +76,24 @@ export async function receive(context: Context, { id }: z.infer<typeof Received>
 }
 
 async function deliverToThread(context: Context, hash: Buffer, mail: ParsedMail): Promise<void> {
-  const isAutomatic = mail.isAutomatic && !mail.report
-  const files = await storeAttachments(context, hash, mail)
+  const report = await reportOn(context, hash, mail)
+  const isAutomatic = mail.isAutomatic && !report
+  const files = report ? [] : await storeAttachments(context, hash, mail)
   await context.transaction(async () => {
     const thread = await lockThread(context.db, hash)
     if (!thread || !(await isFirst(context, thread, mail, isAutomatic))) return
-    if (mail.report) return recordBounces(context, thread, mail.report)
+    if (report) return recordBounces(context, thread, report)
     if (isAutomatic && (await isLoop(context, thread))) return
     await insertComment(context, thread, mail, files)
   })
+}
+
+/** The message as a report about the email of the thread; undefined for any other message. A report about another email is a comment. */
+async function reportOn({ db }: Context, hash: Buffer, { report }: ParsedMail): Promise<DeliveryReport | undefined> {
+  if (!report) return undefined
+  const [row] = await db.query<{ metadata: OutgoingMetadata }>(sql`
+    select c.metadata from reply_tokens r join record_comments c on c.id = r.comment_id where r.token_hash = ${hash}`)
+  return row && isAbout(report, row.metadata) ? report : undefined
 }
 
 /** False for a message that the thread has received before. Of two concurrent copies, the primary key lets one pass. */
@@ -139,7 +150,7 @@ async function insertComment(context: Context, thread: Thread, mail: ParsedMail,
 
 /** Stores the attachments before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). */
 async function storeAttachments(context: Context, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
-  if (mail.report || !mail.attachments.length) return []
+  if (!mail.attachments.length) return []
   const [place] = await context.db.query<Required<Omit<FilePlace, 'task_id'>>>(
     sql`select account_id, space_id, table_id, record_id from reply_tokens where token_hash = ${hash}`,
   )

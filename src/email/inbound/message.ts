@@ -1,0 +1,135 @@
+/**
+ * Reads a raw message with postal-mime, and corrects what it does to the words of people: it joins flowed lines across quote depths, loses
+ * parts behind a wrong boundary, and shows a text file as if the sender had typed it.
+ */
+import { isUtf8 } from 'node:buffer'
+import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
+import { unflowed } from './flowed.ts'
+
+export interface Message extends Email {
+  /** The media type of the message. */
+  type: string
+  /** The parts of the message without those of messages in it, depth first. A message in it is one part. */
+  parts: MessagePart[]
+}
+
+export interface MessagePart {
+  type: string
+  /** The decoded bytes. */
+  content: Uint8Array
+}
+
+const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 }
+
+/** @throws Error for a message with excessive nesting or headers */
+export async function readMessage(raw: Uint8Array): Promise<Message> {
+  const reader = new Reader(LIMITS)
+  const email = await reader.parse(raw)
+  return { ...email, type: reader.root.contentType.parsed.value, parts: leavesOf(reader.root).map(partOf) }
+}
+
+/** A node of the tree that postal-mime 4.0 builds. Its types do not contain the tree, so the tests notice when an update changes it. */
+interface Node {
+  contentType: { value: string; parsed: { value: string; params: Record<string, string> }; multipart: string | false }
+  contentDisposition: { parsed: { value: string; params: Record<string, string> } }
+  headers: { key: string }[]
+  /** The decoded content; of a multipart, the text before its first part. */
+  content: ArrayBuffer | null
+  parentNode?: Node
+  childNodes: Node[]
+  decodeFlowedText(text: string, deleteSpace: boolean): string
+}
+
+interface Internals {
+  root: Node
+  collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void>
+}
+
+const Parser = PostalMime as unknown as new (options: PostalMimeOptions) => PostalMime & Internals
+
+class Reader extends Parser {
+  /** The text part that is the body although it has a file name. */
+  #namedBody: Node | undefined
+  readonly #isRepair: boolean
+
+  constructor(options: PostalMimeOptions, { isRepair = false } = {}) {
+    super(options)
+    this.#isRepair = isRepair
+  }
+
+  /** Called for each node of the finished tree, parents first. */
+  override async collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void> {
+    if (node === this.root) this.#namedBody = namedBody(node)
+    if (isWithoutParts(node, this.root)) await this.#repair(node)
+    await super.collectNode(node, alternative, isRelated)
+  }
+
+  /** Called for each leaf: whether it is text that the reader sees, not an attachment. */
+  isInlineTextNode(node: Node): boolean {
+    if (!isText(node) || (isNamed(node) && node !== this.#namedBody)) return false
+    node.decodeFlowedText = unflowed
+    const { params } = node.contentType.parsed
+    // Old mail programs send the bytes of the Windows code page without naming it.
+    if (!params.charset && node.content && !isUtf8(node.content)) params.charset = 'windows-1252'
+    return true
+  }
+
+  /** Finds the parts by the first line that looks like a boundary. Without such a line the whole body is one text. */
+  async #repair(node: Node): Promise<void> {
+    const content = Buffer.from(node.content ?? new ArrayBuffer(0))
+    const boundary = this.#isRepair ? undefined : guessedBoundary(content, Boolean(node.contentType.multipart))
+    if (boundary !== undefined) {
+      const type = node.contentType.multipart ? node.contentType.parsed.value : 'multipart/mixed'
+      const repair = new Reader(LIMITS, { isRepair: true })
+      await repair.parse(Buffer.concat([Buffer.from(`Content-Type: ${type}; boundary="${boundary}"\r\n\r\n`, 'latin1'), content]))
+      node.childNodes = repair.root.childNodes
+      node.contentType.multipart = type.slice('multipart/'.length)
+      node.contentType.parsed.value = type
+      if (node.childNodes.length) return
+    }
+    node.contentType.multipart = false
+    node.contentType.parsed = { value: 'text/plain', params: {} }
+  }
+}
+
+/** True for a multipart whose boundary is missing or never occurs, and for a whole message that lost its Content-Type. */
+function isWithoutParts(node: Node, root: Node): boolean {
+  if (node.childNodes.length || !node.content?.byteLength) return false
+  if (node.contentType.multipart) return true
+  const isTyped = node.headers.some(({ key }) => key === 'content-type')
+  return node === root && !isTyped && guessedBoundary(Buffer.from(node.content), false) !== undefined
+}
+
+/**
+ * The boundary that a line seems to be, because a header of a part follows it.
+ * @param isMultipart false if nothing says that there are parts; then the closing line is needed, too
+ */
+function guessedBoundary(content: Buffer, isMultipart: boolean): string | undefined {
+  const boundary = /^--([\w'()+,./:=?-]{1,200})[ \t]*\r?\nContent-[\w-]+:/im.exec(content.toString('latin1'))?.[1]
+  if (boundary === undefined || isMultipart || content.includes(`\n--${boundary}--`)) return boundary
+  return undefined
+}
+
+const isText = ({ contentType, contentDisposition }: Node) =>
+  ['text/plain', 'text/html'].includes(contentType.parsed.value) && contentDisposition.parsed.value !== 'attachment'
+
+/** True for a part with a file name, unless it is one of the forms of the body: some programs name those, too. */
+function isNamed({ contentType, contentDisposition, parentNode }: Node): boolean {
+  if (parentNode?.contentType.multipart && parentNode.contentType.multipart !== 'mixed') return false
+  return Boolean(contentDisposition.parsed.params.filename || contentType.parsed.params.name)
+}
+
+/** The first text of a message in which every text has a file name. */
+function namedBody(root: Node): Node | undefined {
+  const texts = leavesOf(root).filter(isText)
+  return texts.every(isNamed) ? texts[0] : undefined
+}
+
+function leavesOf(node: Node): Node[] {
+  return node.contentType.multipart ? node.childNodes.flatMap(leavesOf) : [node]
+}
+
+const partOf = ({ contentType, content }: Node): MessagePart => ({
+  type: contentType.parsed.value,
+  content: new Uint8Array(content ?? new ArrayBuffer(0)),
+})

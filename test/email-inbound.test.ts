@@ -1,0 +1,232 @@
+/** Nothing that a person writes is lost on its way from the webhook to the record, whatever else the message contains. */
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, describe, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true })
+
+interface Comment {
+  id: number
+  type: string
+  user_name: string
+  content: string
+  attachments: { name: string; path: string; size: number; type: string }[]
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers of every shape.
+  metadata: any
+}
+
+/** A mail that was sent, and what came back for it. */
+async function thread(to: string[] = ['ann@customer.example']) {
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  const integration = { label: 'Desk', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'] }
+  const { body: created } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, integration)
+  const as = app.as(account.keys.account)
+  const comments = async (): Promise<Comment[]> =>
+    (await as.get(`/api/table/${table}/record/${records[0]}/comments/get?limit=100`)).body.toReversed()
+  const mail = { tableId: table, recordId: records[0], smtpIntegrationId: created.id, fromIdentity: { email: 'desk@example.com' } }
+  await as.post('/api/email/send', { ...mail, to, subject: 'Our offer' })
+  await expect.poll(async () => (await comments())[0]?.metadata.status, { timeout: 10_000 }).toBe('sent')
+  const [sent] = await comments()
+  const address = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
+  /** Posts the message, waits until it was read, and returns all comments but the mail itself. */
+  const post = async (...lines: (string | Buffer)[]): Promise<Comment[]> => {
+    const raw = Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')])))
+    const response = await fetch(`${app.url}/webhooks/email_receive`, {
+      method: 'POST',
+      body: raw,
+      headers: { 'content-type': 'text/raw' },
+    })
+    expect(response.status).toBe(200)
+    const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
+    await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+    return (await comments()).slice(1)
+  }
+  const status = async () => (await comments())[0]?.metadata.status
+  return { ...account, table, record: records[0], address, messageId: sent?.metadata.messageId as string, comments, post, status }
+}
+
+const contentOf = async (path: string | undefined) => (await buffer((await app.deps.storage.read(path ?? '')) as Readable)).toString()
+
+/** The lines of a report of a mail server, with the returned header of the mail that it is about. */
+const report = (recipient: string, messageId: string) => [
+  'Content-Type: multipart/report; report-type=delivery-status; boundary=report',
+  '',
+  '--report',
+  '',
+  `Your mail to ${recipient} could not be delivered.`,
+  '--report',
+  'Content-Type: message/delivery-status',
+  '',
+  'Reporting-MTA: dns; mx.customer.example',
+  '',
+  `Final-Recipient: rfc822; ${recipient}`,
+  'Action: failed',
+  'Status: 5.1.1',
+  'Diagnostic-Code: smtp; 550 5.1.1 no such user',
+  '--report',
+  'Content-Type: text/rfc822-headers',
+  '',
+  `Message-ID: ${messageId}`,
+  '--report--',
+]
+const fromServer = (to: string) => [
+  'From: Mail Delivery System <mailer-daemon@mx.customer.example>',
+  `To: ${to}`,
+  'Auto-Submitted: auto-replied',
+]
+const fromAnn = (to: string) => ['From: Ann Lee <ann@customer.example>', `To: ${to}`, 'Subject: Re: Our offer']
+
+describe('a report counts', () => {
+  test('about the Message-ID of the mail, also if it names the address that the mail was forwarded to', async () => {
+    const { address, messageId, post, status } = await thread()
+    expect(await post(...fromServer(address), ...report('ann@elsewhere.example', messageId))).toEqual([])
+    expect(await status()).toBe('bounced')
+  })
+
+  test('about a recipient of the mail, also if a relay has given it another Message-ID', async () => {
+    const { address, post, status } = await thread()
+    expect(await post(...fromServer(address), ...report('Ann@Customer.example', '<0102-relay@relay.example>'))).toEqual([])
+    expect(await status()).toBe('bounced')
+  })
+
+  test('not about another mail to somebody else: it becomes an automatic comment', async () => {
+    const { address, post, status } = await thread()
+    const [comment, ...more] = await post(...fromServer(address), ...report('carl@elsewhere.example', '<another@mail.example>'))
+    expect(comment).toMatchObject({ content: 'Your mail to carl@elsewhere.example could not be delivered.', metadata: { autoReply: true } })
+    expect([more, await status()]).toEqual([[], 'sent'])
+  })
+})
+
+describe('a reply stays a reply', () => {
+  test('with a forwarded failure report in it', async () => {
+    const { address, messageId, post, status } = await thread()
+    const [comment] = await post(
+      ...fromAnn(address),
+      'Content-Type: multipart/mixed; boundary=mixed',
+      '',
+      '--mixed',
+      '',
+      'This came back when I forwarded your offer. Who else should get it?',
+      '--mixed',
+      'Content-Type: message/rfc822',
+      '',
+      ...fromServer('ann@customer.example'),
+      ...report('ann@customer.example', messageId),
+      '--mixed--',
+    )
+    expect(comment?.content).toMatch(/^This came back when I forwarded your offer\. Who else should get it\?/)
+    expect(comment).toMatchObject({ type: 'email_in', user_name: 'Ann Lee', metadata: { autoReply: false } })
+    expect(await status()).toBe('sent')
+  })
+
+  test('with the parts of a failure report as its attachments', async () => {
+    const { address, messageId, post, status } = await thread()
+    const [, ...parts] = report('ann@customer.example', messageId)
+    const [comment] = await post(
+      ...fromAnn(address),
+      'Content-Type: multipart/mixed; boundary=report',
+      '',
+      '--report',
+      '',
+      'Do you see why?',
+      ...parts,
+    )
+    expect(comment?.content).toContain('Do you see why?')
+    expect(comment?.attachments.map(({ type }) => type)).toContain('message/delivery-status')
+    expect(await status()).toBe('sent')
+  })
+})
+
+describe('the words of a reply arrive', () => {
+  test('when they stand between flowed quotes', async () => {
+    const { address, post } = await thread()
+    const [comment] = await post(
+      ...fromAnn(address),
+      'Content-Type: text/plain; charset=utf-8; format=flowed',
+      '',
+      '> How many chairs do you need, and by when, and which ',
+      '> colour should they have? ',
+      'Twelve, and they should ',
+      'be blue.',
+      '>> The older question ',
+      '> What about tables? ',
+      'No tables.',
+      '-- ',
+      'Ann',
+    )
+    expect(comment?.content).toBe('Twelve, and they should be blue.\nNo tables.')
+    expect(comment?.metadata.text).toContain('> How many chairs do you need, and by when, and which colour should they have?\nTwelve')
+  })
+
+  test.each([
+    ['a boundary that does not occur', 'multipart/mixed; boundary=other', '--mixed'],
+    ['no boundary', 'multipart/mixed', '--mixed'],
+    ['no Content-Type', undefined, '--mixed'],
+  ])('behind %s, with the attachment', async (_, type, boundary) => {
+    const { address, post } = await thread()
+    const [comment] = await post(
+      ...fromAnn(address),
+      ...(type ? [`Content-Type: ${type}`] : []),
+      '',
+      boundary,
+      'Content-Type: text/plain; charset=utf-8',
+      'Content-Transfer-Encoding: quoted-printable',
+      '',
+      'Gr=C3=BCn, please.',
+      boundary,
+      'Content-Type: text/csv; name=colours.csv',
+      '',
+      'green,12',
+      `${boundary}--`,
+    )
+    expect(comment?.content).toBe('Grün, please.')
+    expect(comment?.attachments.map(({ name }) => name)).toEqual(['colours.csv'])
+  })
+
+  test('as the whole body when there are no parts', async () => {
+    const { address, post } = await thread()
+    const [comment] = await post(...fromAnn(address), 'Content-Type: multipart/alternative; boundary=x', '', 'Only this line,', 'and this.')
+    expect(comment?.content).toBe('Only this line,\nand this.')
+  })
+
+  test('in a code page that the message does not name', async () => {
+    const { address, post } = await thread()
+    const [comment] = await post(...fromAnn(address), '', Buffer.from('Grün, für März.', 'latin1'))
+    expect(comment?.content).toBe('Grün, für März.')
+  })
+
+  test('beside a text file, which is an attachment', async () => {
+    const { address, post } = await thread()
+    const [comment] = await post(
+      ...fromAnn(address),
+      'Content-Type: multipart/mixed; boundary=mixed',
+      '',
+      '--mixed',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      'The list is in the file.',
+      '--mixed',
+      'Content-Type: text/plain; charset=utf-8; name="chairs.txt"',
+      'Content-Disposition: inline; filename="chairs.txt"',
+      '',
+      'twelve blue chairs',
+      '--mixed--',
+    )
+    expect(comment?.metadata.text).toBe('The list is in the file.\n')
+    expect(comment?.attachments).toMatchObject([{ name: 'chairs.txt', type: 'text/plain' }])
+    expect((await contentOf(comment?.attachments[0]?.path)).trim()).toBe('twelve blue chairs')
+  })
+
+  test('when the only text has a file name', async () => {
+    const { address, post } = await thread()
+    const [comment] = await post(...fromAnn(address), 'Content-Type: text/plain; name="answer.txt"', '', 'Twelve, please.')
+    expect(comment).toMatchObject({ content: 'Twelve, please.', attachments: [] })
+  })
+})
