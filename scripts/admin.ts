@@ -4,6 +4,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { z } from 'zod'
 import { createAccount, createUser, setPassword } from '../src/accounts/service.ts'
 import { audit } from '../src/audit/log.ts'
+import { noticePassword } from '../src/auth/password-notice.ts'
 import { endProofs } from '../src/auth/password-reset.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
 import { NewKey } from '../src/keys/schema.ts'
@@ -135,6 +136,7 @@ const commands: Record<string, Command> = {
         const { id, accountId } = await setPassword(db, email, password, clock())
         await endProofs(db, id, null)
         await audit(systemContext(deps), 'password.set', { id, accountId })
+        await noticePassword(systemContext(deps), id, 'operator')
         return { id, email, ...shown }
       })
     }),

@@ -86,7 +86,7 @@ it('answers the liveness, readiness and documentation routes', async () => {
 it('links the start page to the documentation, and mails to their pages', async () => {
   const start = await app.as(null).send('/', { redirect: 'manual' })
   expect([start.status, start.headers.get('location')]).toEqual([302, '/docs'])
-  for (const path of ['/invite', '/reset']) {
+  for (const path of ['/invite', '/reset', '/forgot']) {
     const page = await app.as(null).get(path)
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
     for (const [, asset] of page.body.matchAll(/(?:src|href)="([^"]+)"/g)) expect((await app.as(null).get(asset)).status).toBe(200)

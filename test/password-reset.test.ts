@@ -23,7 +23,10 @@ const reset = (token: string, password = NEW_PASSWORD) => app.as(null).post('/ap
 const signIn = (email: string, password: string, headers: Record<string, string> = elsewhere()) =>
   app.as(null).post('/api/auth/login', { email, password }, headers)
 
-const lettersTo = (email: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
+const NOTICE = 'Your password for Gridpost was changed'
+const mailsTo = (email: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(email)).map(({ email: letter }) => letter)
+const lettersTo = (email: string) => mailsTo(email).filter(({ subject }) => subject !== NOTICE)
+const noticesTo = (email: string) => mailsTo(email).filter(({ subject }) => subject === NOTICE)
 const tokenOf = (text: string | undefined) => /^https:\/\/grid\.example\/reset#([\w-]{43})$/m.exec(text ?? '')?.[1] ?? ''
 
 /** Asks for a link. @returns the token that was mailed */
@@ -136,6 +139,71 @@ describe('a forgotten password', () => {
       const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? ''
       expect((await app.as(null).get('/api/auth/me', { cookie })).status).toBe(401)
     }
+  })
+})
+
+describe('a new password', () => {
+  const sessionOf = ({ headers }: Awaited<ReturnType<typeof signIn>>) => ({ cookie: headers.getSetCookie()[0]?.split(';')[0] ?? '' })
+  const at = new Date('2026-03-29T07:30:00Z')
+
+  it('is reported to the user by mail, with its time, its address and what to do', async () => {
+    const { owner, member } = await app.account({ withPassword: true, timezone: 'Europe/Berlin' })
+    const token = await mailedToken(owner.email)
+    app.setClock(at)
+    onTestFinished(() => app.setClock(null))
+    const headers = { 'x-forwarded-for': '::ffff:203.0.113.7' }
+    const change = { current_password: owner.password, new_password: NEW_PASSWORD }
+    expect((await app.as(owner).post('/api/auth/password', { ...change, current_password: 'wrong' }, headers)).status).toBe(400)
+    expect((await app.as(owner).post('/api/auth/password', change, headers)).status).toBe(200)
+    await expect.poll(() => noticesTo(owner.email), { timeout: 15_000 }).toHaveLength(1)
+    const [letter] = noticesTo(owner.email)
+    expect(letter?.text?.trimEnd()).toBe(
+      `The password of ${owner.email} on Gridpost was changed by somebody who was signed in, on Sunday, 29 March 2026, 09:30 (Europe/Berlin), ` +
+        'from the address 203.0.113.7.\n\nIf this was your wish, there is nothing to do.\n\n' +
+        'If it was not, set a new password at once, which signs everyone else out:\nhttps://grid.example/forgot\n\n' +
+        'Then look for API keys that you have not created, and tell the operator of the service.',
+    )
+    expect(letter?.html).toContain('<a href="https://grid.example/forgot">')
+    expect(letter?.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+    expect(letter?.text).not.toContain(NEW_PASSWORD)
+    // The earlier link has ended with the change, and what fails is not reported.
+    expect((await reset(token)).status).toBe(400)
+
+    // Preferences for notifications do not count.
+    await app.as(member).rpc.auth.profile.mutate({ mail_preference: 'none' })
+    app.setClock(null)
+    const link = await mailedToken(member.email)
+    expect(
+      (await app.as(null).post('/api/auth/reset', { token: link, password: NEW_PASSWORD }, { 'x-forwarded-for': '<b>nowhere' })).status,
+    ).toBe(200)
+    await expect.poll(() => noticesTo(member.email), { timeout: 15_000 }).toHaveLength(1)
+    const [notice] = noticesTo(member.email)
+    expect(notice?.text).toMatch(
+      / was replaced with a link that was mailed to this address, on \S+, [^,]+, \d\d:\d\d \(Europe\/Berlin\)\.\n/,
+    )
+    expect(notice?.text).toContain('change the password of your mailbox first')
+    expect(noticesTo(owner.email)).toHaveLength(1)
+  })
+
+  it('does not wait for the mail, which comes once the mail server is back', async () => {
+    const { owner } = await app.account({ withPassword: true })
+    smtp.onGreeting = { code: 421 }
+    onTestFinished(() => {
+      smtp.onGreeting = {}
+    })
+    const session = sessionOf(await signIn(owner.email, owner.password))
+    const change = { current_password: owner.password, new_password: NEW_PASSWORD }
+    expect((await app.as(null).post('/api/auth/password', change, session)).status).toBe(200)
+    const isRetried = async () =>
+      (
+        await app.db.query<{ state: string }>(sql`
+        select state from pgboss.job where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
+      )[0]?.state
+    await expect.poll(isRetried, { timeout: 15_000 }).toBe('retry')
+    smtp.onGreeting = {}
+    await app.db.execute(sql`
+      update pgboss.job set start_after = now() where name = 'auth.password-notice' and data->>'user_id' = ${String(owner.id)}`)
+    await expect.poll(() => noticesTo(owner.email), { timeout: 20_000 }).toHaveLength(1)
   })
 })
 

@@ -37,8 +37,8 @@ export const docs = operationDocs('Sign-in', {
   password: {
     summary: 'Change the password',
     description:
-      'Ends every other session of the user, and links for a new password that were mailed. A repeated wrong `current_password` delays ' +
-      'further attempts.',
+      'Ends every other session of the user, and links for a new password that were mailed, and tells the user by mail. A repeated wrong ' +
+      '`current_password` delays further attempts.',
     example: { input: { current_password: 'correct horse battery', new_password: 'staple battery horse' }, output: { ok: true } },
   },
 
@@ -53,8 +53,8 @@ export const docs = operationDocs('Sign-in', {
   reset: {
     summary: 'Set a new password',
     description:
-      'With the token of the link that was mailed: the part after the #. Ends all sessions of the user and makes the browser a known one; ' +
-      'sign in with the new password afterwards. A token that is wrong, used or expired is 400 `token: is not valid any more`.',
+      'With the token of the link that was mailed: the part after the #. Ends all sessions of the user, tells the user by mail, and makes the browser a ' +
+      'known one; sign in with the new password afterwards. A token that is wrong, used or expired is 400 `token: is not valid any more`.',
     example: { input: { token: 'q1Zx…', password: 'staple battery horse' }, output: { ok: true } },
   },
 
@@ -110,6 +110,16 @@ export const authOperations: PlainOperation[] = [
     tag: 'Sign-in',
     summary: 'Show the page for a new password',
     description: 'The target of the link in a mail about a forgotten password. The page asks for a new password and sets it.',
+    isPublic: true,
+    responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+  },
+  {
+    method: 'get',
+    path: '/forgot',
+    operationId: 'auth.forgotPage',
+    tag: 'Sign-in',
+    summary: 'Show the page for a forgotten password',
+    description: 'The target of the link in a mail about a changed password. The page asks for an address and mails it a link.',
     isPublic: true,
     responses: { 200: { description: 'The page.', content: { 'text/html': { schema: { type: 'string' } } } } },
   },

@@ -12,6 +12,7 @@ import { NoMailer } from '../platform/mailer.ts'
 import { hashPassword, newToken, tokenHash } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { rememberDevice } from './known-device.ts'
+import { noticePassword } from './password-notice.ts'
 import type { Forgot, Reset } from './schema.ts'
 import { endOtherSessions, type Sender } from './sessions.ts'
 import { bucket, count, tooManyFailures } from './throttle.ts'
@@ -73,7 +74,8 @@ async function createReset(context: Context, { id, accountId }: { id: number; ac
 }
 
 /**
- * Sets the password of the user who was mailed the token, and ends all sessions of the user. Of two simultaneous requests one succeeds.
+ * Sets the password of the user who was mailed the token, ends all sessions of the user, and tells the user by mail. Of two simultaneous
+ * requests one succeeds.
  * @param deviceCookie the present value of the cookie of known-device.ts
  * @returns its new value: reading the user's mail proves as much as signing in
  * @throws AppError 400 for a token that is wrong, used or expired; 503 with Retry-After if too many passwords are being hashed
@@ -96,6 +98,7 @@ export async function reset(
     if (!(await db.execute(sql`delete from password_resets where ${isValid}`))) throw invalidToken()
     await endProofs(db, id, null)
     await audit({ ...context, requester: { userId: id, keyId: null, ip: context.ip } }, 'password.reset', { id, accountId })
+    await noticePassword(context, id, 'link')
     return rememberDevice(settings.secretKeys, deviceCookie, email, now)
   })
 }

@@ -1,16 +1,18 @@
-/** The pages that mails link to: an invitation, and a new password. The token follows the #, so that no server or proxy logs it. */
+/** The pages that mails link to: an invitation, and a new password. A token follows the #, so that no server or proxy logs it. */
 import type { FastifyInstance } from 'fastify'
 
-/** A page whose form is sent to an operation of the API, with the token of the link. */
+/** A page whose form is sent to an operation of the API, with the token of the link if it has one. */
 interface LinkPage {
   path: string
   title: string
+  hasToken: boolean
   /** The fields of the form, as HTML. */
   fields: string
   button: string
   operation: string
   /** A JavaScript expression for further inputs. */
   inputs: string
+  /** The text for a token that is not valid any more. */
   expired: string
   /** A JavaScript expression for the text after success; `body` is the answer. */
   done: string
@@ -23,6 +25,7 @@ const PAGES: LinkPage[] = [
   {
     path: '/invite',
     title: 'Join on Gridpost',
+    hasToken: true,
     fields: `<label>Your name <input name="name" autocomplete="name" required maxlength="100"></label>\n${NEW_PASSWORD}`,
     button: 'Accept the invitation',
     operation: '/api/auth/acceptInvite',
@@ -33,12 +36,24 @@ const PAGES: LinkPage[] = [
   {
     path: '/reset',
     title: 'Set a new password for Gridpost',
+    hasToken: true,
     fields: NEW_PASSWORD,
     button: 'Set the password',
     operation: '/api/auth/reset',
     inputs: '{}',
     expired: 'This link is not valid any more: it works once and for an hour. Ask for another one.',
     done: "'Your new password is set. You are signed out everywhere; sign in with it.'",
+  },
+  {
+    path: '/forgot',
+    title: 'Get a new password for Gridpost',
+    hasToken: false,
+    fields: '<label>Your address <input name="email" type="email" autocomplete="email" required></label>',
+    button: 'Mail me a link',
+    operation: '/api/auth/forgot',
+    inputs: '{}',
+    expired: '',
+    done: "'If you have an account with this address, a mail with a link is on its way.'",
   },
 ]
 
@@ -72,15 +87,17 @@ input { display: block; width: 100%; box-sizing: border-box; padding: .5rem; fon
 button { padding: .5rem 1rem; font: inherit; color: #fff; background: #1d4ed8; border: 0; border-radius: .25rem; cursor: pointer }
 `
 
-const script = ({ operation, inputs, expired, done }: LinkPage) => `const form = document.querySelector('form')
+const INCOMPLETE = `if (location.hash.length < 2) say('This link is incomplete: open it again from the mail.')
+`
+
+const script = ({ operation, hasToken, inputs, expired, done }: LinkPage) => `const form = document.querySelector('form')
 const say = (text) => { document.querySelector('[role=status]').textContent = text }
-if (location.hash.length < 2) say('This link is incomplete: open it again from the mail.')
-form.addEventListener('submit', async (event) => {
+${hasToken ? INCOMPLETE : ''}form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const answer = await fetch('${operation}', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token: location.hash.slice(1), ...Object.fromEntries(new FormData(form)), ...${inputs} }),
+    body: JSON.stringify({ ${hasToken ? 'token: location.hash.slice(1), ' : ''}...Object.fromEntries(new FormData(form)), ...${inputs} }),
   })
   const body = await answer.json()
   if (!answer.ok) return say(body.issues?.some(({ path }) => path[0] === 'token') ? '${expired}' : body.message)

@@ -11,6 +11,7 @@ import { badInput, unauthorized } from '../platform/http/errors.ts'
 import { hashPassword, newToken, refuseIfHashingIsBusy, tokenHash, verifyPassword } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { knownDevice, rememberDevice } from './known-device.ts'
+import { noticePassword } from './password-notice.ts'
 import { deleteExpiredResets, endProofs, invalidToken } from './password-reset.ts'
 import type { AcceptInvite, Login, Me, PasswordChange, Profile } from './schema.ts'
 import { type Sender, startSession } from './sessions.ts'
@@ -110,7 +111,7 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
 }
 
 /**
- * Changes the password and ends every other session of the user.
+ * Changes the password, ends every other session of the user, and tells the user by mail.
  * @throws AppError 400 if the current password is wrong; 429 with Retry-After after repeated failures in the session
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
@@ -128,6 +129,7 @@ export async function changePassword(context: Context, { current_password, new_p
     await changeUser(db, user.id, { passwordHash }, now)
     await endProofs(db, user.id, actor.sessionId)
     await audit(context, 'password.changed', { id: user.id })
+    await noticePassword(context, user.id, 'session')
   })
 }
 
