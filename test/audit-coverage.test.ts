@@ -339,6 +339,25 @@ it('audits every change in its transaction, or says why not', async () => {
     () => post(`${smtpPath}/update`, { port: 26 }),
     () => ({ action: 'integration.updated', ...ofSmtp }),
   )
+  const email = {
+    tableId: table.id,
+    recordId: (await post(`${path}/records/create`, { data: { name: 'Offer' } })).body.id,
+    smtpIntegrationId: smtp.body.id,
+    fromIdentity: { email: 'desk@example.com' },
+    to: ['ann@customer.example'],
+  }
+  const { body: mail } = await post('/api/email/send', email)
+  const ofMail = { ...inTable, object: object('email', mail.id) }
+  await audited(
+    'email.cancel',
+    () => post(`/api/email/${mail.id}/cancel`),
+    () => ({ action: 'email.cancelled', ...ofMail }),
+  )
+  await audited(
+    'email.retry',
+    () => post(`/api/email/${mail.id}/retry`),
+    () => ({ action: 'email.retried', ...ofMail }),
+  )
   await audited(
     'smtp.delete',
     () => post(`${smtpPath}/delete`),

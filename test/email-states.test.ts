@@ -31,6 +31,8 @@ const AT = '2026-03-31 09:30:00'
 const TRANSITIONS: Record<string, object> = {
   'queued → sent': { status: 'sent', sentAt: AT },
   'queued → dropped': { status: 'dropped', droppedAt: AT },
+  'dropped → queued': { status: 'queued', queuedAt: AT },
+  'bounced → sent': { status: 'sent', sentAt: AT },
   'sent → read': { status: 'read', readAt: AT },
   'sent → bounced': { status: 'bounced', bouncedAt: AT },
   'read → bounced': { status: 'bounced', bouncedAt: AT },
@@ -43,6 +45,7 @@ const RECIPIENT_TRANSITIONS = [
   'unknown → sent',
   'sent → bounced',
   'unknown → bounced',
+  'dropped → queued',
 ]
 
 const pairsOf = <Status extends string>(statuses: readonly Status[]) =>
@@ -110,6 +113,9 @@ it.each<[EmailStatus, RecipientStatus[], EmailStatus | undefined]>([
   ['sent', ['bounced', 'queued'], undefined],
   ['sent', ['bounced', 'unknown'], undefined],
   ['bounced', ['bounced', 'dropped'], undefined],
+  ['bounced', ['bounced', 'queued'], 'sent'],
+  ['dropped', ['dropped', 'queued'], 'queued'],
+  ['read', ['sent', 'queued'], undefined],
 ])('after an attempt, an email that is %s with recipients %j gets the state %s', (before, recipients, after) => {
   expect(emailAfter(before, recipients.map(recipient))).toBe(after)
 })

@@ -81,6 +81,9 @@ export const ACTIONS = {
   'signature.updated': { object: 'signature', means: 'A user changed an email signature.', detail: '`changed`: names of properties' },
   'signature.deleted': { object: 'signature', means: 'A user deleted an email signature.' },
 
+  'email.cancelled': { object: 'email', means: 'An email was cancelled before it was sent.' },
+  'email.retried': { object: 'email', means: 'An email was queued again for recipients that were dropped.' },
+
   'export.csv': { object: 'table', means: 'Records were exported as CSV.', detail: '`view_id`' },
   'export.audit': { object: 'account', means: 'The audit log was exported.', detail: 'the filters' },
 } as const satisfies Record<string, AuditedAction>

@@ -9,7 +9,8 @@ import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
 import { commentEvents, type EmailEventType, emailEvents } from './events.ts'
 import { followersToNotify } from './followers.ts'
 import { replied } from './notices.ts'
-import { followableRecord, recordNotices } from './record-subject.ts'
+import { followableRecord, recordComments, recordNotices } from './record-subject.ts'
+import type { RecordComment } from './schema.ts'
 import { inserting, locked } from './service.ts'
 
 interface Email {
@@ -67,6 +68,12 @@ function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, ta
     record: followableRecord({ id: table_id, account_id, space_id }, record_id),
     comment: { author, content, attachments, email: { type, metadata } },
   }
+}
+
+/** The comment as its writers see it. Returns undefined if it was deleted. */
+export async function readEmail(db: Database, commentId: number): Promise<RecordComment | undefined> {
+  const [row] = await db.query<RecordComment>(sql`select ${recordComments.columns} from record_comments where id = ${commentId}`)
+  return row
 }
 
 /**

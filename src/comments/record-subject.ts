@@ -12,7 +12,7 @@ export const WHOLE_TABLE = 0
 
 const subscriptions: SubscriptionTable = { name: 'subscriptions', place: ['account_id', 'table_id', 'record_id'] }
 
-const comments: CommentTable = {
+export const recordComments: CommentTable = {
   name: 'record_comments',
   place: ['account_id', 'space_id', 'table_id', 'record_id'],
   columns: sql`id, table_id, record_id, type, user_id, user_name, api_key_id, content, attachments, metadata, created_at, updated_at`,
@@ -36,7 +36,7 @@ export const followableTable = ({ id, account_id, space_id }: TablePlace): Follo
 export const followableRecord = ({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } => ({
   noun: 'Record',
   subscriptions,
-  comments,
+  comments: recordComments,
   row: sql`
     select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, id as record_id, null::int as task_id
     from ${recordsOf(id)} where id = ${recordId}`,
@@ -52,7 +52,6 @@ export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notic
 
 export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subject<RecordComment, Attachment> => ({
   ...followableRecord(table, record.id),
-  comments,
   ...recordNotices(table.name),
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
@@ -70,7 +69,7 @@ function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment[
 export const commentedRecord: SubjectResource<RecordRow, RecordComment, Attachment> = {
   resource: recordResource,
   right: 'write',
-  comments,
+  comments: recordComments,
   ids: ['table_id', 'record_id'],
   isModerator: ({ member_role }, actor) => roleOf(actor, member_role) === 'admin',
   subjectOf: (row, actor) => onRecord(tableOf(row, actor), { id: row.record_id }),

@@ -1,3 +1,4 @@
+import type { RecordComment } from '../comments/schema.ts'
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { operationDocs } from '../platform/http/operation-docs.ts'
 import type { OutgoingMetadata, Signature, SmtpIntegration } from './schema.ts'
@@ -70,6 +71,21 @@ const metadata: OutgoingMetadata = {
   unresolved: [],
 }
 
+const comment: RecordComment = {
+  id: 501,
+  table_id: 101,
+  record_id: 12,
+  type: 'email_out',
+  user_id: 8,
+  user_name: 'Max Born',
+  api_key_id: null,
+  content: newEmail.body,
+  attachments: [],
+  metadata: { ...metadata },
+  created_at: '2026-03-02 10:12:00',
+  updated_at: null,
+}
+
 const SEND_ERRORS = {
   400: 'An invalid input; `From domain not allowed: <domain>`; an attachment that is not a stored file of the table',
   404: 'Table, Record, SMTP integration or Signature not found',
@@ -80,7 +96,8 @@ export const emailDocs = operationDocs('Email', {
     summary: 'Send a mail from a record',
     description:
       'The mail is accepted and queued: it appears at once as an email_out comment of the record, whose `metadata.status` then shows its ' +
-      'delivery. `{{field:slug}}` in subject and body becomes the value that the record has when the mail is sent.',
+      'delivery. `{{field:slug}}` in subject and body becomes the value that the record has when the mail is sent. With `sendAt` the mail goes ' +
+      'at that time, and can be cancelled until then.',
     example: { input: newEmail, output: { id: 501, status: 'queued', comment: { id: 501, type: 'email_out', metadata } } },
     errors: SEND_ERRORS,
   },
@@ -130,6 +147,23 @@ export const emailDocs = operationDocs('Email', {
         ],
       },
     },
+  },
+
+  cancel: {
+    summary: 'Cancel a queued mail',
+    description:
+      'A mail that waits for its time or for a retry is dropped with the error code `CANCELLED`. A second cancel returns `{"ok": false}`.',
+    example: { output: { ok: true } },
+    errors: { 409: 'The email is being sent, or is not queued any more' },
+  },
+
+  retry: {
+    summary: 'Send a mail again to its dropped recipients',
+    description:
+      'Recipients that were dropped are queued again and the mail goes at once, with the present values of its tokens unless somebody has ' +
+      'it already. Returns the comment.',
+    example: { output: comment },
+    errors: { 409: 'No recipient of the email was dropped' },
   },
 
   opens: {

@@ -30,11 +30,12 @@ export const inboundMails = counter({
 
 const waiting = gauge({
   name: 'gridpost_mails_waiting',
-  help: 'Emails with recipients that are still queued: due, under way, or waiting for a retry.',
+  help: 'Emails with recipients that are still queued: scheduled, due, under way, or waiting for a retry.',
   labels: ['state'],
   read: async ({ db }) => {
     const rows = await db.query<{ state: string; count: number }>(sql`
-      select case when leased_until > localtimestamp then 'under_way' when due_at > localtimestamp then 'retry' else 'due' end as state, count(*)
+      select case when leased_until > localtimestamp then 'under_way' when due_at <= localtimestamp then 'due'
+        when attempts = 0 then 'scheduled' else 'retry' end as state, count(*)
       from outbound_emails where due_at is not null group by 1`)
     return rows.map(({ state, count }) => ({ labels: { state }, value: count }))
   },

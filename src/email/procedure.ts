@@ -4,6 +4,7 @@ import { checkSpace, recordResource, renamed, tableOf, tableResource } from '../
 import { sql } from '../platform/database/database.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { integrationResource } from './integrations.ts'
+import type { EmailRow } from './outbound/interventions.ts'
 import { signatureResource, writerResource } from './signatures.ts'
 
 // The ids are in the body, in camel case. Every email endpoint needs a key that can write, even those that only read (api.md, Email).
@@ -35,10 +36,10 @@ export const signatureProcedure = resourceProcedure(signatureResource, 'write', 
 export const integrationProcedure = resourceProcedure(integrationResource, 'admin', callers.session)
 
 /** An email_out comment, found by its id alone. */
-const emailResource: Resource<{ comment_id: number; space_id: number; member_role: Role | null }> = {
+const emailResource: Resource<EmailRow & { member_role: Role | null }> = {
   ids: [{ name: 'comment_id', thing: 'Comment', found: 'comment_id' }],
   select: ({ comment_id }) => sql`
-    select c.id as comment_id, c.space_id, m.role as member_role
+    select c.id as comment_id, c.space_id, c.table_id, m.role as member_role
     from record_comments c
     join tables t on t.id = c.table_id and t.deleted_at is null
     join spaces s on s.id = t.space_id and s.deleted_at is null

@@ -46,7 +46,10 @@ export interface OutboundMail {
   attempted_at: string | null
   attempts: number
   lease: number | null
-  created_at: string
+  /** Since when the email waits for its integration. */
+  waiting_since: string
+  /** Whether a worker is sending the email, or has died while it did. */
+  is_claimed: boolean
   integration_version: number | null
   /** The words of the server, while the integration is failing. */
   failing_message: string | null
@@ -63,7 +66,8 @@ export interface OutboundMail {
 export async function outboundMail(db: Database, commentId: number, forUpdate = false): Promise<OutboundMail | undefined> {
   const [row] = await db.query<OutboundMail & ServerColumns>(sql`
     select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
-      o.attempted_at, o.attempts, o.lease, o.created_at, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.disable_pixel, i.reply_as_envelope,
+      o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
+      (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.disable_pixel, i.reply_as_envelope,
       i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted
     from outbound_emails o
     join record_comments c on c.id = o.comment_id

@@ -1,11 +1,14 @@
+import { RecordComment } from '../comments/schema.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
 import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
 import * as integrations from './integrations.ts'
+import { cancel, retry } from './outbound/interventions.ts'
 import { listOpens } from './outbound/opens.ts'
 import { emailProcedure, integrationProcedure, recordProcedure, signatureProcedure, tableProcedure, writerProcedure } from './procedure.ts'
 import {
+  Cancelled,
   CommentPath,
   IdPath,
   NewEmail,
@@ -51,6 +54,18 @@ export const emailRouter = router({
     .input(TableChoice)
     .output(listOf(SmtpOption))
     .query(({ ctx }) => integrations.options(ctx.context, ctx.table)),
+
+  cancel: emailProcedure
+    .meta(rest('POST', '/api/email/{comment_id}/cancel', emailDocs.cancel))
+    .input(CommentPath)
+    .output(Cancelled)
+    .mutation(({ ctx }) => cancel(ctx.context, ctx.row)),
+
+  retry: emailProcedure
+    .meta(rest('POST', '/api/email/{comment_id}/retry', emailDocs.retry))
+    .input(CommentPath)
+    .output(RecordComment)
+    .mutation(({ ctx }) => retry(ctx.context, ctx.row)),
 
   opens: emailProcedure
     .meta(rest('GET', '/api/email/{comment_id}/opens', emailDocs.opens, { isList: true }))

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EmailAddress, Id } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
+import { parseInstant } from '../platform/time.ts'
 import { normalDomain, parseMailbox } from './address.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
@@ -173,6 +174,12 @@ const Attachment = z
   })
   .meta({ description: 'The response of the upload.' })
 
+/** When a scheduled email is to go. The service checks that the instant is within a year. */
+const SendAt = z
+  .string()
+  .refine((text) => parseInstant(text) !== null, 'must be an instant, as 2026-03-31T09:30:00Z or YYYY-MM-DD HH:MM:SS in UTC')
+  .meta({ description: 'When the email is to go; at once without it. At most a year ahead.', example: '2026-03-31T09:30:00Z' })
+
 export const RecordChoice = TableChoice.extend({ recordId: Id })
 
 export const NewEmail = RecordChoice.extend({
@@ -188,6 +195,7 @@ export const NewEmail = RecordChoice.extend({
   body: z.string().nullish().meta({ description: 'HTML; sanitised. May contain {{field:slug}}.' }),
   signatureId: Id.nullish(),
   attachments: z.array(Attachment).max(50, 'must have at most 50 files').nullish(),
+  sendAt: SendAt.nullish(),
 })
 export type NewEmail = z.infer<typeof NewEmail>
 
@@ -223,6 +231,7 @@ export const OutgoingMetadata = z
     smtpIntegrationId: Id,
     signatureId: Id.nullable(),
     ...stamps,
+    sendAt: Stamp.optional().meta({ description: 'When a scheduled email is to go; null after a retry. Other emails do not have it.' }),
     error: Failure.nullable(),
     recipients: z.array(RecipientState),
     unresolved: z.array(z.string()).meta({ description: 'Slugs in tokens that name no field; such tokens become empty.' }),
@@ -251,6 +260,9 @@ export const Preview = z.object({
   problems: z.array(z.string()).meta({ description: 'Problems to check before sending.' }),
 })
 export type Preview = z.infer<typeof Preview>
+
+/** `ok` is false when the email was cancelled before. */
+export const Cancelled = z.object({ ok: z.boolean() })
 
 export const CommentPath = z.strictObject({ comment_id: Id })
 

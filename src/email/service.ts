@@ -12,7 +12,7 @@ import { textOfHtml } from '../platform/html-text.ts'
 import { AppError, badInput, notFound } from '../platform/http/errors.ts'
 import { newHexToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
-import { formatInstant } from '../platform/time.ts'
+import { addMonths, formatInstant, parseInstant } from '../platform/time.ts'
 import { inSpan } from '../platform/tracing.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
@@ -50,12 +50,14 @@ export function recordContext(context: Context, table: TableRef, record: RecordR
 /**
  * Queues an email and inserts its email_out comment.
  * @throws AppError 404 for an integration or a signature that the caller cannot use; 400 for a From domain that the integration does not
- * have, for an attachment that is not a stored file of the table, and for more than 50 recipients
+ * have, for an attachment that is not a stored file of the table, for more than 50 recipients, and for a time in the past or more than a
+ * year ahead
  */
 export async function send(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
   const { db, actor, now, settings, jobs, metrics } = context
   const { request, attachments } = await accept(context, table, input)
-  const metadata = newMetadata(request, input, now)
+  const sendAt = input.sendAt == null ? null : scheduled(input.sendAt, now)
+  const metadata = { ...newMetadata(request, input, now), ...(sendAt && { sendAt: formatInstant(sendAt) }) }
   const tokens = newSecretTokens()
   const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
 
@@ -71,13 +73,13 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
         values (${tokenHash(tokens.reply)}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${id}, ${formatInstant(now)}::timestamp)
       )
       insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
-        pixel_token_hash, tokens_encrypted, created_at, due_at, traceparent)
+        pixel_token_hash, tokens_encrypted, created_at, due_at, waiting_since, traceparent)
       values (${id}, ${table.account_id}, ${table.space_id}, ${table.id}, ${record.id}, ${input.smtpIntegrationId},
         ${JSON.stringify(request)}::jsonb, ${metadata.messageId}, ${tokenHash(tokens.pixel)},
-        ${encryptTokens(settings.secretKeys, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp, ${formatInstant(now)}::timestamp,
-        ${span?.traceparent() ?? null}::text)`),
+        ${encryptTokens(settings.secretKeys, metadata.messageId, tokens)}, ${formatInstant(now)}::timestamp,
+        ${formatInstant(sendAt ?? now)}::timestamp, ${sendAt && formatInstant(sendAt)}::timestamp, ${span?.traceparent() ?? null}::text)`),
     )
-    await jobs.send(sendEmail, { comment_id: id })
+    await jobs.send(sendEmail, { comment_id: id }, sendAt ? { startAfter: sendAt } : {})
     metrics.count(mails, { state: 'queued' })
     return { id, status: 'queued', comment: { id, type: 'email_out', metadata } }
   })
@@ -86,6 +88,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
 /** The email that `send` would send now, with its problems. @throws AppError as `send` */
 export async function preview(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
   const { request } = await accept(context, table, input)
+  if (input.sendAt != null) scheduled(input.sendAt, context.now)
   const texts = await readWithDefinition(context, table, async (definition) => {
     const row = await readRecord(context.db, definition, record.id)
     if (!row) throw notFound('Record')
@@ -112,6 +115,16 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
   const signature = input.signatureId == null ? null : await signatureOf(context, input.signatureId)
   const attachments = await attachmentsOf(context, table, input.attachments ?? [])
   return { request: { from, recipients, subject: input.subject ?? '', body: sanitizeHtml(input.body ?? ''), signature }, attachments }
+}
+
+/** @throws AppError 400 for an instant in the past or more than a year ahead */
+function scheduled(text: string, now: Date): Date {
+  const at = parseInstant(text)
+  const present = formatInstant(now)
+  if (!at || formatInstant(at) < present) throw badInput('sendAt', 'must not be in the past')
+  if (formatInstant(at) > `${addMonths(present.slice(0, 10), 12)}${present.slice(10)}`)
+    throw badInput('sendAt', 'must be at most a year ahead')
+  return at
 }
 
 /** The recipients in order; a repeated address counts where it occurs first. */

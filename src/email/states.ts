@@ -16,8 +16,9 @@ interface EmailState<Status extends string, Stamp extends string> {
 }
 
 const emailStates = {
-  queued: { from: [], stamp: 'queuedAt', event: 'comment.created', isInThread: false },
-  sent: { from: ['queued'], stamp: 'sentAt', event: 'email.status', isInThread: true },
+  // A dropped email is queued again by a retry; a bounced one, if a server accepts it for a recipient that was dropped before.
+  queued: { from: ['dropped'], stamp: 'queuedAt', event: 'email.status', isInThread: false },
+  sent: { from: ['queued', 'bounced'], stamp: 'sentAt', event: 'email.status', isInThread: true },
   read: { from: ['sent'], stamp: 'readAt', event: 'email.status', isInThread: true },
   bounced: { from: ['sent', 'read'], stamp: 'bouncedAt', event: 'email.status', isInThread: false },
   dropped: { from: ['queued'], stamp: 'droppedAt', event: 'email.status', isInThread: false },
@@ -36,7 +37,7 @@ interface RecipientStateDef<Status extends string> {
 }
 
 const recipientStates = {
-  queued: { from: [], isReachable: true },
+  queued: { from: ['dropped'], isReachable: true },
   // A server may accept an email after another worker has recorded that the outcome of this attempt is unknown.
   sent: { from: ['queued', 'unknown'], isReachable: true },
   bounced: { from: ['sent', 'unknown'], isReachable: false },
@@ -67,7 +68,7 @@ export function transitionTo(status: EmailStatus, now: Date): Transition {
   return { from, event, metadata: { status, [stamp]: formatInstant(now) } }
 }
 
-/** The status and the stamps of a new email. */
+/** The status and the stamps of a new email, whose event is `comment.created`. */
 export function newEmailState(now: Date): { status: 'queued' } & Record<EmailStamp, string | null> & { queuedAt: string } {
   const stamps = Object.fromEntries(EMAIL_STATUSES.map((status) => [EMAIL_STATES[status].stamp, null])) as Record<EmailStamp, null>
   return { status: 'queued', ...stamps, queuedAt: formatInstant(now) }

@@ -3825,6 +3825,7 @@ export const OutboundEmailScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   lease: 'lease',
+  waitingSince: 'waitingSince',
   traceparent: 'traceparent',
   createdAt: 'createdAt'
 } as const

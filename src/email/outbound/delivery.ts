@@ -45,8 +45,8 @@ const MAX_WAIT_MS = 500
  */
 export async function deliverLeased(context: Context, lease: Lease): Promise<boolean | undefined> {
   const mail = await outboundMail(context.db, lease.comment_id)
-  // The comment was deleted, and the email with it.
-  if (!mail) return void (await endLease(context, lease))
+  // The comment was deleted, and the email with it; or the email was cancelled.
+  if (!mail?.metadata.recipients.some(({ status }) => status === 'queued')) return void (await endLease(context, lease))
   const obstacle = obstacleTo(mail, context.now)
   const outcome = obstacle ?? (await attempt(context, mail, lease))
   if (!outcome) return undefined
@@ -68,7 +68,7 @@ function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
 }
 
 /** True if the email has waited for its integration for as long as it may. */
-const hasWaited = ({ created_at }: OutboundMail, now: Date) => created_at < formatInstant(patienceEnd(now))
+const hasWaited = ({ waiting_since }: OutboundMail, now: Date) => waiting_since < formatInstant(patienceEnd(now))
 const gaveUp = (message: string) => gone('INTEGRATION_FAILING', message)
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */

@@ -79,7 +79,7 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => s
     from free f cross join lateral (
       select comment_id, account_id, smtp_integration_id, due_at from outbound_emails
       where smtp_integration_id = f.id and ${isDue(now)}
-        and (not f.is_paused or created_at < ${formatInstant(patienceEnd(now))}::timestamp) order by due_at, comment_id limit greatest(f.mails, 0)
+        and (not f.is_paused or coalesce(waiting_since, created_at) < ${formatInstant(patienceEnd(now))}::timestamp) order by due_at, comment_id limit greatest(f.mails, 0)
     ) o
   ), turns as (
     select d.comment_id, d.due_at, coalesce(b.mails, 0) + row_number() over (partition by account_id order by turn, due_at, comment_id) as place
@@ -87,7 +87,8 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => s
   ), leased as (
     update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = (random() * 2147483646)::int
     from (select comment_id from turns where place <= ${PER_ACCOUNT} order by place, due_at, comment_id limit ${limit}) t
-    where o.comment_id = t.comment_id
+    -- A concurrent cancel may have changed the row since it was found.
+    where o.comment_id = t.comment_id and ${isDue(now)}
     returning o.comment_id, o.account_id, o.smtp_integration_id, o.lease, o.traceparent
   ), rated as (
     update smtp_integrations i set rate_at = greatest(i.rate_at, localtimestamp) + l.mails * 60.0 / i.rate_per_minute * interval '1 second'
@@ -130,6 +131,15 @@ export async function releaseLease({ db }: Context, { comment_id, lease }: Lease
 export async function endLease({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
   await db.execute(sql`
     update outbound_emails set due_at = null, leased_until = null where comment_id = ${comment_id} and lease = ${lease}`)
+}
+
+/** Takes an email from its worker, if it has one that is not heard of any more, and makes it due at the instant; null: never again. */
+export async function reschedule({ db }: Context, commentId: number, dueAt: Date | null): Promise<void> {
+  const at = dueAt && formatInstant(dueAt)
+  await db.execute(sql`
+    update outbound_emails set due_at = ${at}::timestamp, waiting_since = coalesce(${at}::timestamp, waiting_since),
+      leased_until = null, lease = null, attempted_at = null, attempts = 0
+    where comment_id = ${commentId}`)
 }
 
 /** Makes an email due that a process of an earlier release has queued. */

@@ -1,0 +1,92 @@
+/** What a sender may still do with an email: cancel it while it waits, and send it again to recipients that were dropped. */
+import { audit } from '../../audit/log.ts'
+import { readEmail, updateEmail } from '../../comments/emails.ts'
+import type { RecordComment } from '../../comments/schema.ts'
+import type { Context } from '../../platform/context.ts'
+import { conflict, notFound } from '../../platform/http/errors.ts'
+import { mails } from '../metrics.ts'
+import { type OutboundMail, outboundMail } from '../queries.ts'
+import type { OutgoingMetadata, RecipientState } from '../schema.ts'
+import { transitionTo } from '../states.ts'
+import { sendEmail } from './delivery.ts'
+import { reschedule } from './lease.ts'
+import { emailAfter, errorOf } from './outcome.ts'
+
+/** An email_out comment that the caller may change. */
+export interface EmailRow {
+  comment_id: number
+  space_id: number
+  table_id: number
+}
+
+const CANCELLED = { code: 'CANCELLED', enhanced: null, message: 'The email was cancelled before it was sent' }
+
+/**
+ * Cancels an email that waits to be sent. The locks of the rows decide between this and a worker that claims the email.
+ * @returns false if it was cancelled before
+ * @throws AppError 409 for an email that is being sent, or has left the state `queued`
+ */
+export async function cancel(context: Context, row: EmailRow): Promise<{ ok: boolean }> {
+  const { db, now, metrics } = context
+  const ok = await context.transaction(async () => {
+    const { metadata, is_claimed } = await lockEmail(context, row)
+    if (metadata.status === 'dropped' && metadata.error?.code === CANCELLED.code) return false
+    if (metadata.status !== 'queued') throw conflict(`Only a queued email can be cancelled; this one is ${metadata.status}`)
+    if (is_claimed) throw conflict('The email is being sent, so it cannot be cancelled')
+    const recipients = metadata.recipients.map((recipient) => (recipient.status === 'queued' ? dropped(recipient) : recipient))
+    // Without an answer of the server, an earlier attempt may have reached some of the recipients.
+    if (emailAfter('queued', recipients) !== 'dropped')
+      throw conflict('The email may have reached some of its recipients, so it cannot be cancelled')
+    const { from, event, metadata: state } = transitionTo('dropped', now)
+    await updateEmail(db, row.comment_id, { from, event, metadata: { ...state, recipients, error: CANCELLED } }, now)
+    await reschedule(context, row.comment_id, null)
+    await audit(context, 'email.cancelled', entryOf(row))
+    return true
+  })
+  if (ok) metrics.count(mails, { state: 'dropped' })
+  return { ok }
+}
+
+/**
+ * Queues an email again, for the recipients that were dropped. Field tokens are resolved anew, unless somebody has the email already.
+ * @throws AppError 409 if no recipient was dropped, and while the email is being sent to others
+ */
+export async function retry(context: Context, row: EmailRow): Promise<RecordComment> {
+  const { db, now, jobs, metrics } = context
+  const { comment, status } = await context.transaction(async () => {
+    const { metadata, is_claimed } = await lockEmail(context, row)
+    if (!metadata.recipients.some(({ status }) => status === 'dropped')) throw conflict('No recipient of the email was dropped')
+    if (is_claimed) throw conflict('The email is being sent to other recipients, so it cannot be retried now')
+    const recipients = metadata.recipients.map((recipient) => (recipient.status === 'dropped' ? requeued(recipient) : recipient))
+    const status = emailAfter(metadata.status, recipients)
+    const changes = { ...stateAfterRetry(metadata, status, now), recipients, error: errorOf(recipients) }
+    await updateEmail(db, row.comment_id, { event: 'email.status', metadata: changes }, now)
+    await reschedule(context, row.comment_id, now)
+    await jobs.send(sendEmail, { comment_id: row.comment_id })
+    await audit(context, 'email.retried', entryOf(row))
+    const comment = await readEmail(db, row.comment_id)
+    if (!comment) throw notFound('Comment')
+    return { comment, status }
+  })
+  if (status) metrics.count(mails, { state: status })
+  return comment
+}
+
+async function lockEmail({ db }: Context, { comment_id }: EmailRow): Promise<OutboundMail> {
+  const mail = await outboundMail(db, comment_id, true)
+  if (!mail) throw notFound('Comment')
+  return mail
+}
+
+const dropped = (recipient: RecipientState): RecipientState => ({ ...recipient, status: 'dropped', error: CANCELLED })
+const requeued = (recipient: RecipientState): RecipientState => ({ ...recipient, status: 'queued', error: null })
+
+/** The state and the stamps of a retried email. It goes at once, whatever its `sendAt` was, and was first sent when it was first sent. */
+function stateAfterRetry({ sendAt, sentAt }: OutgoingMetadata, status: OutgoingMetadata['status'] | undefined, now: Date): object {
+  return {
+    ...(sendAt !== undefined && { sendAt: null }),
+    ...(status && { ...transitionTo(status, now).metadata, droppedAt: null, bouncedAt: null, ...(sentAt !== null && { sentAt }) }),
+  }
+}
+
+const entryOf = ({ comment_id, space_id, table_id }: EmailRow) => ({ id: comment_id, spaceId: space_id, tableId: table_id })

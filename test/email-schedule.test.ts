@@ -1,0 +1,348 @@
+/** Scheduled sending, cancelling and retrying (contract.md §8). */
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { leaseDue } from '../src/email/outbound/lease.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp({}, { worker: true })
+
+beforeEach(async () => {
+  // Mails that other tests have left waiting stay where they are.
+  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  smtp.received.length = 0
+  smtp.recipients.clear()
+  smtp.onContent = {}
+  smtp.on = {}
+  app.setClock(null)
+})
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const inFuture = (ms: number) => new Date(Date.now() + ms).toISOString()
+const patience = { timeout: 15_000 }
+
+/** @param port of the SMTP server; nothing listens at port 1, so that mails stay queued */
+async function desk({ port = smtp.port } = {}) {
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  const record = records[0] as number
+  const server = { label: 'Desk', host: '127.0.0.1', port, tls: 'none', from_domains: ['example.com'] }
+  const { body: integration } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, server)
+  const mail = (more: object = {}) => ({
+    tableId: table,
+    recordId: record,
+    smtpIntegrationId: integration.id as number,
+    fromIdentity: { email: 'desk@example.com' },
+    to: ['ann@customer.example'],
+    subject: 'For {{field:name}}',
+    body: '<p>Dear {{field:name}}</p>',
+    ...more,
+  })
+  const send = (more: object = {}, caller: Caller = account.member) => app.as(caller).post('/api/email/send', mail(more))
+  const call = (what: 'cancel' | 'retry', id: number, caller: Caller = account.member) => app.as(caller).post(`/api/email/${id}/${what}`)
+  const comment = async (id: number) =>
+    (await app.as(account.member).get(`/api/table/${table}/record/${record}/comments/get?limit=100`)).body.find(
+      (row: { id: number }) => row.id === id,
+    )
+  const statusOf = async (id: number) => (await comment(id)).metadata.status
+  const recipientsOf = async (id: number) => (await comment(id)).metadata.recipients.map(({ status }: { status: string }) => status)
+  /** A mail that the server has refused for all of its recipients. */
+  const dropped = async (more: object = {}) => {
+    const { body } = await send(more)
+    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    return body.id as number
+  }
+  return { ...account, table, record, integrationId: integration.id as number, mail, send, call, comment, statusOf, recipientsOf, dropped }
+}
+
+describe('a mail with sendAt', () => {
+  test('waits until then, and goes with the values that the record has by then', async () => {
+    const { send, comment, statusOf, keys, table, record } = await desk()
+    const sendAt = inFuture(3 * DAY)
+    const { status, body } = await send({ sendAt })
+    expect(status).toBe(202)
+    const at = sendAt.slice(0, 19).replace('T', ' ')
+    expect(body.comment.metadata).toMatchObject({ status: 'queued', sendAt: at })
+    expect(await leaseDue(systemContext(app.deps), { limit: 60, accountIds: [], unreachedIds: [] })).toEqual([])
+    await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name: 'Zenith' } })
+    app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
+    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    expect(smtp.received.map(({ email }) => email.subject)).toEqual(['For Zenith'])
+    expect(await comment(body.id)).toMatchObject({ content: '<p>Dear Zenith</p>', metadata: { subject: 'For Zenith', sendAt: at } })
+  })
+
+  test('works on RPC, and has no sendAt in its metadata without one', async () => {
+    const { mail, member } = await desk({ port: 1 })
+    const sendAt = inFuture(HOUR)
+    const scheduled = await app.as(member).rpc.email.send.mutate(mail({ sendAt }))
+    expect(scheduled.comment.metadata.sendAt).toBe(sendAt.slice(0, 19).replace('T', ' '))
+    expect(await app.as(member).rpc.email.cancel.mutate({ comment_id: scheduled.id })).toEqual({ ok: true })
+    expect((await app.as(member).rpc.email.retry.mutate({ comment_id: scheduled.id })).metadata).toMatchObject({
+      status: 'queued',
+      sendAt: null,
+    })
+    expect((await app.as(member).rpc.email.send.mutate(mail())).comment.metadata).not.toHaveProperty('sendAt')
+  })
+
+  test('does not count the time before as time that it has waited for a failing integration', async () => {
+    const { send, statusOf, comment, integrationId } = await desk()
+    const { body } = await send({ sendAt: inFuture(3 * DAY) })
+    await app.db.execute(sql`
+      update smtp_integrations set failing_since = localtimestamp, failing_message = '535 No', faults = 1 where id = ${integrationId}`)
+    app.setClock(new Date(Date.now() + 3 * DAY + 1_000))
+    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    expect((await comment(body.id)).metadata.error).toBeNull()
+  })
+
+  test.each<[string, unknown, string]>([
+    ['in the past', '2020-01-01T00:00:00Z', 'sendAt: must not be in the past'],
+    ['in the last second', '2026-06-01T11:59:59Z', 'sendAt: must not be in the past'],
+    ['over a year ahead', '2027-06-01T12:00:01Z', 'sendAt: must be at most a year ahead'],
+    ['over a year ahead by its offset', '2027-06-01T12:00:00-01:00', 'sendAt: must be at most a year ahead'],
+    ['without a time', '2026-07-01', 'sendAt: must be an instant'],
+    ['of a day that does not exist', '2026-06-31T12:00:00Z', 'sendAt: must be an instant'],
+    ['of an hour that does not exist', '2026-07-01T25:00:00Z', 'sendAt: must be an instant'],
+    ['with an offset that does not exist', '2026-07-01T12:00:00+25:00', 'sendAt: must be an instant'],
+    ['in the year 10000', '+010000-01-01T00:00:00Z', 'sendAt: must be an instant'],
+    ['in words', 'tomorrow', 'sendAt: must be an instant'],
+    ['that is empty', '', 'sendAt: must be an instant'],
+    ['with a line break', '2026-07-01T12:00:00Z\n', 'sendAt: must be an instant'],
+    ['with NUL', '2026-07-01T12:00:00Z\0', 'sendAt'],
+    ['that is a number', 1_782_900_000, 'sendAt: must be'],
+    ['that is true', true, 'sendAt: must be'],
+    ['that is a list', ['2026-07-01T12:00:00Z'], 'sendAt: must be'],
+    ['that is an object', { at: '2026-07-01T12:00:00Z' }, 'sendAt: must be'],
+  ])('%s is refused by send and preview', async (_, sendAt, message) => {
+    const { send, mail, keys } = await desk({ port: 1 })
+    app.setClock(new Date('2026-06-01T12:00:00.400Z'))
+    for (const answer of [await send({ sendAt }), await app.as(keys.account).post('/api/email/preview', mail({ sendAt }))]) {
+      expect([answer.status, answer.body.code]).toEqual([400, 'BAD_REQUEST'])
+      expect(answer.body.message).toContain(message)
+    }
+  })
+
+  test.each<[string, unknown]>([
+    ['this second', '2026-06-01 12:00:00'],
+    ['a year ahead', '2027-06-01T12:00:00.999Z'],
+    ['with an offset', '2026-06-01T14:00:00+02:00'],
+    ['to the minute', '2026-07-01 08:30'],
+    ['null', null],
+  ])('%s is accepted', async (_, sendAt) => {
+    const { send, mail, keys } = await desk({ port: 1 })
+    app.setClock(new Date('2026-06-01T12:00:00.400Z'))
+    expect((await send({ sendAt })).status).toBe(202)
+    expect((await app.as(keys.account).post('/api/email/preview', mail({ sendAt }))).status).toBe(200)
+  })
+})
+
+describe('cancelling', () => {
+  test('drops a mail that waits, once', async () => {
+    const { send, call, comment, statusOf, space, table, member } = await desk()
+    const { body } = await send({ sendAt: inFuture(HOUR), cc: ['bob@customer.example'] })
+    const [first, second] = await Promise.all([call('cancel', body.id), call('cancel', body.id)])
+    expect([first.body, second.body].toSorted((a, b) => Number(a.ok) - Number(b.ok))).toEqual([{ ok: false }, { ok: true }])
+    expect((await call('cancel', body.id)).body).toEqual({ ok: false })
+    const error = { code: 'CANCELLED', enhanced: null, message: expect.any(String) }
+    expect((await comment(body.id)).metadata).toMatchObject({
+      status: 'dropped',
+      droppedAt: expect.stringMatching(/^\d{4}-/),
+      error,
+      recipients: [
+        { status: 'dropped', error },
+        { status: 'dropped', error },
+      ],
+    })
+    app.setClock(new Date(Date.now() + 2 * HOUR))
+    const { body: other } = await send()
+    await expect.poll(() => statusOf(other.id), patience).toBe('sent')
+    expect(smtp.received).toHaveLength(1)
+    const events = await app.db.query<{ type: string }>(sql`select type from events where comment_id = ${body.id} order by id`)
+    expect(events.map(({ type }) => type)).toEqual(['comment.created', 'email.status'])
+    const entries = await app.db.query(sql`
+      select actor_user_id, space_id, table_id from audit_entries where action = 'email.cancelled' and object->>'id' = ${String(body.id)}`)
+    expect(entries).toEqual([{ actor_user_id: member.id, space_id: space, table_id: table }])
+  })
+
+  test('drops a mail that waits for a retry, with the code CANCELLED whatever the server said before', async () => {
+    const { send, call, comment, recipientsOf } = await desk()
+    smtp.recipients.set('gone@customer.example', 550)
+    smtp.recipients.set('full@customer.example', 451)
+    const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['dropped', 'queued'])
+    await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
+    expect((await call('cancel', body.id)).body).toEqual({ ok: true })
+    const { metadata } = await comment(body.id)
+    expect(metadata).toMatchObject({ status: 'dropped', error: { code: 'CANCELLED' } })
+    expect(metadata.recipients.map(({ error }: { error: { code: string } }) => error.code)).toEqual(['550', 'CANCELLED'])
+  })
+
+  test('is 409 for a mail that is being sent, was sent, or was refused', async () => {
+    const { send, call, dropped, statusOf } = await desk()
+    const arrived = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    smtp.on.sender = async () => {
+      arrived.resolve()
+      await mayGoOn.promise
+    }
+    const { body } = await send()
+    await arrived.promise
+    const claimed = await call('cancel', body.id)
+    expect([claimed.status, claimed.body.message]).toEqual([409, 'The email is being sent, so it cannot be cancelled'])
+    mayGoOn.resolve()
+    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    const sent = await call('cancel', body.id)
+    expect([sent.status, sent.body.message]).toEqual([409, 'Only a queued email can be cancelled; this one is sent'])
+    smtp.recipients.set('ann@customer.example', 550)
+    expect((await call('cancel', await dropped())).status).toBe(409)
+  })
+
+  test('is 409 for a mail that may have reached one of its recipients', async () => {
+    const { send, call, recipientsOf } = await desk()
+    smtp.recipients.set('full@customer.example', 451)
+    smtp.onContent = { hangUp: 'after' }
+    const { body } = await send({ to: ['ann@customer.example', 'full@customer.example'] })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['unknown', 'queued'])
+    await app.db.execute(sql`update outbound_emails set due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
+    expect((await call('cancel', body.id)).status).toBe(409)
+  })
+
+  test('and sending at the same moment: one of them wins', async () => {
+    const { send, call, statusOf } = await desk()
+    for (let round = 0; round < 8; round++) {
+      smtp.received.length = 0
+      const { body } = await send({ sendAt: inFuture(HOUR) })
+      await app.db.execute(sql`update outbound_emails set due_at = localtimestamp where comment_id = ${body.id}`)
+      const context = systemContext(app.deps)
+      const [cancelled, leased] = await Promise.all([
+        call('cancel', body.id),
+        leaseDue(context, { limit: 60, accountIds: [], unreachedIds: [] }),
+      ])
+      const isLeasedHere = leased.some(({ comment_id }) => comment_id === body.id)
+      if (cancelled.status === 200) {
+        expect([cancelled.body, isLeasedHere, await statusOf(body.id)]).toEqual([{ ok: true }, false, 'dropped'])
+        expect(await app.db.query(sql`select 1 from outbound_emails where comment_id = ${body.id} and due_at is not null`)).toEqual([])
+        expect(smtp.received).toEqual([])
+        continue
+      }
+      expect(cancelled.status).toBe(409)
+      await app.db.execute(sql`update outbound_emails set leased_until = null where comment_id = ${body.id} and ${isLeasedHere}::bool`)
+      await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+      expect(smtp.received).toHaveLength(1)
+    }
+  })
+
+  test('holds against a worker whose lease has expired', async () => {
+    const { send, call, statusOf, comment } = await desk()
+    const arrived = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    smtp.on.recipient = async () => {
+      arrived.resolve()
+      await mayGoOn.promise
+    }
+    const { body } = await send()
+    await arrived.promise
+    await app.db.execute(sql`
+      update outbound_emails set leased_until = localtimestamp - interval '1 second', due_at = localtimestamp + interval '1 hour' where comment_id = ${body.id}`)
+    expect((await call('cancel', body.id)).body).toEqual({ ok: true })
+    mayGoOn.resolve()
+    smtp.on = {}
+    const { body: other } = await send()
+    await expect.poll(() => statusOf(other.id), patience).toBe('sent')
+    expect(smtp.received).toHaveLength(1)
+    expect((await comment(body.id)).metadata).toMatchObject({ status: 'dropped', error: { code: 'CANCELLED' } })
+  })
+})
+
+describe('retrying', () => {
+  test('sends to the recipients that were dropped, and to nobody twice', async () => {
+    const { send, call, recipientsOf, statusOf, comment } = await desk()
+    smtp.recipients.set('gone@customer.example', 550)
+    const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
+    const before = (await comment(body.id)).metadata
+    smtp.recipients.clear()
+    const answer = await call('retry', body.id)
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({ id: body.id, type: 'email_out', metadata: { status: 'sent', error: null } })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'sent'])
+    expect(smtp.received.map(({ envelopeTo }) => envelopeTo)).toEqual([['ann@customer.example'], ['gone@customer.example']])
+    expect(smtp.received[1]?.email.messageId).toBe(smtp.received[0]?.email.messageId)
+    expect([await statusOf(body.id), (await comment(body.id)).metadata.sentAt]).toEqual(['sent', before.sentAt])
+    expect([(await call('retry', body.id)).status, (await call('retry', body.id)).body.message]).toEqual([
+      409,
+      'No recipient of the email was dropped',
+    ])
+  })
+
+  test('queues a dropped mail again, with the values of the record at that time', async () => {
+    const { dropped, call, comment, statusOf, keys, table, record } = await desk()
+    smtp.recipients.set('ann@customer.example', 550)
+    const id = await dropped()
+    smtp.recipients.clear()
+    await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name: 'Zenith' } })
+    const answers = await Promise.all([call('retry', id), call('retry', id)])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+    const { metadata } = answers.find(({ status }) => status === 200)?.body ?? {}
+    expect(metadata).toMatchObject({ status: 'queued', droppedAt: null, error: null, recipients: [{ status: 'queued', error: null }] })
+    await expect.poll(() => statusOf(id), patience).toBe('sent')
+    expect(smtp.received.map(({ email }) => email.subject)).toEqual(['For Zenith'])
+    expect((await comment(id)).metadata).toMatchObject({ droppedAt: null, error: null })
+  })
+
+  test('sends a cancelled mail at once', async () => {
+    const { send, call, statusOf, comment } = await desk()
+    const { body } = await send({ sendAt: inFuture(HOUR) })
+    await call('cancel', body.id)
+    expect((await call('retry', body.id)).status).toBe(200)
+    await expect.poll(() => statusOf(body.id), patience).toBe('sent')
+    expect((await comment(body.id)).metadata).toMatchObject({ sendAt: null, error: null, droppedAt: null })
+  })
+
+  test('brings a mail back that had bounced for everyone else', async () => {
+    const { send, call, recipientsOf, comment } = await desk()
+    smtp.recipients.set('gone@customer.example', 550)
+    const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
+    await app.db.execute(sql`
+      update record_comments set metadata = metadata || '{"status":"bounced","bouncedAt":"2026-01-01 00:00:00"}'
+        || jsonb_build_object('recipients', jsonb_set(metadata->'recipients', '{0,status}', '"bounced"')) where id = ${body.id}`)
+    smtp.recipients.clear()
+    expect((await call('retry', body.id)).body.metadata).toMatchObject({ status: 'sent', bouncedAt: null })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['bounced', 'sent'])
+    expect((await comment(body.id)).metadata.status).toBe('sent')
+  })
+
+  test('is 409 while the mail is being sent to others', async () => {
+    const { send, call, recipientsOf } = await desk()
+    smtp.recipients.set('gone@customer.example', 550)
+    smtp.recipients.set('full@customer.example', 451)
+    const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
+    await expect.poll(() => recipientsOf(body.id), patience).toEqual(['dropped', 'queued'])
+    await app.db.execute(sql`
+      update outbound_emails set leased_until = localtimestamp + interval '30 seconds' where comment_id = ${body.id}`)
+    const answer = await call('retry', body.id)
+    expect([answer.status, answer.body.message]).toEqual([409, 'The email is being sent to other recipients, so it cannot be retried now'])
+  })
+})
+
+test('only those who may send from the record cancel and retry', async () => {
+  const { send, call, viewer, outsider, keys, table, record, member, comment } = await desk({ port: 1 })
+  const { body } = await send({ sendAt: inFuture(HOUR) })
+  for (const what of ['cancel', 'retry'] as const) {
+    const statuses = []
+    for (const caller of [null, viewer, keys.personalViewer, keys.accountReadOnly, keys.accountOtherSpace, outsider, keys.accountOutsider])
+      statuses.push((await call(what, body.id, caller)).status)
+    expect(statuses).toEqual([401, 403, 403, 403, 403, 404, 404])
+    expect((await call(what, 2_000_000_000)).status).toBe(404)
+    const plain = await app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: 'Hello' })
+    expect([(await call(what, plain.body.id)).status, (await call(what, plain.body.id)).body.message]).toEqual([404, 'Comment not found'])
+  }
+  expect((await comment(body.id)).metadata.status).toBe('queued')
+  expect((await call('cancel', body.id, keys.account)).body).toEqual({ ok: true })
+  expect((await call('retry', body.id, keys.personal)).status).toBe(200)
+})
