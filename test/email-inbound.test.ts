@@ -49,7 +49,10 @@ async function thread(to: string[] = ['ann@customer.example']) {
     return (await comments()).slice(1)
   }
   const status = async () => (await comments())[0]?.metadata.status
-  return { ...account, table, record: records[0], address, messageId: sent?.metadata.messageId as string, comments, post, status }
+  const member = app.as(account.member)
+  const follow = () => member.post(`/api/subscriptions/${table}/${records[0]}/subscribe`)
+  const notices = async (): Promise<{ event_type: string }[]> => (await member.post('/api/notifications/list')).body
+  return { ...account, table, address, messageId: sent?.metadata.messageId as string, post, status, follow, notices }
 }
 
 const contentOf = async (path: string | undefined) => (await buffer((await app.deps.storage.read(path ?? '')) as Readable)).toString()
@@ -229,4 +232,79 @@ describe('the words of a reply arrive', () => {
     const [comment] = await post(...fromAnn(address), 'Content-Type: text/plain; name="answer.txt"', '', 'Twelve, please.')
     expect(comment).toMatchObject({ content: 'Twelve, please.', attachments: [] })
   })
+})
+
+describe('a message that cannot be parsed', () => {
+  const tooDeep = Array.from({ length: 60 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}`)
+
+  test('is a comment that says so, with the whole message attached', async () => {
+    const { address, post, space, table } = await thread()
+    const lines = [...fromAnn(address), 'Message-ID: <deep@customer.example>', ...tooDeep, '', 'Somewhere in here is an answer.']
+    const [comment, ...more] = await post(...lines)
+    expect(comment).toMatchObject({
+      type: 'email_in',
+      user_name: 'Ann Lee',
+      content: 'This message could not be read. It is attached as message.eml.',
+      attachments: [{ name: 'message.eml', type: 'message/rfc822' }],
+      metadata: {
+        unreadable: true,
+        from: { name: 'Ann Lee', email: 'ann@customer.example' },
+        to: [],
+        subject: 'Re: Our offer',
+        messageId: '<deep@customer.example>',
+        html: null,
+        autoReply: false,
+        senderWasRecipient: true,
+        inline: [],
+      },
+    })
+    expect(comment?.attachments[0]?.path.startsWith(`${space}-${table}-`)).toBe(true)
+    expect(await contentOf(comment?.attachments[0]?.path)).toBe(`${lines.join('\r\n')}\r\n`)
+    expect([more, await post(...lines)]).toEqual([[], [comment]])
+  })
+
+  test('notifies nobody if it is automatic, and does not loop for ever', async () => {
+    const { address, post, follow, notices } = await thread()
+    expect((await follow()).status).toBe(200)
+    let comments: Comment[] = []
+    for (let i = 0; i < 21; i += 1) comments = await post(...fromServer(address), `Message-ID: <deep-${i}@mx.example>`, ...tooDeep)
+    expect(comments.map(({ metadata }) => [metadata.unreadable, metadata.autoReply])).toEqual(Array(20).fill([true, true]))
+    expect(await notices()).toEqual([])
+    await post(...fromAnn(address), 'Message-ID: <deep@customer.example>', ...tooDeep)
+    expect(await notices()).toMatchObject([{ event_type: 'COMMENT' }])
+  })
+})
+
+test('Content-IDs are kept, so that a client can show the images of the HTML', async () => {
+  const { address, post } = await thread()
+  const [comment] = await post(
+    ...fromAnn(address),
+    'Content-Type: multipart/related; boundary=related',
+    '',
+    '--related',
+    'Content-Type: text/html',
+    '',
+    '<p>Like this: <img src="cid:chair.1@customer.example"></p>',
+    '--related',
+    'Content-Type: image/png; name=chair.png',
+    'Content-ID: <chair.1@customer.example>',
+    'Content-Transfer-Encoding: base64',
+    '',
+    'iVBORw0KGgo=',
+    '--related',
+    'Content-Type: application/pdf; name=chair.pdf',
+    '',
+    '%PDF-1.4',
+    '--related--',
+  )
+  expect(comment?.metadata).toMatchObject({ unreadable: false, html: expect.stringContaining('src="cid:chair.1@customer.example"') })
+  expect(comment?.attachments.map(({ name }) => name)).toEqual(['chair.png', 'chair.pdf'])
+  expect(comment?.metadata.inline).toEqual([{ cid: 'chair.1@customer.example', path: comment?.attachments[0]?.path }])
+})
+
+test('a reply of which nothing remains without its quote and signature is shown whole', async () => {
+  const { address, post } = await thread()
+  const [comment] = await post(...fromAnn(address), '', '> Is blue fine?', '> > Blue or green.', '', '-- ', 'Yes, blue. Ann')
+  expect(comment?.content).toBe('> Is blue fine?\n> > Blue or green.\n\n--\nYes, blue. Ann')
+  expect(comment?.metadata.visibleText).toBe(comment?.content)
 })

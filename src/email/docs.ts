@@ -261,7 +261,8 @@ export const emailOperations: PlainOperation[] = [
     summary: 'Receive an inbound mail',
     description:
       'Takes the raw RFC 822 bytes, with any content type, up to 25 MB. A mail to a known reply address becomes a comment of its record; any ' +
-      'other mail is dropped.',
+      'other mail is dropped. A mail that cannot be parsed becomes a comment that says so (`metadata.unreadable`), with the mail as an ' +
+      'attachment. `metadata.inline` maps the Content-IDs that the HTML shows (`cid:`) to the paths of attachments.',
     isPublic: true,
     requestBody: { required: true, content: { 'text/raw': { schema: { type: 'string', format: 'binary' } } } },
     responses: { 200: { description: 'The mail was stored, or dropped on purpose. The body is empty.' } },

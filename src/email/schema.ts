@@ -289,4 +289,8 @@ export interface IncomingMetadata {
   autoReply: boolean
   authentication: { spf: string | null; dkim: string | null; dmarc: string | null } | null
   senderWasRecipient: boolean
+  /** The attachments that the HTML shows as `cid:` images. */
+  inline: { cid: string; path: string }[]
+  /** True if the message could not be parsed. The comment says so, and has the raw message attached as `message.eml`. */
+  unreadable: boolean
 }

@@ -92,7 +92,7 @@ describe('visible text', () => {
     ['an answer below the quote stays', '> Old\n> text\n\nNew.', 'New.'],
     ['Outlook’s divider is removed with everything below it', 'Yes.\n\n-----Original Message-----\nFrom: x', 'Yes.'],
     ['an introduction without a date is removed with its quote', 'Thanks!\n\nOn Monday, Ann wrote:\n> Old', 'Thanks!'],
-    ['a mail without new text is empty', 'On 2 Mar 2026, Desk wrote:\n> Old', ''],
+    ['a mail without new text is shown whole', 'On 2 Mar 2026, Desk wrote:\n> Old', 'On 2 Mar 2026, Desk wrote:\n> Old'],
     ['a signature is removed', 'Yes.\n-- \nBob\n+41', 'Yes.'],
     ['a phone’s line is removed', 'Ja.\n\nVon meinem iPhone gesendet', 'Ja.'],
     ['line ends of every kind become LF', 'a\r\nb\rc\nd', 'a\nb\nc\nd'],

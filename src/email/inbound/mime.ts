@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Address, Attachment } from 'postal-mime'
+import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
-import { type Authentication, authenticationResults, isAutomatic, messageIdOf } from '../headers.ts'
+import { type Authentication, authenticationResults, isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
 import { readMessage } from './message.ts'
 import { visibleText } from './quote.ts'
@@ -29,6 +29,8 @@ export interface ParsedMail {
   /** Set when the message reports on the delivery of another. */
   report: DeliveryReport | null
   attachments: ParsedAttachment[]
+  /** True if the message could not be parsed; `text` says so, and the only attachment is the raw message. */
+  isUnreadable: boolean
 }
 
 export interface ParsedAttachment {
@@ -55,6 +57,52 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
   const report = deliveryReport(email)
   const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
   const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
+  const fields = fieldsOf(email, raw)
+  return {
+    ...fields,
+    text,
+    visibleText: visibleText(text),
+    html,
+    report,
+    attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map(parsedAttachment),
+    isUnreadable: false,
+  }
+}
+
+const UNREADABLE = 'This message could not be read. It is attached as message.eml.'
+/** Longer header fields of an unreadable message are cut, because the time of the address parser grows with the square of the length. */
+const MAX_FIELD = 2_000
+
+/** The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment. */
+export function unreadableMail(raw: Uint8Array): ParsedMail {
+  const headers = readHeaders(raw)
+  const value = (key: string) => (valuesOf(headers, key)[0] ?? '').slice(0, MAX_FIELD)
+  const [from] = addressParser(value('from'))
+  const fields = {
+    headers,
+    from,
+    to: addressParser(value('to')),
+    cc: addressParser(value('cc')),
+    subject: decodeWords(value('subject')),
+    messageId: value('message-id'),
+    inReplyTo: value('in-reply-to'),
+    date: value('date'),
+  }
+  return {
+    ...fieldsOf(fields, raw),
+    text: UNREADABLE,
+    visibleText: UNREADABLE,
+    html: null,
+    report: null,
+    attachments: [{ name: 'message.eml', type: 'message/rfc822', content: raw, cid: null }],
+    isUnreadable: true,
+  }
+}
+
+type Fields = Pick<Email, 'headers' | 'from' | 'to' | 'cc' | 'subject' | 'messageId' | 'inReplyTo' | 'date'>
+
+/** What the header of a message says. */
+function fieldsOf(email: Fields, raw: Uint8Array) {
   const subject = oneLine(email.subject ?? '').slice(0, 1000)
   const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
   const messageId = messageIdOf(email.messageId)
@@ -67,13 +115,8 @@ export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
     inReplyTo: messageIdOf(email.inReplyTo),
     key: messageId ?? createHash('sha256').update(raw).digest('hex'),
     date: email.date && !Number.isNaN(Date.parse(email.date)) ? new Date(email.date).toISOString() : null,
-    text,
-    visibleText: visibleText(text, { subject }),
-    html,
     isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
     authentication: authenticationResults(email.headers),
-    report,
-    attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map(parsedAttachment),
   }
 }
 

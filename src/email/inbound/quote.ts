@@ -1,17 +1,13 @@
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
- * are removed one by one, so that answers between them stay.
+ * are removed one by one, so that answers between them stay. A text of which nothing remains is returned whole.
  * @param text plain text, quoted lines marked with `>`
  */
-export function visibleText(text: string, { subject = '' }: { subject?: string } = {}): string {
+export function visibleText(text: string): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
   const own = withoutQuotes(lines.slice(0, startOfHistory(lines)))
-  const visible = trimmed(withoutSignature(own))
-  // A forwarded mail may have no other text than the quoted one.
-  return visible || !FORWARD.test(subject.trim()) ? visible : trimmed(lines)
+  return trimmed(withoutSignature(own)) || trimmed(lines)
 }
-
-const FORWARD = /^(fwd?|wg|tr|rv|i|enc|vs|vb|doorst|pd|пересл)\s*:/i
 
 // "-----Original Message-----" and its translations, which Outlook writes above the quoted mail.
 const ORIGINAL_MESSAGE = new RegExp(

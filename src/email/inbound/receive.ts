@@ -15,7 +15,7 @@ import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
 import type { IncomingMetadata, OutgoingMetadata } from '../schema.ts'
 import { recordBounces } from './bounces.ts'
 import type { DeliveryReport } from './delivery-report.ts'
-import type { ParsedMail } from './mime.ts'
+import { type ParsedMail, unreadableMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
 import { isAbout } from './report-scope.ts'
 
@@ -58,21 +58,24 @@ export async function receive(context: Context, { id }: z.infer<typeof Received>
     sql`select raw, token_hashes from inbound_emails where id = ${id} and processed_at is null`,
   )
   if (!stored) return
-  let problem: string | null = null
-  try {
-    parser ??= openParser()
-    const mail = await parser.parse(stored.raw)
-    for (const hash of stored.token_hashes) await deliverToThread(context, hash, mail)
-  } catch (error) {
-    if (!(error instanceof UnreadableMail)) throw error
-    // The raw message stays stored, so that an operator can look at it.
-    context.log.error({ err: error, id }, 'inbound mail cannot be read')
-    context.metrics.count(inboundMails, { verdict: 'unreadable' })
-    problem = error.message
-  }
+  const { mail, problem } = await parsed(context, id, stored.raw)
+  for (const hash of stored.token_hashes) await deliverToThread(context, hash, mail)
   await db.execute(
     sql`update inbound_emails set processed_at = ${formatInstant(now)}::timestamp, error = ${problem}::text where id = ${id}`,
   )
+}
+
+/** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
+async function parsed({ log, metrics }: Context, id: number, raw: Buffer): Promise<{ mail: ParsedMail; problem: string | null }> {
+  try {
+    parser ??= openParser()
+    return { mail: await parser.parse(raw), problem: null }
+  } catch (error) {
+    if (!(error instanceof UnreadableMail)) throw error
+    log.error({ err: error, id }, 'inbound mail cannot be read')
+    metrics.count(inboundMails, { verdict: 'unreadable' })
+    return { mail: unreadableMail(raw), problem: error.message }
+  }
 }
 
 async function deliverToThread(context: Context, hash: Buffer, mail: ParsedMail): Promise<void> {
@@ -135,6 +138,11 @@ async function insertComment(context: Context, thread: Thread, mail: ParsedMail,
     autoReply: mail.isAutomatic,
     authentication: mail.authentication,
     senderWasRecipient: recipients.includes(mail.from.email),
+    inline: mail.attachments.flatMap(({ cid }, index) => {
+      const path = attachments[index]?.path
+      return cid && path ? [{ cid, path }] : []
+    }),
+    unreadable: mail.isUnreadable,
   }
   await holdFiles(db, pathsOf(attachments))
   const id = await insertReply(
