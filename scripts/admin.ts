@@ -7,12 +7,14 @@ import { audit } from '../src/audit/log.ts'
 import { noticePassword } from '../src/auth/password-notice.ts'
 import { endProofs } from '../src/auth/password-reset.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
+import { type ReplayChoice, replayMessages } from '../src/email/inbound/replay.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
 import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { EmailAddress, Id, Name } from '../src/platform/http/schemas.ts'
 import { newToken } from '../src/platform/secrets.ts'
+import { instantText } from '../src/platform/time.ts'
 import { readSettings } from '../src/settings.ts'
 import { create as createSpace, restore as restoreSpace } from '../src/spaces/service.ts'
 import { restore as restoreTable } from '../src/tables/service.ts'
@@ -34,6 +36,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   restore-space <id>
   export --table <id> [--view <id>] <file.csv>      a table as CSV, or what a view shows of it (docs/csv.md)
   import --table <id> <file.csv>                    records from CSV, all or none, in the name of the account's owner
+  replay <id|since>                                 reads a stored inbound message again, or all since YYYY-MM-DD HH:MM:SS in UTC (docs/email.md)
   rotate-secrets                                    encrypts everything stored with the new SECRET_KEY, while the old one is in SECRET_KEY_PREVIOUS
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
@@ -177,6 +180,14 @@ const commands: Record<string, Command> = {
       if (report.findings.some(({ severity }) => severity === 'error')) process.exitCode = 1
     },
   },
+  replay: {
+    argument: '<id|since>',
+    run: onDatabase(async (deps, { positional = '' }) => {
+      const summary = await replayMessages(systemContext(deps), replayChoice(positional))
+      if (summary.failed.length) process.exitCode = 1
+      return summary
+    }),
+  },
   'rotate-secrets': {
     run: async () => {
       const { lines, isDone } = await withDeps(readSettings(), rotateSecrets)
@@ -232,6 +243,14 @@ function read<Schema extends z.ZodType>(schema: Schema, given: Given['options'] 
   if (name === undefined) throw new ScriptError(message ?? 'wrong')
   const isMissing = (given as Record<string, unknown>)[name] === undefined
   throw new ScriptError(`${name} ${isMissing ? 'is missing' : message}`)
+}
+
+/** @throws ScriptError for what is neither an id nor an instant */
+function replayChoice(text: string): ReplayChoice {
+  if (/^\d+$/.test(text)) return { id: read(z.object({ id: IdText }), { id: text }).id }
+  const since = instantText(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text} 00:00:00` : text)
+  if (since === null) throw new ScriptError(`replay: ${text} is neither the id of a message nor an instant such as 2026-11-22 09:30:00`)
+  return { since }
 }
 
 /** Returns the line on standard input, or a generated password, which is then printed. */

@@ -21,6 +21,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index tasks_external_id_key /,
   /^index notifications_waiting_idx /,
   /^index outbound_emails_(due|leased)_idx /,
+  /^index inbound_verdicts_pending_idx /,
   /^index field_conversions_one_per_table /,
 ]
 

@@ -58,6 +58,7 @@ const OWNERS: Record<string, string[]> = {
     'outbound_emails',
     'reply_tokens',
     'inbound_emails',
+    'inbound_verdicts',
     'inbound_deliveries',
     'email_opens',
   ],

@@ -223,6 +223,11 @@ export type ReplyToken = Prisma.ReplyTokenModel
  */
 export type InboundEmail = Prisma.InboundEmailModel
 /**
+ * Model InboundVerdict
+ * What a message was read as, for each thread that its addresses name.
+ */
+export type InboundVerdict = Prisma.InboundVerdictModel
+/**
  * Model InboundDelivery
  * One row for each message and thread, so that the same mail is added to a thread once.
  */

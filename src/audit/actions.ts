@@ -83,6 +83,11 @@ export const ACTIONS = {
 
   'email.cancelled': { object: 'email', means: 'An email was cancelled before it was sent.' },
   'email.retried': { object: 'email', means: 'An email was queued again for recipients that were dropped.' },
+  'inbound_email.replayed': {
+    object: 'inbound_email',
+    means: 'An operator had a stored message read again, which changed what it was read as.',
+    detail: '`before`, `verdict`, `comment_id`',
+  },
 
   'export.csv': { object: 'table', means: 'Records were exported as CSV.', detail: '`view_id`' },
   'export.audit': { object: 'account', means: 'The audit log was exported.', detail: 'the filters' },

@@ -3,8 +3,9 @@
 import { emitting } from '../events/log.ts'
 import { notificationEvents, notifying } from '../notifications/notify.ts'
 import { type Actor, systemActor } from '../platform/access/authenticate.ts'
-import { type Database, empty, sql } from '../platform/database/database.ts'
+import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
+import { formatInstant } from '../platform/time.ts'
 import { type Author, authorOf, senderAsAuthor } from './authorship.ts'
 import { commentEvents, type EmailEventType, emailEvents } from './events.ts'
 import { followersToNotify } from './followers.ts'
@@ -12,6 +13,7 @@ import { replied } from './notices.ts'
 import { followableRecord, recordComments, recordNotices } from './record-subject.ts'
 import type { RecordComment } from './schema.ts'
 import { inserting, locked } from './service.ts'
+import type { Followable } from './subject.ts'
 
 interface Email {
   account_id: number
@@ -45,14 +47,7 @@ export async function insertReply(
   now: Date,
 ): Promise<number | undefined> {
   const { record, comment } = emailComment('email_in', email, senderAsAuthor(name))
-  const notified = notifyFollowers
-    ? sql`, notified as (${notifying(
-        followersToNotify(record, sql`place`, systemActor),
-        replied(recordNotices(notifyFollowers.table_name), email.content, name),
-        systemActor,
-        now,
-      )})`
-    : empty
+  const notified = notifyFollowers ? sql`, notified as (${notifyingOfReply(record, notifyFollowers, email.content, name, now)})` : empty
   const events = [commentEvents('comment.created', sql`added`, sql`place`), ...(notifyFollowers ? [notificationEvents(sql`notified`)] : [])]
   const [row] = await db.query<{ id: number }>(sql`
     with place as (${locked(record)}),
@@ -60,6 +55,49 @@ export async function insertReply(
     emitted as (${emitting(events, now)})
     select id from added`)
   return row?.id
+}
+
+/**
+ * Changes an email_in comment to how its message is read now.
+ * @param notifyFollowers as for `insertReply`, for a reply that has notified nobody so far
+ * @returns whether anything was changed; undefined if the comment or the record was deleted
+ */
+export async function updateReply(
+  db: Database,
+  commentId: number,
+  email: Email,
+  { name, notifyFollowers }: { name: string; notifyFollowers: { table_name: string } | undefined },
+  now: Date,
+): Promise<boolean | undefined> {
+  const { record } = emailComment('email_in', email, senderAsAuthor(name))
+  // The record is locked before the comment, as its deletion does.
+  await db.query(locked(record))
+  const [comment] = await db.query<{ is_same: boolean }>(sql`
+    select (user_name, content, attachments, metadata) is not distinct from (${name}::text, ${email.content}::text,
+      ${JSON.stringify(email.attachments)}::jsonb, metadata || ${JSON.stringify(email.metadata)}::jsonb) as is_same
+    from record_comments where id = ${commentId} and type = 'email_in' and ${record.belongs} for update`)
+  if (!comment) return undefined
+  const notified = notifyFollowers ? sql`, notified as (${notifyingOfReply(record, notifyFollowers, email.content, name, now)})` : empty
+  const events = [
+    ...(comment.is_same ? [] : [commentEvents('comment.updated', sql`changed`, sql`place`)]),
+    ...(notifyFollowers ? [notificationEvents(sql`notified`)] : []),
+  ]
+  if (!events.length) return false
+  await db.query(sql`
+    with place as (${record.row}),
+    changed as (
+      update record_comments set user_name = ${name}, content = ${email.content}, attachments = ${JSON.stringify(email.attachments)}::jsonb,
+        metadata = metadata || ${JSON.stringify(email.metadata)}::jsonb, updated_at = ${formatInstant(now)}::timestamp
+      where id = ${commentId} returning id
+    )${notified},
+    emitted as (${emitting(events, now)})
+    select id from changed`)
+  return !comment.is_same
+}
+
+function notifyingOfReply(record: Followable, { table_name }: { table_name: string }, content: string, name: string, now: Date): Sql {
+  const followers = followersToNotify(record, sql`place`, systemActor)
+  return notifying(followers, replied(recordNotices(table_name), content, name), systemActor, now)
 }
 
 function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, table_id, record_id, ...email }: Email, author: Author) {

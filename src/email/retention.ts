@@ -22,6 +22,10 @@ export async function removeOldMail({ db, now, settings: { keepRawMailDays, keep
   // A message that is not processed yet is kept, because a job still needs it.
   if (keepRawMailDays !== undefined)
     await inBatches(sql`
-      delete from inbound_emails where id in (
-        select id from inbound_emails where received_at < ${before(keepRawMailDays)} and processed_at is not null order by id limit ${BATCH})`)
+      with old as (
+        delete from inbound_emails where id in (
+          select id from inbound_emails where received_at < ${before(keepRawMailDays)} and processed_at is not null order by id limit ${BATCH})
+        returning id
+      ), verdicts as (delete from inbound_verdicts v using old where v.inbound_email_id = old.id)
+      select id from old`)
 }

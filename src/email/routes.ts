@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deps, systemContext } from '../platform/context.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
-import { storeInbound } from './inbound/receive.ts'
+import { storeInbound } from './inbound/store.ts'
 import { PIXEL, recordOpen } from './outbound/opens.ts'
 
 const MAX_MAIL_BYTES = 25 * 1_048_576

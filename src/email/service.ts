@@ -17,6 +17,7 @@ import { inSpan } from '../platform/tracing.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
+import { forgetMessages } from './inbound/verdicts.ts'
 import { mails } from './metrics.ts'
 import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
@@ -172,14 +173,22 @@ function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewE
   }
 }
 
-/** Deletes the emails of deleted records, with the tokens of their reply addresses: later replies are dropped. The comments have their own cascade. */
+/**
+ * Deletes the emails of deleted records, with the messages that came for them and the tokens of their reply addresses: later replies are
+ * dropped. The comments have their own cascade.
+ */
 export const mailCascade: Cascade = {
   async onRecordsDeleted({ db }, tableId, recordIds) {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
-    await db.execute(sql`
+    const received = await db.query<{ id: number }>(sql`
       with emails as (delete from outbound_emails where ${ofRecords} returning comment_id),
         tokens as (delete from reply_tokens where ${ofRecords} returning token_hash),
-        opens as (delete from email_opens o using emails e where o.comment_id = e.comment_id)
-      delete from inbound_deliveries d using tokens t where d.token_hash = t.token_hash`)
+        opens as (delete from email_opens o using emails e where o.comment_id = e.comment_id),
+        deliveries as (delete from inbound_deliveries d using tokens t where d.token_hash = t.token_hash)
+      delete from inbound_verdicts v using tokens t where v.token_hash = t.token_hash returning v.inbound_email_id as id`)
+    await forgetMessages(
+      db,
+      received.map(({ id }) => id),
+    )
   },
 }

@@ -433,6 +433,7 @@ export const ModelName = {
   OutboundEmail: 'OutboundEmail',
   ReplyToken: 'ReplyToken',
   InboundEmail: 'InboundEmail',
+  InboundVerdict: 'InboundVerdict',
   InboundDelivery: 'InboundDelivery',
   EmailOpen: 'EmailOpen'
 } as const
@@ -450,7 +451,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundDelivery" | "emailOpen"
+    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -3118,6 +3119,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    InboundVerdict: {
+      payload: Prisma.$InboundVerdictPayload<ExtArgs>
+      fields: Prisma.InboundVerdictFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.InboundVerdictFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.InboundVerdictFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        findFirst: {
+          args: Prisma.InboundVerdictFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.InboundVerdictFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        findMany: {
+          args: Prisma.InboundVerdictFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>[]
+        }
+        create: {
+          args: Prisma.InboundVerdictCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        createMany: {
+          args: Prisma.InboundVerdictCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.InboundVerdictCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>[]
+        }
+        delete: {
+          args: Prisma.InboundVerdictDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        update: {
+          args: Prisma.InboundVerdictUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        deleteMany: {
+          args: Prisma.InboundVerdictDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.InboundVerdictUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.InboundVerdictUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>[]
+        }
+        upsert: {
+          args: Prisma.InboundVerdictUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$InboundVerdictPayload>
+        }
+        aggregate: {
+          args: Prisma.InboundVerdictAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateInboundVerdict>
+        }
+        groupBy: {
+          args: Prisma.InboundVerdictGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.InboundVerdictGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.InboundVerdictCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.InboundVerdictCountAggregateOutputType> | number
+        }
+      }
+    }
     InboundDelivery: {
       payload: Prisma.$InboundDeliveryPayload<ExtArgs>
       fields: Prisma.InboundDeliveryFieldRefs
@@ -3850,7 +3925,11 @@ export const InboundEmailScalarFieldEnum = {
   id: 'id',
   raw: 'raw',
   sha256: 'sha256',
+  duplicateOf: 'duplicateOf',
   tokenHashes: 'tokenHashes',
+  fromName: 'fromName',
+  fromEmail: 'fromEmail',
+  subject: 'subject',
   receivedAt: 'receivedAt',
   processedAt: 'processedAt',
   error: 'error'
@@ -3859,9 +3938,26 @@ export const InboundEmailScalarFieldEnum = {
 export type InboundEmailScalarFieldEnum = (typeof InboundEmailScalarFieldEnum)[keyof typeof InboundEmailScalarFieldEnum]
 
 
+export const InboundVerdictScalarFieldEnum = {
+  inboundEmailId: 'inboundEmailId',
+  tokenHash: 'tokenHash',
+  accountId: 'accountId',
+  spaceId: 'spaceId',
+  tableId: 'tableId',
+  verdict: 'verdict',
+  reason: 'reason',
+  commentId: 'commentId',
+  isAnnounced: 'isAnnounced',
+  decidedAt: 'decidedAt'
+} as const
+
+export type InboundVerdictScalarFieldEnum = (typeof InboundVerdictScalarFieldEnum)[keyof typeof InboundVerdictScalarFieldEnum]
+
+
 export const InboundDeliveryScalarFieldEnum = {
   tokenHash: 'tokenHash',
   messageKey: 'messageKey',
+  inboundEmailId: 'inboundEmailId',
   commentId: 'commentId',
   autoReply: 'autoReply',
   createdAt: 'createdAt'
@@ -4226,6 +4322,7 @@ export type GlobalOmitConfig = {
   outboundEmail?: Prisma.OutboundEmailOmit
   replyToken?: Prisma.ReplyTokenOmit
   inboundEmail?: Prisma.InboundEmailOmit
+  inboundVerdict?: Prisma.InboundVerdictOmit
   inboundDelivery?: Prisma.InboundDeliveryOmit
   emailOpen?: Prisma.EmailOpenOmit
 }

@@ -1,72 +1,86 @@
-/** Inbound mail: the webhook stores the raw message, and a job reads it. A reply becomes a comment, a delivery report changes a status. */
-import { createHash } from 'node:crypto'
-import { z } from 'zod'
-import { insertReply } from '../../comments/emails.ts'
-import { stage } from '../../files/service.ts'
+/** Reads stored messages: a reply becomes a comment, a delivery report changes a status. Each is read by a job, and again by a replay. */
+import type { z } from 'zod'
+import { audit } from '../../audit/log.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
-import { defineQueue } from '../../platform/jobs/queue.ts'
-import { tokenHash } from '../../platform/secrets.ts'
-import { type FileEntry, type FilePlace, holdFiles, pathsOf } from '../../platform/stored-files.ts'
-import { formatInstant } from '../../platform/time.ts'
-import { readHeaders, replyTokens, tokenOf } from '../headers.ts'
+import type { FileEntry } from '../../platform/stored-files.ts'
+import { formatInstant, instantOf } from '../../platform/time.ts'
 import { inboundMails } from '../metrics.ts'
-import { hashesIn, lockThread, outboundMail, type Thread } from '../queries.ts'
-import type { IncomingMetadata, OutgoingMetadata } from '../schema.ts'
+import { lockThread, type Thread } from '../queries.ts'
+import type { OutgoingMetadata, Verdict } from '../schema.ts'
 import { recordBounces } from './bounces.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
+import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import { isAbout } from './report-scope.ts'
-
-const Received = z.object({ id: z.int() })
-
-export const receiveEmail = defineQueue({ name: 'email.receive', schema: Received, options: { retryLimit: 10 } })
+import type { Received } from './store.ts'
+import {
+  claimDelivery,
+  type Delivery,
+  dropped,
+  firstDelivery,
+  lockVerdict,
+  type OpenVerdict,
+  type Outcome,
+  saveVerdict,
+} from './verdicts.ts'
 
 /** More automatic mails than this in an hour count as a mail loop (contract.md §6, Not a reply). */
 const MAX_AUTOMATIC_PER_HOUR = 20
 
+interface StoredMessage {
+  id: number
+  raw: Buffer
+  token_hashes: Buffer[]
+  received_at: string
+}
+
+/** A verdict of a replay. */
+export interface Replayed {
+  verdict: Verdict
+  /** Whether the verdict or the comment is not what it was. */
+  isChanged: boolean
+}
+
+/** Parses a stored message and delivers it to each thread that its addresses name. */
+export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
+  const [stored] = await context.db.query<StoredMessage>(sql`
+    select id, raw, token_hashes, received_at from inbound_emails e where id = ${id} and raw is not null and (
+      processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`)
+  if (stored) await read(context, stored, false)
+}
+
 /**
- * Stores a raw message and queues the job that reads it. Drops a message that names no known reply address, and one that is stored
- * already.
+ * Reads a stored message again, as this release reads it (docs/decisions/0020-stored-messages.md).
+ * @returns a verdict for each thread that still exists; undefined if the message is not stored
+ * @throws Error for a delivery report on a mail that is being sent
  */
-export async function storeInbound(context: Context, raw: Buffer): Promise<void> {
-  const { db, jobs, now, settings, log, metrics } = context
-  const hashes = replyTokens(readHeaders(raw), settings.catchDomain).map(tokenHash)
-  // The webhook is open to everyone, so only messages that name an existing token take up storage.
-  const known = hashes.length
-    ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
-    : []
-  metrics.count(inboundMails, { verdict: known.length ? 'accepted' : 'dropped' })
-  if (!known.length) return log.info({ bytes: raw.length }, 'inbound mail without a known reply address dropped')
-  await context.transaction(async () => {
-    const [stored] = await db.query<{ id: number }>(sql`
-      insert into inbound_emails (raw, sha256, token_hashes, received_at)
-      values (${raw}, ${createHash('sha256').update(raw).digest()}, ${known.map(({ token_hash }) => token_hash)}, ${formatInstant(now)}::timestamp)
-      on conflict (sha256) do nothing
-      returning id`)
-    if (stored) await jobs.send(receiveEmail, { id: stored.id })
-  })
+export async function replay(context: Context, id: number): Promise<Replayed[] | undefined> {
+  const [stored] = await context.db.query<StoredMessage>(sql`
+    select id, raw, token_hashes, received_at from inbound_emails
+    where id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${id}) and raw is not null`)
+  return stored && read(context, stored, true)
 }
 
 let parser: MailParser | undefined
 
-/** Parses a stored message and delivers it to each thread that its addresses name. */
-export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
-  const { db, now } = context
-  const [stored] = await db.query<{ raw: Buffer; token_hashes: Buffer[] }>(
-    sql`select raw, token_hashes from inbound_emails where id = ${id} and processed_at is null`,
-  )
-  if (!stored) return
-  const { mail, problem } = await parsed(context, id, stored.raw)
-  for (const hash of stored.token_hashes) await deliverToThread(context, hash, mail)
-  await db.execute(
-    sql`update inbound_emails set processed_at = ${formatInstant(now)}::timestamp, error = ${problem}::text where id = ${id}`,
-  )
+async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
+  const { mail, problem } = await parsed(context, stored)
+  const results: Replayed[] = []
+  for (const hash of stored.token_hashes) {
+    const result = await deliverToThread(context, stored, hash, mail, isReplay)
+    if (result) results.push(result)
+  }
+  await context.db.execute(sql`
+    update inbound_emails set processed_at = ${formatInstant(context.now)}::timestamp, error = ${problem}::text,
+      from_name = ${mail.from.name}, from_email = ${mail.from.email}, subject = ${mail.subject}
+    where id = ${stored.id}`)
+  return results
 }
 
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
-async function parsed({ log, metrics }: Context, id: number, raw: Buffer): Promise<{ mail: ParsedMail; problem: string | null }> {
+async function parsed({ log, metrics }: Context, { id, raw }: StoredMessage): Promise<{ mail: ParsedMail; problem: string | null }> {
   try {
     parser ??= openParser()
     return { mail: await parser.parse(raw), problem: null }
@@ -78,92 +92,90 @@ async function parsed({ log, metrics }: Context, id: number, raw: Buffer): Promi
   }
 }
 
-async function deliverToThread(context: Context, hash: Buffer, mail: ParsedMail): Promise<void> {
-  const report = await reportOn(context, hash, mail)
-  const isAutomatic = mail.isAutomatic && !report
-  const files = report ? [] : await storeAttachments(context, hash, mail)
-  await context.transaction(async () => {
-    const thread = await lockThread(context.db, hash)
-    if (!thread || !(await isFirst(context, thread, mail, isAutomatic))) return
-    if (report) return recordBounces(context, thread, report)
-    if (isAutomatic && (await isLoop(context, thread))) return
-    await insertComment(context, thread, mail, files)
+/** Decides on the message in one thread. The verdict is committed together with its effect, so neither happens twice. */
+async function deliverToThread(
+  context: Context,
+  stored: StoredMessage,
+  hash: Buffer,
+  message: ParsedMail,
+  isReplay: boolean,
+): Promise<Replayed | undefined> {
+  const { db, now } = context
+  const { id } = stored
+  const mail = { ...message, report: await reportOn(context, hash, message) }
+  const files = mail.report ? [] : await attachmentsOf(context, stored, hash, mail)
+  return context.transaction(async () => {
+    const thread = await lockThread(db, hash)
+    const before = await lockVerdict(db, id, hash, thread)
+    if (!before || (before.verdict && !isReplay)) return undefined
+    const outcome = thread
+      ? await decide(context, thread, stored, mail, before, files)
+      : { ...dropped('The email that it answers was deleted, or its table or space'), isChanged: false }
+    await saveVerdict(db, id, hash, outcome, now)
+    const isChanged = outcome.isChanged || outcome.verdict !== before.verdict
+    if (isReplay && isChanged && thread) await auditReplay(context, id, thread, before, outcome)
+    return { verdict: outcome.verdict, isChanged }
   })
 }
 
-/** The message as a report about the email of the thread; undefined for any other message. A report about another email is a comment. */
-async function reportOn({ db }: Context, hash: Buffer, { report }: ParsedMail): Promise<DeliveryReport | undefined> {
-  if (!report) return undefined
+/** The message as a report about the email of the thread; null for any other message. A report about another email is a comment. */
+async function reportOn({ db }: Context, hash: Buffer, { report }: ParsedMail): Promise<DeliveryReport | null> {
+  if (!report) return null
   const [row] = await db.query<{ metadata: OutgoingMetadata }>(sql`
     select c.metadata from reply_tokens r join record_comments c on c.id = r.comment_id where r.token_hash = ${hash}`)
-  return row && isAbout(report, row.metadata) ? report : undefined
+  return row && isAbout(report, row.metadata) ? report : null
 }
 
-/** False for a message that the thread has received before. Of two concurrent copies, the primary key lets one pass. */
-async function isFirst({ db, now }: Context, { token_hash }: Thread, { key }: ParsedMail, isAutomatic: boolean): Promise<boolean> {
-  const added = await db.execute(sql`
-    insert into inbound_deliveries (token_hash, message_key, auto_reply, created_at)
-    values (${token_hash}, ${key}, ${isAutomatic}, ${formatInstant(now)}::timestamp)
-    on conflict do nothing`)
-  return added > 0
+async function auditReplay(context: Context, id: number, thread: Thread, before: OpenVerdict, { verdict, commentId }: Outcome) {
+  const { account_id: accountId, space_id: spaceId, table_id: tableId } = thread
+  const detail = { before: before.verdict, verdict, comment_id: commentId }
+  await audit(context, 'inbound_email.replayed', { id, accountId, spaceId, tableId, detail })
 }
 
-/** True when the thread has received too many automatic mails in the last hour, this one included. */
-async function isLoop({ db, now }: Context, { token_hash }: Thread): Promise<boolean> {
+async function decide(
+  context: Context,
+  thread: Thread,
+  stored: StoredMessage,
+  mail: ParsedMail,
+  before: OpenVerdict,
+  files: FileEntry[],
+): Promise<Outcome> {
+  const { db, now } = context
+  // A replay on a slow machine may not be able to read what was read before.
+  if (mail.isUnreadable && before.verdict) return kept(before, before.verdict)
+  const isAutomatic = mail.isAutomatic && !mail.report
+  const claim = { id: stored.id, receivedAt: stored.received_at, key: mail.key, isAutomatic }
+  const delivery = await claimDelivery(db, thread, claim, now)
+  if (!delivery) {
+    const first = await firstDelivery(db, thread, mail.key)
+    const reason = first?.id ? `The same message arrived as ${first.id}` : 'The same message arrived before'
+    return { verdict: 'duplicate', reason, commentId: first?.comment_id ?? null, isAnnounced: false, isChanged: false }
+  }
+  // The key of a message can be another one than it was read to have before.
+  const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
+  if (mail.report) {
+    await recordBounces(context, thread, mail.report)
+    return kept({ ...before, reason: null, comment_id: commentId }, 'bounced')
+  }
+  if (commentId !== null) return correctComment(context, thread, mail, { commentId, isAnnounced: before.is_announced }, files)
+  if (isAutomatic && (await isLoop(context, thread, delivery)))
+    return { ...dropped(`More than ${MAX_AUTOMATIC_PER_HOUR} automatic messages came within an hour`), isChanged: false }
+  return insertComment(context, thread, mail, before.is_announced, files)
+}
+
+const kept = ({ reason, comment_id, is_announced }: OpenVerdict, verdict: Verdict): Outcome => ({
+  verdict,
+  reason,
+  commentId: comment_id,
+  isAnnounced: is_announced,
+  isChanged: false,
+})
+
+/** True when the thread has received too many automatic mails in the hour before this one, which is included. */
+async function isLoop({ db }: Context, { token_hash }: Thread, { created_at }: Delivery): Promise<boolean> {
+  const hourBefore = formatInstant(new Date(instantOf(created_at).getTime() - 3_600_000))
   const [row] = await db.query<{ automatic: number }>(sql`
     select count(*) as automatic from inbound_deliveries
-    where token_hash = ${token_hash} and auto_reply and created_at > ${formatInstant(new Date(now.getTime() - 3_600_000))}::timestamp`)
+    where token_hash = ${token_hash} and auto_reply and created_at > ${hourBefore}::timestamp and created_at <= ${created_at}::timestamp`)
   return (row?.automatic ?? 0) > MAX_AUTOMATIC_PER_HOUR
-}
-
-/** Inserts the reply as a comment on the record of the email that it answers. */
-async function insertComment(context: Context, thread: Thread, mail: ParsedMail, attachments: FileEntry[]): Promise<void> {
-  const { db, now, settings } = context
-  const parent = await outboundMail(db, thread.comment_id)
-  const recipients = parent?.metadata.recipients.map(({ email }) => email.toLowerCase()) ?? []
-  // Reply addresses are left out of the metadata: readers of the comment must not learn how to write into the thread.
-  const others = (addresses: string[]) => addresses.filter((address) => tokenOf(address, settings.catchDomain) === undefined)
-  const metadata: IncomingMetadata = {
-    parentCommentId: thread.comment_id,
-    from: mail.from,
-    to: others(mail.to),
-    cc: others(mail.cc),
-    subject: mail.subject,
-    messageId: mail.messageId,
-    inReplyTo: mail.inReplyTo,
-    date: mail.date && formatInstant(new Date(mail.date)),
-    text: mail.text,
-    visibleText: mail.visibleText,
-    html: mail.html,
-    autoReply: mail.isAutomatic,
-    authentication: mail.authentication,
-    senderWasRecipient: recipients.includes(mail.from.email),
-    inline: mail.attachments.flatMap(({ cid }, index) => {
-      const path = attachments[index]?.path
-      return cid && path ? [{ cid, path }] : []
-    }),
-    unreadable: mail.isUnreadable,
-  }
-  await holdFiles(db, pathsOf(attachments))
-  const id = await insertReply(
-    db,
-    { ...thread, content: mail.visibleText, attachments, metadata },
-    { name: mail.from.name || mail.from.email || 'Unknown sender', notifyFollowers: mail.isAutomatic ? undefined : thread },
-    now,
-  )
-  await db.execute(
-    sql`update inbound_deliveries set comment_id = ${id ?? null}::int where token_hash = ${thread.token_hash} and message_key = ${mail.key}`,
-  )
-}
-
-/** Stores the attachments before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). */
-async function storeAttachments(context: Context, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
-  if (!mail.attachments.length) return []
-  const [place] = await context.db.query<Required<Omit<FilePlace, 'task_id'>>>(
-    sql`select account_id, space_id, table_id, record_id from reply_tokens where token_hash = ${hash}`,
-  )
-  if (!place) return []
-  const files: FileEntry[] = []
-  for (const attachment of mail.attachments) files.push(await stage(context, place, attachment))
-  return files
 }

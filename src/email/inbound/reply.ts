@@ -1,0 +1,137 @@
+/** The comment that a message becomes: inserted when it is first read, and corrected when it is read again. */
+import { isDeepStrictEqual } from 'node:util'
+import { insertReply, updateReply } from '../../comments/emails.ts'
+import { stage } from '../../files/service.ts'
+import type { Context } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { dropFiles, type FileEntry, type FilePlace, holdFiles, lockFiles, pathsOf } from '../../platform/stored-files.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { tokenOf } from '../headers.ts'
+import { outboundMail, type Thread } from '../queries.ts'
+import type { IncomingMetadata } from '../schema.ts'
+import type { ParsedMail } from './mime.ts'
+import { dropped, noteComment, type Outcome } from './verdicts.ts'
+
+/**
+ * The attachments as files, stored before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). A
+ * replay uses those that its comment has.
+ */
+export async function attachmentsOf(context: Context, { id }: { id: number }, hash: Buffer, mail: ParsedMail): Promise<FileEntry[]> {
+  if (!mail.attachments.length) return []
+  const [place] = await context.db.query<Required<Omit<FilePlace, 'task_id'>> & { attachments: FileEntry[] | null }>(sql`
+    select r.account_id, r.space_id, r.table_id, r.record_id, c.attachments
+    from reply_tokens r
+    left join inbound_verdicts v on v.inbound_email_id = ${id} and v.token_hash = r.token_hash
+    left join inbound_deliveries d on d.token_hash = r.token_hash and d.message_key = ${mail.key}
+    left join record_comments c on c.id = coalesce(v.comment_id, d.comment_id) and c.type = 'email_in'
+    where r.token_hash = ${hash}`)
+  if (!place) return []
+  const { attachments, ...record } = place
+  if (
+    attachments &&
+    isDeepStrictEqual(
+      attachments.map(({ name, size }) => [name, size]),
+      namesAndSizes(mail),
+    )
+  )
+    return attachments
+  const files: FileEntry[] = []
+  for (const attachment of mail.attachments) files.push(await stage(context, record, attachment))
+  return files
+}
+
+const namesAndSizes = (mail: ParsedMail) => mail.attachments.map(({ name, content }) => [name, content.byteLength])
+
+/** Inserts the reply as a comment on the record of the email that it answers. */
+export async function insertComment(
+  context: Context,
+  thread: Thread,
+  mail: ParsedMail,
+  wasAnnounced: boolean,
+  attachments: FileEntry[],
+): Promise<Outcome> {
+  const { db, now } = context
+  await holdFiles(db, pathsOf(attachments))
+  const announces = !mail.isAutomatic && !wasAnnounced
+  const reply = { ...thread, content: mail.visibleText, attachments, metadata: await metadataOf(context, thread, mail, attachments) }
+  const id = await insertReply(db, reply, { name: senderName(mail), notifyFollowers: announces ? thread : undefined }, now)
+  if (id === undefined) return { ...dropped('The record was deleted'), isChanged: false }
+  await noteComment(db, thread, mail.key, id)
+  return { ...verdictOf(mail), commentId: id, isAnnounced: wasAnnounced || announces, isChanged: true }
+}
+
+/** Changes the comment that the message became before. A comment that somebody has deleted does not come back. */
+export async function correctComment(
+  context: Context,
+  thread: Thread,
+  mail: ParsedMail,
+  { commentId, isAnnounced }: { commentId: number; isAnnounced: boolean },
+  attachments: FileEntry[],
+): Promise<Outcome> {
+  const { db, now } = context
+  const old = await commentOf(context, commentId)
+  // Releases without verdicts announced a comment unless they took it for an automatic one.
+  const wasAnnounced = isAnnounced || old?.is_automatic === false
+  const announces = !mail.isAutomatic && !wasAnnounced
+  const paths = pathsOf(attachments)
+  const oldPaths = pathsOf(old?.attachments ?? [])
+  await lockFiles(db, [...new Set([...paths, ...oldPaths])])
+  const reply = { ...thread, content: mail.visibleText, attachments, metadata: await metadataOf(context, thread, mail, attachments) }
+  const notifyFollowers = announces ? thread : undefined
+  const isChanged = old && (await updateReply(db, commentId, reply, { name: senderName(mail), notifyFollowers }, now))
+  if (isChanged === undefined) return { ...dropped('Its comment was deleted'), commentId, isAnnounced: wasAnnounced, isChanged: false }
+  await holdFiles(db, paths)
+  await dropFiles(
+    db,
+    oldPaths.filter((path) => !paths.includes(path)),
+    now,
+  )
+  await noteComment(db, thread, mail.key, commentId)
+  return { ...verdictOf(mail), commentId, isAnnounced: wasAnnounced || announces, isChanged }
+}
+
+async function commentOf({ db }: Context, id: number) {
+  const [comment] = await db.query<{ attachments: FileEntry[]; is_automatic: boolean }>(sql`
+    select attachments, metadata->>'autoReply' = 'true' as is_automatic from record_comments where id = ${id} and type = 'email_in'`)
+  return comment
+}
+
+const verdictOf = ({ isAutomatic, isUnreadable }: ParsedMail): Pick<Outcome, 'verdict' | 'reason'> => ({
+  verdict: isAutomatic ? 'automatic' : 'comment',
+  reason: isUnreadable ? 'The message could not be read' : null,
+})
+
+const senderName = ({ from }: ParsedMail) => from.name || from.email || 'Unknown sender'
+
+async function metadataOf(
+  { db, settings }: Context,
+  thread: Thread,
+  mail: ParsedMail,
+  attachments: FileEntry[],
+): Promise<IncomingMetadata> {
+  const parent = await outboundMail(db, thread.comment_id)
+  const recipients = parent?.metadata.recipients.map(({ email }) => email.toLowerCase()) ?? []
+  // Reply addresses are left out of the metadata: readers of the comment must not learn how to write into the thread.
+  const others = (addresses: string[]) => addresses.filter((address) => tokenOf(address, settings.catchDomain) === undefined)
+  return {
+    parentCommentId: thread.comment_id,
+    from: mail.from,
+    to: others(mail.to),
+    cc: others(mail.cc),
+    subject: mail.subject,
+    messageId: mail.messageId,
+    inReplyTo: mail.inReplyTo,
+    date: mail.date && formatInstant(new Date(mail.date)),
+    text: mail.text,
+    visibleText: mail.visibleText,
+    html: mail.html,
+    autoReply: mail.isAutomatic,
+    authentication: mail.authentication,
+    senderWasRecipient: recipients.includes(mail.from.email),
+    inline: mail.attachments.flatMap(({ cid }, index) => {
+      const path = attachments[index]?.path
+      return cid && path ? [{ cid, path }] : []
+    }),
+    unreadable: mail.isUnreadable,
+  }
+}

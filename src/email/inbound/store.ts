@@ -1,0 +1,116 @@
+/** Stores inbound messages before anything reads them (docs/decisions/0020-stored-messages.md). */
+import { createHash } from 'node:crypto'
+import { decodeWords, type Header } from 'postal-mime'
+import { z } from 'zod'
+import type { Context } from '../../platform/context.ts'
+import { type Database, type Sql, sql } from '../../platform/database/database.ts'
+import { defineQueue } from '../../platform/jobs/queue.ts'
+import { tokenHash } from '../../platform/secrets.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { readHeaders, replyTokens, valuesOf } from '../headers.ts'
+import { inboundMails } from '../metrics.ts'
+import { hashesIn } from '../queries.ts'
+
+export const Received = z.object({ id: z.int() })
+
+/** Reads a stored message. */
+export const receiveEmail = defineQueue({ name: 'email.receive', schema: Received, options: { retryLimit: 10 } })
+
+/** Queues the messages whose job was lost or has failed too often. */
+export const receiveWaiting = defineQueue({ name: 'email.receive-waiting', schema: z.object({}) })
+
+/**
+ * Stores a raw message and queues the job that reads it, in one transaction: once the promise has resolved, the message survives the end
+ * of the process. A message that names no known reply address is dropped. A receiver that knows recipients only from its envelope
+ * prepends them as `Delivered-To` headers.
+ * @returns whether the message was stored
+ */
+export async function storeInbound(context: Context, raw: Buffer): Promise<boolean> {
+  const { db, jobs, now, settings, log, metrics } = context
+  const headers = readHeaders(raw)
+  const hashes = replyTokens(headers, settings.catchDomain).map(tokenHash)
+  // Anyone can send to the service, so only messages that name an existing token take up storage.
+  const known = hashes.length
+    ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
+    : []
+  metrics.count(inboundMails, { verdict: known.length ? 'accepted' : 'dropped' })
+  if (!known.length) {
+    log.info({ bytes: raw.length }, 'inbound mail without a known reply address dropped')
+    return false
+  }
+  const tokens = known.map(({ token_hash }) => token_hash)
+  await context.transaction(async () => {
+    const id = await insertMessage(db, raw, headers, tokens, now)
+    if (id === undefined) await insertRepeated(db, raw, now)
+    else await jobs.send(receiveEmail, { id })
+  })
+  return true
+}
+
+/** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
+async function insertMessage(db: Database, raw: Buffer, headers: Header[], tokens: Buffer[], now: Date): Promise<number | undefined> {
+  const { name, email, subject } = listed(headers)
+  const [stored] = await db.query<{ id: number }>(sql`
+    with stored as (
+      insert into inbound_emails (raw, sha256, token_hashes, from_name, from_email, subject, received_at)
+      values (${raw}, ${sha256(raw)}, ${tokens}, ${name}, ${email}, ${subject}, ${formatInstant(now)}::timestamp)
+      on conflict (sha256) do nothing returning id
+    ), named as (
+      insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
+      select s.id, r.token_hash, r.account_id, r.space_id, r.table_id from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
+    )
+    select id from stored`)
+  return stored?.id
+}
+
+/** Lists another arrival of bytes that are stored, without storing them again. */
+async function insertRepeated(db: Database, raw: Buffer, now: Date): Promise<void> {
+  const at = sql`${formatInstant(now)}::timestamp`
+  await db.execute(sql`
+    with repeated as (
+      insert into inbound_emails (duplicate_of, token_hashes, from_name, from_email, subject, received_at, processed_at)
+      select id, token_hashes, from_name, from_email, subject, ${at}, ${at} from inbound_emails where sha256 = ${sha256(raw)}
+      returning id, duplicate_of, token_hashes
+    )
+    insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id, verdict, reason, decided_at)
+    select m.id, r.token_hash, r.account_id, r.space_id, r.table_id, 'duplicate', 'The same bytes arrived as message ' || m.duplicate_of, ${at}
+    from repeated m join reply_tokens r on r.token_hash = any(m.token_hashes)`)
+}
+
+const sha256 = (raw: Buffer) => createHash('sha256').update(raw).digest()
+
+/** The sender and the subject for the list, read without the parser, which needs a thread of its own. */
+function listed(headers: Header[]): { name: string; email: string; subject: string } {
+  const text = (key: string) => oneLine(decodeWords((valuesOf(headers, key)[0] ?? '').slice(0, 2_000)))
+  const from = text('from')
+  const [, name = '', address = from] = /^([^<]*)<([^<>]*)>/.exec(from) ?? []
+  return {
+    name: name
+      .replace(/^\s*"|"\s*$/g, '')
+      .trim()
+      .slice(0, 200),
+    email: address.trim().toLowerCase().slice(0, 320),
+    subject: text('subject').slice(0, 1_000),
+  }
+}
+
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
+
+const HOUR_MS = 3_600_000
+const WAITING_AT_ONCE = 1_000
+
+/** Queues the messages of the last week that have waited for over an hour, such as after a long failure of the database. */
+export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
+  const waiting = await db.query<{ id: number }>(sql`
+    select id from inbound_emails
+    where received_at between ${ago(now, 7 * 24 * HOUR_MS)} and ${ago(now, HOUR_MS)} and raw is not null
+      and (processed_at is null or id in (select inbound_email_id from inbound_verdicts where verdict is null))
+    order by id limit ${WAITING_AT_ONCE}`)
+  if (waiting.length) await jobs.sendMany(receiveEmail, waiting)
+}
+
+const ago = (now: Date, ms: number): Sql => sql`${formatInstant(new Date(now.getTime() - ms))}::timestamp`

@@ -1,0 +1,105 @@
+/** What inbound messages were read as: one verdict for each message and thread, written in the transaction of its effect. */
+import { type Database, sql } from '../../platform/database/database.ts'
+import { formatInstant } from '../../platform/time.ts'
+import type { Thread } from '../queries.ts'
+import type { Verdict } from '../schema.ts'
+
+export interface Decision {
+  verdict: Verdict
+  /** Why, unless the verdict says it all. */
+  reason: string | null
+  /** The comment that the message became. */
+  commentId: number | null
+  /** Whether the followers of the record have been notified. */
+  isAnnounced: boolean
+}
+
+/** A decision, and whether it has changed a comment. */
+export type Outcome = Decision & { isChanged: boolean }
+
+/** A verdict before it is decided, or decided again. */
+export interface OpenVerdict {
+  verdict: Verdict | null
+  reason: string | null
+  comment_id: number | null
+  is_announced: boolean
+}
+
+export const dropped = (reason: string): Decision => ({ verdict: 'dropped', reason, commentId: null, isAnnounced: false })
+
+/**
+ * Locks the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict that is missing
+ * stays missing: the thread was deleted together with it.
+ */
+export async function lockVerdict(
+  db: Database,
+  id: number,
+  hash: Uint8Array,
+  thread: Thread | undefined,
+): Promise<OpenVerdict | undefined> {
+  const find = () =>
+    db.query<OpenVerdict>(sql`
+      select verdict, reason, comment_id, is_announced from inbound_verdicts where inbound_email_id = ${id} and token_hash = ${hash} for update`)
+  const [found] = await find()
+  if (found || !thread) return found
+  // A release that had no verdicts yet has stored the message.
+  await db.execute(sql`
+    insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
+    values (${id}, ${hash}, ${thread.account_id}, ${thread.space_id}, ${thread.table_id}) on conflict do nothing`)
+  return (await find())[0]
+}
+
+export async function saveVerdict(db: Database, id: number, hash: Uint8Array, decision: Decision, now: Date): Promise<void> {
+  const { verdict, reason, commentId, isAnnounced } = decision
+  await db.execute(sql`
+    update inbound_verdicts set verdict = ${verdict}, reason = ${reason}::text, comment_id = ${commentId}::int,
+      is_announced = ${isAnnounced}, decided_at = ${formatInstant(now)}::timestamp
+    where inbound_email_id = ${id} and token_hash = ${hash}`)
+}
+
+/** The row that stands for a message in its thread. */
+export interface Delivery {
+  comment_id: number | null
+  created_at: string
+}
+
+/**
+ * Claims the key of a message in its thread. Of two concurrent copies, the primary key lets one pass.
+ * @returns undefined if another stored message has the key already
+ */
+export async function claimDelivery(
+  db: Database,
+  { token_hash }: Thread,
+  { id, receivedAt, key, isAutomatic }: { id: number; receivedAt: string; key: string; isAutomatic: boolean },
+  now: Date,
+): Promise<Delivery | undefined> {
+  // A release that did not note the message has claimed the key for one that had arrived by then.
+  const [delivery] = await db.query<Delivery>(sql`
+    insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
+    values (${token_hash}, ${key}, ${id}, ${isAutomatic}, ${formatInstant(now)}::timestamp)
+    on conflict (token_hash, message_key) do update set inbound_email_id = ${id}, auto_reply = excluded.auto_reply
+    where d.inbound_email_id = ${id} or (d.inbound_email_id is null and d.created_at >= ${receivedAt}::timestamp)
+    returning comment_id, created_at`)
+  return delivery
+}
+
+/** The comment that the message with the same key became, and the id of that message. */
+export async function firstDelivery(db: Database, { token_hash }: Thread, key: string) {
+  const [first] = await db.query<{ id: number | null; comment_id: number | null }>(sql`
+    select inbound_email_id as id, comment_id from inbound_deliveries where token_hash = ${token_hash} and message_key = ${key}`)
+  return first
+}
+
+/** Notes the comment of a delivery, so that a copy of the message that arrives later names it. */
+export async function noteComment(db: Database, { token_hash }: Thread, key: string, commentId: number): Promise<void> {
+  await db.execute(sql`
+    update inbound_deliveries set comment_id = ${commentId} where token_hash = ${token_hash} and message_key = ${key}`)
+}
+
+/** Deletes those of the messages that are for no other thread. */
+export async function forgetMessages(db: Database, ids: readonly number[]): Promise<void> {
+  if (!ids.length) return
+  await db.execute(sql`
+    delete from inbound_emails e where id = any(${ids}::int[])
+      and not exists (select from inbound_verdicts v where v.inbound_email_id = e.id)`)
+}
