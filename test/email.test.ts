@@ -195,7 +195,7 @@ describe('sending a mail', () => {
     const { email, raw } = lastReceived()
     expect(email.subject?.trim()).toBe('For <Acme> & "Co": one Bcc: x@evil.example {{field:name}}')
     expect(raw.split('\r\n\r\n')[0]).not.toMatch(/^Bcc:/im)
-    expect(content).toMatch(/^<p>&lt;Acme&gt; &amp; "Co" 12.5 \d+<\/p><a/)
+    expect(content).toMatch(/^<p>&lt;Acme&gt; &amp; "Co" 12.50 \d+<\/p><a/)
     expect(metadata.subject).toBe('For <Acme> & "Co": one Bcc: x@evil.example {{field:name}} ')
     expect(metadata.unresolved).toEqual(['nothing', 'gone'])
   })

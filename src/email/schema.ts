@@ -192,7 +192,7 @@ export const NewEmail = RecordChoice.extend({
   cc: Recipients.nullish(),
   bcc: Recipients.nullish(),
   subject: HeaderText.max(MAX_SUBJECT, `must have at most ${MAX_SUBJECT} characters`).nullish(),
-  body: z.string().nullish().meta({ description: 'HTML; sanitised. May contain {{field:slug}}.' }),
+  body: z.string().nullish().meta({ description: 'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}.' }),
   signatureId: Id.nullish(),
   attachments: z.array(Attachment).max(50, 'must have at most 50 files').nullish(),
   sendAt: SendAt.nullish(),
@@ -234,7 +234,9 @@ export const OutgoingMetadata = z
     sendAt: Stamp.optional().meta({ description: 'When a scheduled email is to go; null after a retry. Other emails do not have it.' }),
     error: Failure.nullable(),
     recipients: z.array(RecipientState),
-    unresolved: z.array(z.string()).meta({ description: 'Slugs in tokens that name no field; such tokens become empty.' }),
+    unresolved: z
+      .array(z.string())
+      .meta({ description: 'What tokens name that have no value, such as an unknown slug; such tokens become empty.' }),
   })
   .meta({ id: 'OutgoingEmail' })
 export type OutgoingMetadata = z.infer<typeof OutgoingMetadata>

@@ -1,7 +1,6 @@
 /** Emails from a record: accepting, previewing and queueing them. outbound/delivery.ts sends them, inbound/receive.ts takes the replies. */
 
 import { insertSent } from '../comments/emails.ts'
-import { notAField } from '../fields/by-id.ts'
 import { ownFields } from '../fields/definition.ts'
 import { tableAttachments } from '../files/attachments.ts'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
@@ -21,7 +20,7 @@ import { forgetMessages } from './inbound/verdicts.ts'
 import { mails } from './metrics.ts'
 import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
-import { fieldTexts } from './outbound/field-tokens.ts'
+import { fieldTexts, problemOf, unclosedTokens } from './outbound/field-tokens.ts'
 import { encryptTokens, newSecretTokens } from './outbound/secret-tokens.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
 import {
@@ -37,6 +36,10 @@ import { newEmailState } from './states.ts'
 
 /** The limit on all files of an email. Few servers take more than 25 MB. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
+
+/** The most unclosed tokens that a preview names. */
+const MAX_PROBLEMS = 20
+const UNCLOSED = 'a token must be closed with }} and contain no other token'
 
 /** The addresses that a composer can offer, and the fields that tokens can name. */
 export function recordContext(context: Context, table: TableRef, record: RecordRef): Promise<RecordContext> {
@@ -93,10 +96,11 @@ export async function preview(context: Context, table: TableRef, record: RecordR
   const texts = await readWithDefinition(context, table, async (definition) => {
     const row = await readRecord(context.db, definition, record.id)
     if (!row) throw notFound('Record')
-    return fieldTexts(definition.fields, row)
+    return fieldTexts(definition.fields, row, context.actor.timeZone)
   })
   const { subject, html, unresolved } = resolveContent(request, texts)
-  const problems = unresolved.map((slug) => `{{field:${slug}}}: ${notAField(slug)}`)
+  const unclosed = [request.subject, request.body].flatMap(unclosedTokens).slice(0, MAX_PROBLEMS)
+  const problems = [...unresolved.map((token) => problemOf(token, texts)), ...unclosed.map((text) => `${text}…: ${UNCLOSED}`)]
   if (!subject.trim()) problems.push('The subject is empty')
   if (!textOfHtml(html)) problems.push('The body is empty')
   return { subject, html, text: textOfHtml(html), unresolved, problems }
@@ -115,7 +119,17 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
   }
   const signature = input.signatureId == null ? null : await signatureOf(context, input.signatureId)
   const attachments = await attachmentsOf(context, table, input.attachments ?? [])
-  return { request: { from, recipients, subject: input.subject ?? '', body: sanitizeHtml(input.body ?? ''), signature }, attachments }
+  return {
+    request: {
+      from,
+      recipients,
+      subject: input.subject ?? '',
+      body: sanitizeHtml(input.body ?? ''),
+      signature,
+      timeZone: context.actor.timeZone,
+    },
+    attachments,
+  }
 }
 
 /** @throws AppError 400 for an instant in the past or more than a year ahead */

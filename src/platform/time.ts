@@ -187,6 +187,29 @@ function readableDay(at: Date, timeZone: string): string {
   return format.format(at).replace(/^(\p{L}+),? /u, '$1, ')
 }
 
+/** A calendar date in a text: 31 March 2026. */
+export const writtenDate = (date: string): string => WRITTEN_DATE.format(utcMidnight(date))
+
+const WRITTEN_DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/** An instant in a text, as clocks in the zone show it: 31 March 2026, 16:30 CEST. */
+export const writtenInstant = (at: Date, timeZone: string): string => {
+  const [date = '', time = ''] = localInstant(at, timeZone).split(' ')
+  return `${writtenDate(date)}, ${time.slice(0, 5)} ${zoneName(at, timeZone)}`
+}
+
+/** The short name of the zone at that instant, such as CEST; where English has none, its offset, such as GMT-3. */
+function zoneName(at: Date, timeZone: string): string {
+  const names = ZONE_LOCALES.map((locale) => {
+    const parts = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }).formatToParts(at)
+    return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  })
+  return names.find((name) => !/\d/.test(name)) ?? names[0] ?? ''
+}
+
+/** Each variety of English has names for the zones of its countries only. */
+const ZONE_LOCALES = ['en-GB', 'en-US', 'en-AU', 'en-NZ', 'en-ZA', 'en-IN', 'en-HK']
+
 /**
  * The first instant of the local hour, at which mail digests are sent. In a zone with an offset of half an hour it is at half past in UTC;
  * if the clock jumps into the middle of an hour, it is the jump.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveInHtml, resolveInSubject } from '../../src/email/outbound/field-tokens.ts'
+import { problemOf, resolveInHtml, resolveInSubject, unclosedTokens } from '../../src/email/outbound/field-tokens.ts'
 import { sanitizeHtml } from '../../src/platform/html.ts'
 import { textOfHtml } from '../../src/platform/html-text.ts'
 
@@ -58,12 +58,13 @@ describe('the text of HTML', () => {
 })
 
 describe('tokens', () => {
-  const fields = new Map([
+  const values = new Map([
     ['name', '<Ann> & "Co"'],
     ['nested', '{{field:name}}'],
     ['lines', 'a\r\nBcc: x@y.example\0b'],
     ['empty', ''],
   ])
+  const fields = (slug: string) => values.get(slug)
 
   test('are escaped in HTML', () => {
     expect(resolveInHtml('Dear {{field:name}}{{field:empty}}!', fields)).toEqual({
@@ -87,8 +88,42 @@ describe('tokens', () => {
     })
   })
 
+  test.each([
+    '{{field:name}}',
+    '{{ field:name }}',
+    '{{Field:Name}}',
+    '{{FIELD : NAME | ISO}}',
+    '{{\u00a0field:name\u00a0}}',
+    '{{field:name|iso}}',
+    '{{field:<i>na</i>me}}',
+  ])('may be written %j', (token) => {
+    expect(resolveInSubject(token, fields)).toEqual({ text: '<Ann> & "Co"', unresolved: [] })
+  })
+
+  test.each(['name|long', 'name|iso|iso', 'name|', 'na me', 'gone|iso'])('{{field:%s}} has no value', (given) => {
+    expect(resolveInSubject(`{{field: ${given} }}`, fields)).toEqual({ text: '', unresolved: [given] })
+  })
+
+  test('tell why they have no value', () => {
+    expect(problemOf('gone', fields)).toBe("{{field:gone}}: 'gone' is not a field of this table")
+    expect(problemOf('Name|long', fields)).toBe('{{field:Name|long}}: only |iso can follow the field')
+  })
+
+  test.each<[string, string[]]>([
+    ['{{field:name}} {{ FIELD:name }}', []],
+    ['Dear {{field:name, a <b>b</b>', ['{{field:name, a ']],
+    ['{{field:{{field:name}}}}', ['{{field:…}}']],
+    ['{{ field:name} {{field:name}}', ['{{ field:name} …']],
+    ['{{<b>field:name</b>}}', []],
+    ['{field:name}} {{name}}', []],
+  ])('of %j, those that are not closed are %j', (template, unclosed) => {
+    expect(unclosedTokens(template)).toEqual(unclosed)
+  })
+
   test('that are never closed cost no time', () => {
     const start = performance.now()
+    unclosedTokens('{{field:'.repeat(125_000))
+    resolveInHtml(`{{${' '.repeat(1_000_000)}`, fields)
     resolveInHtml('{{field:'.repeat(125_000), fields)
     resolveInHtml(`{{field:${' '.repeat(1_000_000)}`, fields)
     expect(performance.now() - start).toBeLessThan(1_000)

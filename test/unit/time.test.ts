@@ -20,6 +20,8 @@ import {
   startOfMonths,
   startOfWeek,
   timeOfDay,
+  writtenDate,
+  writtenInstant,
 } from '../../src/platform/time.ts'
 
 const HOUR = 3_600_000
@@ -131,6 +133,28 @@ describe('instants as text', () => {
     expect(['24:00', '9:30', '09:60', '09:30:60', '09:30:00.1', ''].some(isTimeOfDay)).toBe(false)
     expect(timeOfDay('09:30')).toBe('09:30:00')
     expect(timeOfDay('09:30:15')).toBe('09:30:15')
+  })
+})
+
+describe('in a text', () => {
+  test.each([
+    ['2026-11-22', '22 November 2026'],
+    ['0099-03-01', '1 March 99'],
+    ['9999-12-31', '31 December 9999'],
+  ])('%s is %s', (date, text) => {
+    expect(writtenDate(date)).toBe(text)
+  })
+
+  test.each([
+    ['2026-11-22T13:30:59Z', 'Europe/Berlin', '22 November 2026, 14:30 CET'],
+    ['2026-06-30T22:30:00Z', 'Europe/Berlin', '1 July 2026, 00:30 CEST'],
+    ['2026-11-22T13:30:00Z', 'America/New_York', '22 November 2026, 08:30 EST'],
+    ['2026-11-22T13:30:00Z', 'Australia/Sydney', '23 November 2026, 00:30 AEDT'],
+    ['2026-11-22T13:30:00Z', 'Asia/Kolkata', '22 November 2026, 19:00 IST'],
+    ['2026-11-22T13:30:00Z', 'Asia/Tokyo', '22 November 2026, 22:30 GMT+9'],
+    ['2026-11-22T13:30:00Z', 'UTC', '22 November 2026, 13:30 UTC'],
+  ])('%s in %s is %s', (at, timeZone, text) => {
+    expect(writtenInstant(new Date(at), timeZone)).toBe(text)
   })
 })
 

@@ -12,13 +12,15 @@ export interface OutgoingRequest {
   body: string
   /** Appended to the body. Its field tokens stay text. */
   signature: string | null
+  /** The sender's time zone, for instants in tokens. Emails of earlier releases have none. */
+  timeZone?: string
 }
 
 /** The subject and the HTML body with the field tokens resolved. */
 export interface ResolvedContent {
   subject: string
   html: string
-  /** Slugs in tokens that name no field of the table, each once. */
+  /** What tokens name that have no value, each once. */
   unresolved: string[]
 }
 

@@ -90,7 +90,7 @@ async function contentOf(context: Context, mail: OutboundMail): Promise<Resolved
   const { metadata, content, request, table_version } = mail
   const texts = await readWithDefinition(context, { id: mail.table_id, version: table_version as number }, async (definition) => {
     const record = await readRecord(context.db, definition, mail.record_id)
-    return record && fieldTexts(definition.fields, record)
+    return record && fieldTexts(definition.fields, record, request.timeZone ?? 'UTC')
   })
   if (!texts) return undefined
   // Recipients of a later attempt get the same content as those of the first.

@@ -1,22 +1,48 @@
-/** The tokens `{{field:slug}}` in a subject or a body (contract.md §6, Tokens). */
+/** The tokens `{{field:slug}}` and `{{field:slug|iso}}` in a subject or a body (contract.md §6, Tokens, and §8). */
+import { notAField } from '../../fields/by-id.ts'
 import type { FieldDef } from '../../fields/definition.ts'
+import type { FieldType } from '../../fields/registry.ts'
 import { escapeHtml } from '../../platform/html.ts'
+import { instantOf, writtenDate, writtenInstant } from '../../platform/time.ts'
 
-// The length is bounded so that an unclosed token does not make the expression scan the rest of the text.
-const TOKEN = /\{\{field:([^{}]{0,100})\}\}/g
+// The lengths are bounded so that an unclosed token does not make the expression scan the rest of the text.
+const TOKEN = /\{\{\s{0,9}field\s{0,9}:([^{}]{0,100})\}\}/gi
+const OPENING = /\{\{\s{0,9}field\s{0,9}:[^<\r\n]{0,40}/gi
 
-/** The text of each field of a record, by the field's id. */
-export type FieldTexts = ReadonlyMap<string, string>
+/** `iso` is the form in which the API answers the value. */
+type Form = 'readable' | 'iso'
 
-/** @param row the cells as records/cells/present.ts presents them */
-export function fieldTexts(fields: readonly FieldDef[], row: Readonly<Record<string, unknown>>): FieldTexts {
-  return new Map(fields.map(({ id }) => [id, displayText(row[id])]))
+/** The text of a record's field by its id. Returns undefined if the table has no such field. */
+export type FieldTexts = (slug: string, form: Form) => string | undefined
+
+/**
+ * @param row the cells as records/cells/present.ts presents them
+ * @param timeZone of the sender, for instants
+ */
+export function fieldTexts(fields: readonly FieldDef[], row: Readonly<Record<string, unknown>>, timeZone: string): FieldTexts {
+  const byId = new Map(fields.map((field) => [field.id, field]))
+  return (slug, form) => {
+    const field = byId.get(slug)
+    if (!field) return undefined
+    const value = row[slug] ?? null
+    const readable = form === 'readable' && value !== null ? READABLE[field.type] : undefined
+    return readable ? readable(value, field, timeZone) : plainText(value)
+  }
+}
+
+/** The types whose values have a form for people that differs from the one of the API. */
+const READABLE: Partial<Record<FieldType, (value: unknown, field: FieldDef, timeZone: string) => string>> = {
+  date: (value) => writtenDate(String(value)),
+  datetime: (value, _, timeZone) => writtenInstant(instantOf(String(value)), timeZone),
+  time: (value) => String(value).replace(/:00$/, ''),
+  checkbox: (value) => (value === true ? 'yes' : 'no'),
+  number: (value, { decimals }) => (decimals === null ? plainText(value) : Number(value).toFixed(decimals)),
 }
 
 /** People and records by name, lists comma-separated, all other values as the API answers them. */
-function displayText(value: unknown): string {
+function plainText(value: unknown): string {
   if (value === null || value === undefined) return ''
-  if (Array.isArray(value)) return value.map(displayText).filter(Boolean).join(', ')
+  if (Array.isArray(value)) return value.map(plainText).filter(Boolean).join(', ')
   if (typeof value !== 'object') return String(value)
   const { title, name, email } = value as { title?: string | null; name?: string; email?: string }
   return title ?? name ?? email ?? ''
@@ -24,7 +50,7 @@ function displayText(value: unknown): string {
 
 export interface Resolved {
   text: string
-  /** Slugs that name no field of the table, each once, in order. Their tokens become empty. */
+  /** What the tokens name that have no value, each once, in order: no field of the table, or an unknown form. They become empty. */
   unresolved: string[]
 }
 
@@ -41,10 +67,32 @@ export function resolveInSubject(template: string, fields: FieldTexts): Resolved
 function resolve(template: string, fields: FieldTexts, encode: (value: string) => string): Resolved {
   const unresolved = new Set<string>()
   const text = template.replace(TOKEN, (_, given: string) => {
-    const slug = given.trim()
-    const value = fields.get(slug)
-    if (value === undefined) unresolved.add(slug)
+    const named = given.replace(TAGS, '').trim()
+    const value = textFor(named, fields)
+    if (value === undefined) unresolved.add(named)
     return value === undefined ? '' : encode(value)
   })
   return { text, unresolved: [...unresolved] }
+}
+
+/** Editors put tags into tokens, such as those of their spelling checks. */
+const TAGS = /<[^<>]*>/g
+
+/** @param named what the token names: a slug, and perhaps a form */
+function textFor(named: string, fields: FieldTexts): string | undefined {
+  const [slug = '', form, ...others] = named.toLowerCase().split('|')
+  if (others.length || (form !== undefined && form.trim() !== 'iso')) return undefined
+  return fields(slug.trim(), form === undefined ? 'readable' : 'iso')
+}
+
+/** Says why a token has no value. @param named what it names, as in `Resolved` */
+export function problemOf(named: string, fields: FieldTexts): string {
+  const [slug = ''] = named.split('|')
+  const isField = fields(slug.trim().toLowerCase(), 'iso') !== undefined
+  return `{{field:${named}}}: ${isField ? 'only |iso can follow the field' : notAField(slug.trim())}`
+}
+
+/** The beginnings of tokens that are not closed, or that contain another one. They stay text. */
+export function unclosedTokens(template: string): string[] {
+  return template.replace(TOKEN, '…').match(OPENING) ?? []
 }
