@@ -48,6 +48,10 @@ export const Environment = z.object({
   RATE_LIMIT_PER_HOUR: Count.default(20_000),
   EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
   MAX_CONNECTIONS: Count.min(10).default(10_000),
+  AUTHSERV_ID: z
+    .string()
+    .regex(/^[\w.-]+$/, 'must be the name that your mail server writes into Authentication-Results, such as mx.example.com')
+    .optional(),
   SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be an smtp:// or smtps:// URL' }).optional(),
   MAIL_FROM: z.string().default('Gridpost <gridpost@localhost>'),
   TRUST_PROXY: z.string().refine(isProxies, 'must be true, false, or addresses and CIDR ranges, comma-separated').optional(),
@@ -98,6 +102,8 @@ export interface Settings {
   streamsPerCaller: number
   /** The most connections that a process accepts at the same time. */
   maxConnections: number
+  /** The mail server whose Authentication-Results count, in lower case; undefined: those of no server. */
+  authservId: string | undefined
   smtpUrl: string | undefined
   mailFrom: string
   trustProxy: boolean | string
@@ -151,6 +157,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,
     streamsPerCaller: env.EVENT_STREAMS_PER_CALLER,
     maxConnections: env.MAX_CONNECTIONS,
+    authservId: env.AUTHSERV_ID?.toLowerCase(),
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
     trustProxy: env.TRUST_PROXY === 'true' ? true : env.TRUST_PROXY === 'false' ? false : (env.TRUST_PROXY ?? false),

@@ -13,7 +13,7 @@ import { makeTable } from './support/tables.ts'
 const CATCH = 'reply.example.net'
 const smtp = await startSmtp()
 afterAll(() => smtp.close())
-const app = await testApp({ CATCH_DOMAIN: CATCH }, { worker: true })
+const app = await testApp({ CATCH_DOMAIN: CATCH, AUTHSERV_ID: 'MX.example.net' }, { worker: true })
 
 beforeEach(() => {
   smtp.received.length = 0
@@ -770,7 +770,7 @@ describe('the webhook', () => {
         inReplyTo: '<offer-1@example.com>',
         date: '2026-03-02 10:30:00',
         autoReply: false,
-        authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+        authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: null },
         senderWasRecipient: true,
       },
     })

@@ -103,20 +103,6 @@ export function isAutomatic(headers: Header[], { from, subject }: { from: string
   return AUTOMATIC_SENDER.test(from) || AUTOMATIC_SUBJECT.test(subject.trim())
 }
 
-export interface Authentication {
-  spf: string | null
-  dkim: string | null
-  dmarc: string | null
-}
-
-/** The results of the receiving server's checks of the sender. Only the first header is that server's; the sender may have forged the others. */
-export function authenticationResults(headers: Header[]): Authentication | null {
-  const value = valuesOf(headers, 'authentication-results')[0]
-  if (!value) return null
-  const result = (method: string) => new RegExp(`[;\\s]${method}=([a-z]+)`, 'i').exec(value)?.[1]?.toLowerCase() ?? null
-  return { spf: result('spf'), dkim: result('dkim'), dmarc: result('dmarc') }
-}
-
 /** A Message-ID in angle brackets, or null for any other text. It is used in headers of later emails, so control characters are refused. */
 export function messageIdOf(value: string | undefined): string | null {
   return /<[^<>\s\p{Cc}]{1,250}>/u.exec(value ?? '')?.[0] ?? null

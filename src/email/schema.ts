@@ -3,6 +3,7 @@ import { EmailAddress, Id } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { parseInstant } from '../platform/time.ts'
 import { normalDomain, parseMailbox } from './address.ts'
+import type { Authentication } from './authenticity/authentication-results.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
 // ── SMTP integrations ───────────────────────────────────────────────────────
@@ -293,7 +294,7 @@ export interface IncomingMetadata {
   visibleText: string
   html: string | null
   autoReply: boolean
-  authentication: { spf: string | null; dkim: string | null; dmarc: string | null } | null
+  authentication: Authentication | null
   senderWasRecipient: boolean
   /** The attachments that the HTML shows as `cid:` images. */
   inline: { cid: string; path: string }[]

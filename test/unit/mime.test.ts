@@ -8,7 +8,7 @@ import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
 import { visibleText } from '../../src/email/inbound/quote.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/mail/${name}.eml`, import.meta.url))
-const mail = (name: string) => parseMail(fixture(name))
+const mail = (name: string) => parseMail(fixture(name), 'mx.example.net')
 const raw = (...lines: string[]) => Buffer.from(lines.join('\r\n'))
 
 describe('a reply', () => {
@@ -37,7 +37,7 @@ describe('a reply', () => {
       inReplyTo: '<offer-1@example.com>',
       date: '2026-03-02T10:30:00.000Z',
       isAutomatic: false,
-      authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass' },
+      authentication: { spf: 'pass', dkim: 'pass', dmarc: 'pass', arc: null },
       report: null,
       attachments: [],
     })

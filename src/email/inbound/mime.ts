@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
-import { type Authentication, authenticationResults, isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
+import { isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
 import { readMessage } from './message.ts'
 import { visibleText } from './quote.ts'
@@ -50,14 +51,15 @@ const MAX_ADDRESSES = 200
 /**
  * Parses a raw RFC 822 message. Bytes that are no message are returned as text. Long messages take long (25 MB: 0.3 s), so call it in
  * the thread of parser.ts.
+ * @param authservId the mail server whose Authentication-Results count
  * @throws Error for a message with excessive nesting or headers
  */
-export async function parseMail(raw: Uint8Array): Promise<ParsedMail> {
+export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail> {
   const email = await readMessage(raw)
   const report = deliveryReport(email)
   const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
   const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
-  const fields = fieldsOf(email, raw)
+  const fields = fieldsOf(email, raw, authservId)
   return {
     ...fields,
     text,
@@ -74,7 +76,7 @@ const UNREADABLE = 'This message could not be read. It is attached as message.em
 const MAX_FIELD = 2_000
 
 /** The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment. */
-export function unreadableMail(raw: Uint8Array): ParsedMail {
+export function unreadableMail(raw: Uint8Array, authservId?: string): ParsedMail {
   const headers = readHeaders(raw)
   const value = (key: string) => (valuesOf(headers, key)[0] ?? '').slice(0, MAX_FIELD)
   const [from] = addressParser(value('from'))
@@ -89,7 +91,7 @@ export function unreadableMail(raw: Uint8Array): ParsedMail {
     date: value('date'),
   }
   return {
-    ...fieldsOf(fields, raw),
+    ...fieldsOf(fields, raw, authservId),
     text: UNREADABLE,
     visibleText: UNREADABLE,
     html: null,
@@ -102,7 +104,7 @@ export function unreadableMail(raw: Uint8Array): ParsedMail {
 type Fields = Pick<Email, 'headers' | 'from' | 'to' | 'cc' | 'subject' | 'messageId' | 'inReplyTo' | 'date'>
 
 /** What the header of a message says. */
-function fieldsOf(email: Fields, raw: Uint8Array) {
+function fieldsOf(email: Fields, raw: Uint8Array, authservId: string | undefined) {
   const subject = oneLine(email.subject ?? '').slice(0, 1000)
   const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
   const messageId = messageIdOf(email.messageId)
@@ -116,7 +118,7 @@ function fieldsOf(email: Fields, raw: Uint8Array) {
     key: messageId ?? createHash('sha256').update(raw).digest('hex'),
     date: email.date && !Number.isNaN(Date.parse(email.date)) ? new Date(email.date).toISOString() : null,
     isAutomatic: isAutomatic(email.headers, { from: from.email, subject }),
-    authentication: authenticationResults(email.headers),
+    authentication: authenticationResults(email.headers, authservId),
   }
 }
 

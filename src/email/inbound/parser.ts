@@ -8,9 +8,10 @@ export class UnreadableMail extends Error {}
 export interface MailParser {
   /**
    * Parses a raw message in the thread. Concurrent calls wait for each other.
+   * @param authservId the mail server whose Authentication-Results count
    * @throws UnreadableMail
    */
-  parse(raw: Uint8Array): Promise<ParsedMail>
+  parse(raw: Uint8Array, authservId?: string): Promise<ParsedMail>
   close(): Promise<void>
 }
 
@@ -70,7 +71,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_00
     await last?.terminate()
   }
 
-  async function parseNow(raw: Uint8Array): Promise<ParsedMail> {
+  async function parseNow(raw: Uint8Array, authservId: string | undefined): Promise<ParsedMail> {
     clearTimeout(idle)
     const isLarge = raw.byteLength > LARGE_BYTES
     worker ??= start()
@@ -80,7 +81,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_00
     try {
       return await new Promise((resolve, reject) => {
         underway = { id, resolve, reject }
-        current.postMessage({ id, raw })
+        current.postMessage({ id, raw, authservId })
       })
     } finally {
       clearTimeout(timer)
@@ -91,7 +92,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_00
   }
 
   return {
-    parse: (raw) => turns.run(() => parseNow(raw)),
+    parse: (raw, authservId) => turns.run(() => parseNow(raw, authservId)),
     async close() {
       // Waiting messages are parsed first.
       await turns.acquire()

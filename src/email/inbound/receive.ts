@@ -80,15 +80,15 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
 }
 
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
-async function parsed({ log, metrics }: Context, { id, raw }: StoredMessage): Promise<{ mail: ParsedMail; problem: string | null }> {
+async function parsed({ log, metrics, settings }: Context, { id, raw }: StoredMessage): Promise<{ mail: ParsedMail; problem: string | null }> {
   try {
     parser ??= openParser()
-    return { mail: await parser.parse(raw), problem: null }
+    return { mail: await parser.parse(raw, settings.authservId), problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     log.error({ err: error, id }, 'inbound mail cannot be read')
     metrics.count(inboundMails, { verdict: 'unreadable' })
-    return { mail: unreadableMail(raw), problem: error.message }
+    return { mail: unreadableMail(raw, settings.authservId), problem: error.message }
   }
 }
 
