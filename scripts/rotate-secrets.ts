@@ -1,4 +1,5 @@
 /** `npm run admin -- rotate-secrets`: encrypts everything stored with the current SECRET_KEY, and says when a previous key may go. */
+import { sealedDkimKeys } from '../src/email/authenticity/dkim-keys.ts'
 import { sealedPasswords } from '../src/email/integrations.ts'
 import { sealedTokens } from '../src/email/outbound/secret-tokens.ts'
 import type { Deps } from '../src/platform/context.ts'
@@ -9,7 +10,7 @@ import { fingerprintOf } from '../src/platform/secrets.ts'
 import { addDays } from '../src/platform/time.ts'
 
 /** Every encrypted column. A test compares the list with prisma/schema.prisma. */
-export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedTokens, sealedAnswers]
+export const SEALED_COLUMNS: readonly SealedColumn[] = [sealedPasswords, sealedDkimKeys, sealedTokens, sealedAnswers]
 
 /** Links to unsubscribe are signed, and must work for 30 days after the mail was sent (CAN-SPAM Act, 16 CFR 316). */
 const LINKS_LIVE_DAYS = 30

@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url'
 import { addressParser } from 'postal-mime'
+import { z } from 'zod'
 
 export interface Mailbox {
   name: string
@@ -37,3 +38,10 @@ export function normalDomain(domain: string): string | undefined {
 }
 
 export const domainOf = (email: string) => email.slice(email.lastIndexOf('@') + 1)
+
+/** The shape of a domain in the API. */
+export const Domain = z
+  .string()
+  .max(253, 'must have at most 253 characters')
+  .refine((text) => normalDomain(text) !== undefined, 'must be a domain, such as example.com')
+  .overwrite((text) => normalDomain(text) ?? text)

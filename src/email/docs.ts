@@ -19,6 +19,12 @@ const integration: SmtpIntegration = {
   max_connections: 3,
   rate_per_minute: null,
   table_ids: null,
+  dkim: { domain: 'example.com', selector: 'gridpost', public_key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA' },
+  dkim_record: {
+    name: 'gridpost._domainkey.example.com',
+    type: 'TXT',
+    value: 'v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA',
+  },
   failing: null,
   has_password: true,
   created_at: '2026-03-02 10:12:00',
@@ -32,6 +38,7 @@ const newIntegration = {
   tls: 'tls',
   username: 'sales@example.com',
   password: 'secret',
+  dkim: { domain: 'example.com', selector: 'gridpost' },
   from_domains: ['example.com'],
   from_identities: [{ name: 'Sales', email: 'sales@example.com' }],
 }
@@ -212,13 +219,16 @@ export const smtpDocs = operationDocs('Email', {
 
   create: {
     summary: 'Create an SMTP integration',
-    description: 'A host at a private, loopback or link-local address is refused unless the operator allows it.',
+    description:
+      'A host at a private, loopback or link-local address is refused unless the operator allows it. With `dkim` the service makes a key, ' +
+      'signs every mail with it, and answers the DNS record to publish in `dkim_record`.',
     example: { input: newIntegration, output: integration },
   },
 
   update: {
     summary: 'Update an SMTP integration',
-    description: 'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two.',
+    description:
+      'Fields that are absent stay unchanged; `password: null` and `username: null` clear these two. Another `dkim.selector` makes a new key.',
     example: { input: { label: 'Sales EU' }, output: { ...integration, label: 'Sales EU' } },
     errors: { 409: 'Deleted meanwhile' },
   },

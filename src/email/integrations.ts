@@ -12,6 +12,7 @@ import type { SealedColumn } from '../platform/sealed-columns.ts'
 import { decrypt, encrypt, UnreadableSecret } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
+import { dkimColumns, isSameKey, replaceKey } from './authenticity/dkim-keys.ts'
 import type { Server } from './outbound/connections.ts'
 import { DeliveryError, type Failure } from './outbound/failure.ts'
 import { resume } from './outbound/faults.ts'
@@ -47,7 +48,7 @@ export const integrationResource: Resource<IntegrationRow> = {
 const failing = sql`case when failing_since is not null then
   jsonb_build_object('since', to_char(failing_since, 'YYYY-MM-DD HH24:MI:SS'), 'message', failing_message) end`
 const columns = sql`id, space_id, label, host, port, tls, username, from_domains, from_identities, disable_pixel, reply_as_envelope,
-  max_connections, rate_per_minute, ${failing} as failing, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
+  max_connections, rate_per_minute, ${dkimColumns}, ${failing} as failing, case when all_tables then null else table_ids end as table_ids, password_encrypted is not null as has_password, created_at, updated_at`
 
 /** By label. */
 export async function list({ db }: Context, space: { id: number }): Promise<{ rows: SmtpIntegration[]; total: number }> {
@@ -78,10 +79,9 @@ export async function create(
     const created = row as SmtpIntegration
     const { id, label, host, port, tls } = created
     await audit(context, 'integration.created', { id, name: label, spaceId: space.id, detail: { host, port, tls } })
-    if (input.password == null) return created
-    // The ciphertext of the password is bound to the id, so the row is inserted first.
-    await context.db.execute(setPassword(context, created.id, input.password))
-    return { ...created, has_password: true }
+    // The ciphertexts are bound to the id, so the row is inserted first.
+    await setSecrets(context, id, input)
+    return (await readIntegration(context.db, id)) ?? created
   })
 }
 
@@ -97,16 +97,17 @@ export async function update(
   const { db, now } = context
   if (input.host !== undefined) await checkHost(context, input.host)
   await checkTables(context, space_id, input.table_ids)
-  const { password, ...named } = input
+  const { password, dkim, ...named } = input
   return context.transaction(async (tx) => {
     await resume(db, integration_id)
-    const [present] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id} for update`)
+    const present = await readIntegration(db, integration_id, sql`for update`)
     if (!present) throw conflict('The SMTP integration has just been deleted')
     const next = { ...present, ...defined(named), has_password: password === undefined ? present.has_password : password !== null }
     // Senders and domains must agree after the update, whichever of the two it changes.
     if (named.from_domains || named.from_identities) checkSenders(next.from_domains, next.from_identities)
+    const isKeyReplaced = dkim !== undefined && !isSameKey(present.dkim, dkim)
     // A given password counts as a change, because it cannot be compared with the encrypted one.
-    if (typeof password !== 'string' && isDeepStrictEqual(next, present)) return present
+    if (typeof password !== 'string' && !isKeyReplaced && isDeepStrictEqual(next, present)) return present
     await tx.smtpIntegration.update({
       where: { id: integration_id },
       data: {
@@ -128,12 +129,27 @@ export async function update(
         updatedAt: toTheSecond(now),
       },
     })
-    if (typeof password === 'string') await db.execute(setPassword(context, integration_id, password))
-    const changed = changedKeys(present, next, password)
+    await setSecrets(context, integration_id, { password, dkim: isKeyReplaced ? dkim : undefined })
+    const updated = (await readIntegration(db, integration_id)) as SmtpIntegration
+    const changed = changedKeys(present, { ...next, dkim: updated.dkim }, password)
     await audit(context, 'integration.updated', { id: integration_id, name: next.label, spaceId: space_id, detail: { changed } })
-    const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${integration_id}`)
-    return row as SmtpIntegration
+    return updated
   })
+}
+
+/** Stores the secrets that are given. */
+async function setSecrets(
+  context: Context,
+  id: number,
+  { password, dkim }: Pick<SmtpIntegrationUpdate, 'password' | 'dkim'>,
+): Promise<void> {
+  if (typeof password === 'string') await context.db.execute(setPassword(context, id, password))
+  if (dkim !== undefined) await context.db.execute(await replaceKey(context, id, dkim))
+}
+
+async function readIntegration(db: Database, id: number, lock: Sql = sql``): Promise<SmtpIntegration | undefined> {
+  const [row] = await db.query<SmtpIntegration>(sql`select ${columns} from smtp_integrations where id = ${id} ${lock}`)
+  return row
 }
 
 const changedKeys = (before: SmtpIntegration, after: SmtpIntegration, password: string | null | undefined): string[] =>

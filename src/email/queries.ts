@@ -5,6 +5,7 @@ import { type Database, join, recordsOf, type Sql, sql } from '../platform/datab
 import type { FileEntry } from '../platform/stored-files.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
+import type { DkimRow } from './authenticity/dkim-keys.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingRequest } from './outbound/content.ts'
 import type { OutgoingMetadata } from './schema.ts'
@@ -60,6 +61,8 @@ export interface OutboundMail {
   reply_as_envelope: boolean | null
   /** Null when the integration was deleted, or is no longer for this table. */
   server: ServerRow | null
+  /** Null when the mail is not signed. */
+  dkim: DkimRow | null
 }
 
 /** The email of a comment. Returns undefined when the comment was deleted; `table_version` is null when the table or space was. */
@@ -68,18 +71,34 @@ export async function outboundMail(db: Database, commentId: number, forUpdate = 
     select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
       o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
       (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.disable_pixel, i.reply_as_envelope,
-      i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted
+      i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
+      i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted
     from outbound_emails o
     join record_comments c on c.id = o.comment_id
     left join (tables t join spaces s on s.id = t.space_id and s.deleted_at is null) on t.id = o.table_id and t.deleted_at is null
     left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
     where o.comment_id = ${commentId} ${forUpdate ? sql`for update of o, c` : sql``}`)
   if (!row) return undefined
-  const { server_id, host, port, tls, username, password_encrypted, ...mail } = row
-  return { ...mail, server: server_id === null ? null : { id: server_id, host, port, tls, username, password_encrypted } }
+  const { server_id, host, port, tls, username, password_encrypted, dkim_domain, dkim_selector, dkim_key_encrypted, ...mail } = row
+  if (server_id === null) return { ...mail, server: null, dkim: null }
+  return {
+    ...mail,
+    server: { id: server_id, host, port, tls, username, password_encrypted },
+    dkim: dkim_key_encrypted && {
+      integration_id: server_id,
+      domain: dkim_domain ?? '',
+      selector: dkim_selector ?? '',
+      key_encrypted: dkim_key_encrypted,
+    },
+  }
 }
 
-type ServerColumns = Omit<ServerRow, 'id'> & { server_id: number | null }
+type ServerColumns = Omit<ServerRow, 'id'> & {
+  server_id: number | null
+  dkim_domain: string | null
+  dkim_selector: string | null
+  dkim_key_encrypted: Buffer | null
+}
 
 /** The Message-IDs of the latest emails that were sent from the record or received for it, oldest first. */
 export async function threadOf(db: Database, tableId: number, recordId: number, before: number): Promise<string[]> {

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { EmailAddress, Id } from '../platform/http/schemas.ts'
 import { changesOf } from '../platform/http/validation-messages.ts'
 import { parseInstant } from '../platform/time.ts'
-import { normalDomain, parseMailbox } from './address.ts'
+import { Domain, parseMailbox } from './address.ts'
 import type { Authentication } from './authenticity/authentication-results.ts'
+import { Dkim, DkimRecord, NewDkim } from './authenticity/dkim.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
 // ── SMTP integrations ───────────────────────────────────────────────────────
@@ -11,12 +12,6 @@ import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } fro
 const Label = z.string().trim().min(1, 'must not be empty').max(100, 'must have at most 100 characters')
 /** Text for a header line of an email. */
 const HeaderText = z.string().refine((text) => !/[\r\n]/.test(text), 'must not contain line breaks')
-
-const Domain = z
-  .string()
-  .max(253, 'must have at most 253 characters')
-  .refine((text) => normalDomain(text) !== undefined, 'must be a domain, such as example.com')
-  .overwrite((text) => normalDomain(text) ?? text)
 
 const Identity = z.strictObject({ name: HeaderText.max(200, 'must have at most 200 characters'), email: EmailAddress })
 
@@ -81,6 +76,8 @@ export const SmtpIntegration = z
     id: Id,
     space_id: Id,
     ...integration,
+    dkim: Dkim,
+    dkim_record: DkimRecord,
     failing: Failing,
     has_password: z.boolean(),
     created_at: z.string(),
@@ -94,6 +91,7 @@ export const NewSmtpIntegration = z.strictObject({
   tls: integration.tls.nullish().meta({ description: 'By default tls on port 465, else starttls.' }),
   username: integration.username.optional(),
   password: Password.optional(),
+  dkim: NewDkim.optional(),
   from_domains: integration.from_domains.nullish(),
   from_identities: integration.from_identities.nullish(),
   disable_pixel: integration.disable_pixel.nullish(),
@@ -104,7 +102,7 @@ export const NewSmtpIntegration = z.strictObject({
 })
 export type NewSmtpIntegration = z.infer<typeof NewSmtpIntegration>
 
-export const SmtpIntegrationUpdate = changesOf(z.strictObject({ ...integration, password: Password }))
+export const SmtpIntegrationUpdate = changesOf(z.strictObject({ ...integration, password: Password, dkim: NewDkim }))
 export type SmtpIntegrationUpdate = z.infer<typeof SmtpIntegrationUpdate>
 
 export const IdPath = z.strictObject({ id: Id })

@@ -6,13 +6,19 @@ import { Readable } from 'node:stream'
 
 const folderIn = (dataDir: string) => join(dataDir, 'tmp')
 
+/** The folder, for a library that opens and removes files of its own. */
+export async function temporaryFolder(dataDir: string): Promise<string> {
+  const folder = folderIn(dataDir)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  return folder
+}
+
 /**
  * Opens an empty file. Its name is removed at once, so the space is free again when the file is closed, also by a process that is killed.
  * The caller closes it.
  */
 export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
-  const folder = folderIn(dataDir)
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const folder = await temporaryFolder(dataDir)
   const path = join(folder, randomBytes(12).toString('hex'))
   const file = await open(path, 'wx+', 0o600)
   await rm(path, { force: true })

@@ -12,6 +12,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
+import { signerOf } from '../authenticity/dkim-keys.ts'
 import { replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
@@ -106,7 +107,8 @@ async function handOver(context: Context, mail: OutboundMail, lease: Lease, cont
   try {
     const server = serverOf(context, mail.server as ServerRow)
     const envelope = { from: envelopeFrom, to: waiting.map(({ email }) => email) }
-    const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal }
+    const dkim = await signerOf(context, mail.dkim)
+    const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
   } catch (error) {

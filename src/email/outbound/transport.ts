@@ -1,8 +1,10 @@
 /** SMTP for emails from records. */
 import { Readable } from 'node:stream'
+import DKIM from 'nodemailer/lib/dkim'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Mailbox } from '../address.ts'
+import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { Connections, connect, type Server, type Session, tooSlow } from './connections.ts'
 import { DeliveryError, failureOf, type Refusal, type SmtpError } from './failure.ts'
 
@@ -39,6 +41,8 @@ interface Options {
 interface DeliveryOptions extends Options {
   /** Awaited when all of the content but its end has been sent: without the end the server delivers nothing. */
   beforeEnd(): Promise<void>
+  /** Without it the message is not signed. */
+  dkim?: DkimSigner | null
   /** Ends the delivery, unless the end of the content is being sent. */
   signal: AbortSignal
 }
@@ -47,6 +51,9 @@ interface DeliveryOptions extends Options {
 const ENVELOPE_MS = 60_000
 const CONTENT_MS = 300_000
 const ANSWER_MS = 300_000
+
+/** A larger message is kept in a file while it is signed. */
+const SIGNED_IN_MEMORY_BYTES = 1_048_576
 
 const connections = new Connections()
 
@@ -96,7 +103,7 @@ async function deliverOver(
   server: Server,
   envelope: Envelope,
   message: Message,
-  { beforeEnd, signal }: DeliveryOptions,
+  { beforeEnd, signal, dkim }: DeliveryOptions,
 ): Promise<Delivery> {
   const { connection } = session
   const progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined as unknown }
@@ -105,7 +112,7 @@ async function deliverOver(
   async function* content(): AsyncGenerator<Buffer> {
     progress.hasBegun = true
     limit.set(CONTENT_MS)
-    for await (const chunk of compose(message)) yield chunk as Buffer
+    for await (const chunk of signed(compose(message), dkim)) yield chunk as Buffer
     progress.isEnding = true
     try {
       await beforeEnd()
@@ -197,6 +204,15 @@ function compose({ from, to, cc, attachments, ...message }: Message): Readable {
     disableUrlAccess: true,
   })
   return mail.compile().createReadStream()
+}
+
+/** Reads the whole message before the first byte, because the signature stands above it. */
+function signed(message: Readable, dkim: DkimSigner | null | undefined): Readable {
+  if (!dkim) return message
+  const { domain, selector, privateKey, folder } = dkim
+  return new DKIM({ domainName: domain, keySelector: selector, privateKey, cacheDir: folder, cacheTreshold: SIGNED_IN_MEMORY_BYTES }).sign(
+    message,
+  )
 }
 
 const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
