@@ -80,7 +80,10 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
 }
 
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
-async function parsed({ log, metrics, settings }: Context, { id, raw }: StoredMessage): Promise<{ mail: ParsedMail; problem: string | null }> {
+async function parsed(
+  { log, metrics, settings }: Context,
+  { id, raw }: StoredMessage,
+): Promise<{ mail: ParsedMail; problem: string | null }> {
   try {
     parser ??= openParser()
     return { mail: await parser.parse(raw, settings.authservId), problem: null }
