@@ -22,15 +22,17 @@ declare module 'fastify' {
 }
 
 /**
- * Eight requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
+ * Four requests at once keep a busy process as busy as more would, and each of them is answered sooner. A burst of a party may wait: it
  * is better than an error.
  */
-const LIMIT = { places: 64, crowdedPlaces: 8, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
+const LIMIT = { places: 64, crowdedPlaces: 4, keptFree: 2, mostWaiting: 100, waitMs: 1_000, refusingWaitMs: 50, countedMs: 100 }
 /** Below this utilization of the event loop requests mostly wait for the database. */
 const BUSY = 0.6
-const BUSY_SAMPLE_MS = 200
+const BUSY_SAMPLE_MS = 50
 /** Callers without known credentials share these parties by address, so that many addresses get no more than a few accounts. */
 const STRANGERS = 4
+/** Callers that came together are sent back at different times. The errors are made once, because each one costs a stack trace. */
+const REFUSALS = [1, 2, 3].map((retryAfterSeconds) => tooBusy({ retryAfterSeconds }))
 const KNOWN_KEYS = 10_000
 
 export interface OverloadProtection {
@@ -67,8 +69,7 @@ export function openOverloadProtection(): OverloadProtection {
   }
 
   function refuse({ raw: { socket } }: FastifyRequest, done: Done): void {
-    // Callers that came together are sent back at different times.
-    const error = tooBusy({ retryAfterSeconds: 1 + (refusals++ % 3) })
+    const error = REFUSALS[refusals++ % REFUSALS.length]
     paced.refuse(socket, () => done(error))
   }
 
