@@ -12,6 +12,8 @@ const SLOW = [
   'lost-database',
   'chaos',
   'lost-workers',
+  'upgrade',
+  'upgrade-mixed',
   'unit/new-field-type',
 ].map((name) => `/test/${name}.test.ts`)
 

@@ -10,9 +10,8 @@ export interface Process {
   stop(): Promise<void>
 }
 
-/** The arguments that `npm start` passes to node, including the flags of V8. */
-export function startArguments(): string[] {
-  const root = join(import.meta.dirname, '../..')
+/** The arguments that `npm start` passes to node, including the flags of V8. @param root the folder of another release */
+export function startArguments(root = join(import.meta.dirname, '../..')): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [, , ...flags] = scripts.start.split(' ')
   const file = flags.pop() ?? ''

@@ -34,9 +34,11 @@ interface Options {
   /** Where the output is kept. */
   logDir: string
   environment: Record<string, string>
+  /** The folder of the release; this one by default. */
+  root?: string | undefined
 }
 
-export async function serviceProcess({ name, role, logDir, environment }: Options): Promise<ServiceProcess> {
+export async function serviceProcess({ name, role, logDir, environment, root }: Options): Promise<ServiceProcess> {
   const port = role === 'worker' ? 0 : await freePort()
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, HOST: '127.0.0.1', PORT: String(port), ROLE: role, LOG_LEVEL: 'error', ...environment }
@@ -48,7 +50,7 @@ export async function serviceProcess({ name, role, logDir, environment }: Option
 
   async function start(): Promise<void> {
     const clock = join(import.meta.dirname, 'shifted-clock.ts')
-    const started = spawn(process.execPath, ['--import', clock, ...startArguments()], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+    const started = spawn(process.execPath, ['--import', clock, ...startArguments(root)], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
     child = started
     const { promise: ready, resolve } = Promise.withResolvers<void>()
     let shown = ''

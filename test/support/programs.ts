@@ -93,10 +93,15 @@ export function programs(environment: Record<string, string> = {}): Programs {
 }
 
 /** Sends one request. @returns the status and the body, parsed if it is JSON */
-export async function call(url: string, path: string, { key, cookie, body }: { key?: string; cookie?: string; body?: unknown } = {}) {
+export async function call(
+  url: string,
+  path: string,
+  { key, cookie, body, headers }: { key?: string; cookie?: string; body?: unknown; headers?: Record<string, string> } = {},
+) {
   const response = await fetch(url + path, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
+      ...headers,
       ...(key && { authorization: `Bearer ${key}` }),
       ...(cookie && { cookie }),
       ...(body !== undefined && { 'content-type': 'application/json' }),

@@ -1,0 +1,279 @@
+/** Processes of the previous release and of this one at the same time: each goes on with what the other has written. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { undocumented } from './support/documented.ts'
+import { call, signIn } from './support/programs.ts'
+import { openReleases, type Release } from './support/releases.ts'
+import { openStream } from './support/streams.ts'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+const releases = await openReleases()
+const { previous, smtp, query, run } = releases
+const { keys, space_id, owner, member } = previous.login
+const DIRECTIONS: [Release, Release][] = [
+  ['previous', 'current'],
+  ['current', 'previous'],
+]
+
+let contacts = 0
+beforeAll(async () => {
+  // The first process of this release applies its migrations.
+  await run('previous web', 'current web')
+  contacts = (await get('previous', `/api/space/${space_id}/tables/list`)).find(({ name }: Row) => name === 'Contacts').id
+}, 60_000)
+afterAll(() => releases.close())
+/** No process has ended by itself, or has answered 500. */
+afterEach(() => expect(releases.troubles()).toEqual([]))
+
+interface Row {
+  id: number
+  name: string
+  data: Record<string, unknown>
+  [column: string]: unknown
+}
+type Options = NonNullable<Parameters<typeof call>[2]>
+
+/** Sends a request as the key of the account, unless the options name another caller. Answers of this release must be as documented. */
+async function send(release: Release, path: string, options: Options = {}) {
+  const answer = await call(releases.url(`${release} web`), path, options.cookie ? options : { key: keys.account, ...options })
+  expect(answer.status, `${path} at the ${release} release: ${JSON.stringify(answer.body)}`).toBeLessThan(300)
+  const [mediaType = ''] = (answer.headers.get('content-type') ?? '').split(';')
+  const method = options.body === undefined ? 'GET' : 'POST'
+  if (release === 'current') expect(undocumented(method, path, { ...answer, mediaType })).toBeUndefined()
+  return answer
+}
+const get = async (release: Release, path: string, options?: Options) => (await send(release, path, options)).body
+const post = async (release: Release, path: string, body: object = {}, options?: Options) =>
+  (await send(release, path, { ...options, body })).body
+
+let counter = 0
+const fresh = (what: string) => `${what} ${counter++}`
+
+const addContact = (release: Release, data: object = {}): Promise<Row> =>
+  post(release, `/api/table/${contacts}/records/create`, { data: { name: fresh('Contact'), company: 'Upgraders', ...data } })
+
+const LOGIN = { user: 'desk', password: 'correct horse' }
+smtp.login = LOGIN
+
+/** Adds an SMTP integration that signs in. @returns its id */
+async function addIntegration(release: Release, cookie: string): Promise<number> {
+  const server = { host: '127.0.0.1', port: smtp.port, tls: 'none', username: LOGIN.user, password: LOGIN.password }
+  const sender = { from_domains: ['demo.example'], from_identities: [{ name: 'Sales', email: 'sales@demo.example' }] }
+  return (await post(release, `/api/space/${space_id}/smtp/create`, { label: fresh('Desk'), ...server, ...sender }, { cookie })).id
+}
+
+/** Queues a mail. @returns the address that it goes to */
+async function sendMail(release: Release, integration?: number): Promise<string> {
+  const { id } = await addContact(release)
+  const address = `${fresh('customer').replace(' ', '-')}@customer.example`
+  const [first] = await post(release, '/api/email/smtpOptions', { tableId: contacts })
+  const mail = {
+    tableId: contacts,
+    recordId: id,
+    smtpIntegrationId: integration ?? first.id,
+    fromIdentity: { email: 'sales@demo.example' },
+  }
+  await post(release, '/api/email/send', { ...mail, to: [address], subject: 'For {{field:company}}', body: '<p>Hello</p>' })
+  return address
+}
+const mailsTo = (address: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(address))
+const untilMailed = (address: string) => expect.poll(() => mailsTo(address).length, { timeout: 20_000 }).toBe(1)
+
+it('answers alike with both about the data of the previous release', async () => {
+  const cookie = await signIn(releases.url('previous web'), owner)
+  const tables: Row[] = await get('previous', `/api/space/${space_id}/tables/list`)
+  const paths = tables.flatMap(({ id }) => [`/api/table/${id}/get`, `/api/table/${id}/views/list`, `/api/table/${id}/export.csv`])
+  const records: Row[] = await post('previous', `/api/table/${contacts}/records/query`)
+  for (const { id } of records.slice(0, 10))
+    paths.push(
+      `/api/table/${contacts}/record/${id}/get`,
+      `/api/table/${contacts}/record/${id}/comments/get`,
+      `/api/tasks/onRecord/${contacts}/${id}/list`,
+    )
+  const space = `/api/space/${space_id}`
+  for (const path of [...paths, '/api/auth/me', '/api/spaces/list', `${space}/get`, `${space}/members/list`, `${space}/smtp/list`])
+    expect([path, await get('current', path, { cookie })]).toMatchObject([path, await get('previous', path, { cookie })])
+  for (const path of ['/api/tasks/list', '/api/tasks/badgeCount', '/api/notifications/list', '/api/email/signatures/list'])
+    expect([path, await post('current', path, {}, { cookie })]).toMatchObject([path, await post('previous', path, {}, { cookie })])
+  for (const { id } of tables)
+    for (const view of (await get('previous', `/api/table/${id}/views/list`)) as Row[]) {
+      const ask = (release: Release) => post(release, `/api/table/${id}/records/query`, { view_id: view.id })
+      expect([view.name, await ask('current')]).toEqual([view.name, await ask('previous')])
+    }
+})
+
+describe.each(DIRECTIONS)('what the %s release has written, at the %s release', (writer, reader) => {
+  it('a session and a key are valid', async () => {
+    const cookie = await signIn(releases.url(`${writer} web`), member)
+    expect(await get(reader, '/api/auth/me', { cookie })).toMatchObject({ email: member.email })
+    const { secret } = await post(writer, '/api/keys/create', { kind: 'personal', name: fresh('Key') }, { cookie })
+    expect(await get(reader, '/api/key/self', { key: secret })).toMatchObject({
+      key: { kind: 'personal' },
+      acts_as: { email: member.email },
+    })
+  })
+
+  it('a record is read, found and changed', async () => {
+    const { id, data } = await addContact(writer)
+    const path = `/api/table/${contacts}/record/${id}`
+    expect(await get(reader, `${path}/get`)).toMatchObject({ id, data: { company: 'Upgraders' } })
+    const { headers } = await send(reader, `${path}/get`)
+    const changed = { 'if-match': headers.get('etag') ?? '' }
+    await post(writer, `${path}/update`, { data: { company: 'Others' } }, { headers: changed })
+    const filters = [{ column: 'name', compare: '=', value: data.name, connector: 'AND' }]
+    for (const release of [reader, writer])
+      expect(await post(release, `/api/table/${contacts}/records/query`, { filters })).toMatchObject([{ id, company: 'Others' }])
+    await post(reader, `${path}/delete`)
+    expect((await call(releases.url(`${writer} web`), `${path}/get`, { key: keys.account })).status).toBe(404)
+  })
+
+  it('a request is repeated under its Idempotency-Key', async () => {
+    const body = { data: { name: fresh('Contact'), company: 'Once' } }
+    const headers = { 'idempotency-key': randomUUID() }
+    const first = await post(writer, `/api/table/${contacts}/records/create`, body, { headers })
+    expect(await post(reader, `/api/table/${contacts}/records/create`, body, { headers })).toEqual(first)
+  })
+
+  it('a cursor leads to the next page', async () => {
+    const page = { limit: 2, order_by: 'company' }
+    const { body, headers } = await send(writer, `/api/table/${contacts}/records/query`, { body: page })
+    const next = { ...page, cursor: headers.get('x-next-cursor') }
+    const [second, same] = [
+      await post(reader, `/api/table/${contacts}/records/query`, next),
+      await post(writer, `/api/table/${contacts}/records/query`, next),
+    ]
+    expect(second).toEqual(same)
+    expect([...body, ...second].map(({ id }: Row) => id)).toHaveLength(4)
+  })
+
+  it('a table with fields of all types and a view take records', async () => {
+    const cookie = await signIn(releases.url(`${writer} web`), owner)
+    const options = { options: ['Open', 'Done'], decimals: 2, table: contacts }
+    const takes = { select: ['options'], multi_select: ['options'], number: ['decimals'], lookup: ['table'], multi_lookup: ['table'] }
+    const document = await get('previous', '/openapi.json')
+    const fields = document.components.schemas.Field.properties.type.enum.map((type: keyof typeof takes) => ({
+      name: type,
+      type,
+      ...Object.fromEntries((takes[type] ?? []).map((key) => [key, options[key as keyof typeof options]])),
+    }))
+    const { id } = await post(writer, `/api/space/${space_id}/tables/create`, { name: fresh('Table'), fields }, { cookie })
+    const contact = await addContact(writer)
+    const data = {
+      text: 'Text',
+      number: 12.5,
+      checkbox: true,
+      date: '2026-02-28',
+      datetime: '2026-02-28 10:30:00',
+      select: 'Open',
+      multi_select: ['Open', 'Done'],
+      lookup: contact.id,
+    }
+    const record = await post(reader, `/api/table/${id}/records/create`, { data })
+    const open = [{ column: 'select', compare: '=', value: 'Open', connector: 'AND' }]
+    const view = { name: 'Open', type: 'grid', filters: open, order_by: 'number', order_dir: 'D' }
+    const { id: view_id } = await post(writer, `/api/table/${id}/views/create`, view, { cookie })
+    const [found, same] = [
+      await post(reader, `/api/table/${id}/records/query`, { view_id }),
+      await post(writer, `/api/table/${id}/records/query`, { view_id }),
+    ]
+    expect(found).toEqual(same)
+    expect(found).toMatchObject([{ id: record.id, number: 12.5, date: '2026-02-28', select: 'Open' }])
+    await post(reader, `/api/table/${id}/fields/create`, { name: 'Later', type: 'text' }, { cookie })
+    await post(writer, `/api/table/${id}/record/${record.id}/update`, { data: { later: 'Now' } })
+    expect(await post(reader, `/api/table/${id}/records/query`)).toMatchObject([{ later: 'Now' }])
+  })
+
+  it('a task is changed, commented and done', async () => {
+    const { id: record } = await addContact(writer)
+    const task = await post(writer, `/api/tasks/onRecord/${contacts}/${record}/create`, {
+      title: fresh('Task'),
+      due_date: '2100-01-04',
+      due_time: '10:00',
+      reminder_offset_mins: 30,
+    })
+    await post(reader, `/api/task/${task.id}/update`, { details: 'By the other' })
+    const comment = await post(reader, `/api/task/${task.id}/comments/create`, { content: 'By the other' })
+    await post(writer, `/api/task/${task.id}/comment/${comment.id}/update`, { content: 'By the first' })
+    expect(await get(reader, `/api/task/${task.id}/comments/get`)).toMatchObject([{ content: 'By the first' }])
+    expect(await post(reader, `/api/task/${task.id}/markDone`)).toEqual({ ok: true, status: 'done' })
+    const [first, other] = [await get(writer, `/api/task/${task.id}/get`), await get(reader, `/api/task/${task.id}/get`)]
+    expect(first).toMatchObject({ status: 'done', details: 'By the other', reminder_at: '2100-01-04 09:30:00' })
+    expect(other).toEqual(first)
+  })
+
+  it('a file is downloaded', async () => {
+    const { id } = await addContact(writer)
+    const file = { field_id: 'documents', name: 'note.txt', type: 'text/plain', data: Buffer.from('Hello').toString('base64') }
+    const [{ path }] = await post(writer, `/api/table/${contacts}/record/${id}/files/create`, file)
+    expect(await get(reader, `/api/file/${path}`)).toBe('Hello')
+  })
+
+  it('a change arrives in a stream of events, and in one that is resumed', async () => {
+    const listen = (release: Release, lastId?: string) => openStream(releases.url(`${release} web`), keys.account, lastId)
+    const { id: record } = await addContact(writer)
+    const addTask = () => post(writer, `/api/tasks/onRecord/${contacts}/${record}/create`, { title: fresh('Task') })
+    const created = (id: number) => expect.objectContaining({ type: 'task.created', task_id: id })
+    const [near, far] = [await listen(writer), await listen(reader)]
+    const first = await addTask()
+    expect([await near.until(1), await far.until(1)]).toEqual([[created(first.id)], [created(first.id)]])
+    near.cut()
+    const second = await addTask()
+    const resumed = await listen(reader, near.lastId())
+    expect(await resumed.until(1)).toEqual([created(second.id)])
+    far.cut()
+    resumed.cut()
+  })
+})
+
+describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s release alone', (sender, worker) => {
+  beforeAll(() => run('previous web', 'current web', `${worker} worker`), 30_000)
+
+  it('mails are sent, also through an integration with a password', async () => {
+    const cookie = await signIn(releases.url(`${sender} web`), owner)
+    const addresses = [await sendMail(sender), await sendMail(sender, await addIntegration(sender, cookie))]
+    for (const address of addresses) await untilMailed(address)
+    const [mail] = mailsTo(addresses[1] ?? '')
+    expect(mail?.email).toMatchObject({ subject: 'For Upgraders', from: { address: 'sales@demo.example' } })
+  })
+
+  it('replies become comments', async () => {
+    const address = await sendMail(sender)
+    await untilMailed(address)
+    const [mail] = mailsTo(address)
+    const replyTo = mail?.email.replyTo?.[0]?.address
+    const id = fresh('Message').replace(' ', '-')
+    const reply = `From: ${address}\r\nTo: ${replyTo}\r\nSubject: Re\r\nMessage-ID: <${id}@customer.example>\r\n\r\nOf course.\r\n`
+    const webhook = `${releases.url(`${sender} web`)}/webhooks/email_receive`
+    expect((await fetch(webhook, { method: 'POST', body: reply })).status).toBe(200)
+    const received = () => query(`select from record_comments where type = 'email_in' and metadata->>'messageId' like $1`, [`%${id}%`])
+    await expect.poll(async () => (await received()).length, { timeout: 20_000 }).toBe(1)
+  })
+
+  it('invitations are sent', async () => {
+    const cookie = await signIn(releases.url(`${sender} web`), owner)
+    const email = `${fresh('colleague').replace(' ', '-')}@demo.example`
+    await post(sender, `/api/space/${space_id}/members/add`, { email, role: 'viewer' }, { cookie })
+    await untilMailed(email)
+  })
+})
+
+describe('the change of a type', () => {
+  async function started(release: Release) {
+    const cookie = await signIn(releases.url(`${release} web`), owner)
+    const fields = [{ name: 'Cell', type: 'text' }]
+    const { id } = await post(release, `/api/space/${space_id}/tables/create`, { name: fresh('Table'), fields }, { cookie })
+    await post(release, `/api/table/${id}/records/create`, { data: { cell: '12' } })
+    const { job_id } = await post(release, `/api/table/${id}/field/cell/changeType`, { type: 'number' }, { cookie })
+    const state = async (at: Release) => (await get(at, `/api/job/${job_id}`, { cookie })).state
+    const cell = async () => (await post('current', `/api/table/${id}/records/query`))[0].cell
+    return { state, cell }
+  }
+
+  it('that the previous release began is done by a worker of this one', async () => {
+    await run('previous web', 'current web', 'current worker')
+    const { state, cell } = await started('previous')
+    await expect.poll(() => state('previous'), { timeout: 20_000 }).toBe('done')
+    expect([await state('current'), await cell()]).toEqual(['done', 12])
+  })
+})
