@@ -1,20 +1,24 @@
 /** What a mail consists of: its tokens, recipients, references and images. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
 const smtp = await startSmtp()
-afterAll(() => smtp.close())
+const asciiSmtp = await startSmtp(undefined, { hideSMTPUTF8: true })
+afterAll(() => Promise.all([smtp.close(), asciiSmtp.close()]))
 const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true })
 
 beforeEach(() => {
   smtp.received.length = 0
+  asciiSmtp.received.length = 0
+  asciiSmtp.recipients.clear()
 })
 
 const patience = { timeout: 15_000 }
 
-async function desk({ timezone = 'UTC' } = {}) {
+async function desk({ timezone = 'UTC', server: at = smtp } = {}) {
   const account = await app.account({ timezone })
   const { id: table, records } = await makeTable(app, account, {
     fields: [
@@ -41,7 +45,7 @@ async function desk({ timezone = 'UTC' } = {}) {
     ],
   })
   const record = records[0] as number
-  const server = { label: 'Desk', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'] }
+  const server = { label: 'Desk', host: '127.0.0.1', port: at.port, tls: 'none', from_domains: ['example.com'] }
   const { body: integration } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, server)
   const mail = (more: object = {}) => ({
     tableId: table,
@@ -68,11 +72,114 @@ async function desk({ timezone = 'UTC' } = {}) {
     const { status, body } = await send(more, caller)
     expect([status, body.message]).toEqual([202, undefined])
     await expect.poll(async () => (await comment(body.id)).metadata.status, patience).not.toBe('queued')
-    const received = smtp.received.find(({ email }) => email.messageId === body.comment.metadata.messageId)
+    const received = at.received.find(({ email }) => email.messageId === body.comment.metadata.messageId)
     return { received, comment: await comment(body.id) }
   }
   return { ...account, table, record, integrationId: integration.id as number, mail, send, sent, preview, comment }
 }
+
+/** Posts a reply to the mail that the server received. */
+async function reply(raw: string, { from, cc = '', messageId }: { from: string; cc?: string; messageId: string }): Promise<void> {
+  const [address] = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(raw) ?? []
+  const lines = [
+    `From: ${from}`,
+    `To: ${address}`,
+    ...(cc ? [`Cc: ${cc}`] : []),
+    'Subject: Re: Our offer',
+    `Message-ID: ${messageId}`,
+    '',
+    'Yes.',
+  ]
+  const { status } = await fetch(`${app.url}/webhooks/email_receive`, {
+    method: 'POST',
+    body: lines.join('\r\n'),
+    headers: { 'content-type': 'text/raw' },
+  })
+  expect(status).toBe(200)
+  const waiting = () => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)
+  await expect.poll(waiting, patience).toEqual([])
+}
+
+describe('recipients', () => {
+  test('are compared without case, and keep the case in which they come first', async () => {
+    const { sent } = await desk()
+    const { received, comment } = await sent({
+      to: ['Ann Lee <Ann.Lee@Customer.Example>', 'ann.lee@customer.example'],
+      cc: ['ANN.LEE@customer.example', 'Bob@customer.example'],
+      bcc: ['bob@CUSTOMER.example'],
+    })
+    expect(received?.envelopeTo).toEqual(['Ann.Lee@customer.example', 'Bob@customer.example'])
+    expect(comment.metadata).toMatchObject({ to: ['Ann.Lee@customer.example'], cc: ['Bob@customer.example'], bcc: [] })
+    expect(comment.metadata.recipients.map(({ status }: { status: string }) => status)).toEqual(['sent', 'sent'])
+  })
+
+  test('with letters outside of ASCII get their mail from a server that offers SMTPUTF8', async () => {
+    const { sent } = await desk()
+    const { received } = await sent({ to: ['jörg@bücher.example'] })
+    expect(received?.envelopeTo).toEqual(['jörg@bücher.example'])
+  })
+
+  test('with letters outside of ASCII are refused for a server that does not offer SMTPUTF8, they alone', async () => {
+    const { sent } = await desk({ server: asciiSmtp })
+    const to = ['ann@bücher.example', 'Jörg <jörg@customer.example>']
+    const { received, comment } = await sent({ to, cc: ['bob@customer.example'] })
+    expect(received?.envelopeTo).toEqual(['ann@bücher.example', 'bob@customer.example'])
+    expect(received?.raw).toContain('To: ann@xn--bcher-kva.example\r\nCc: bob@customer.example\r\n')
+    const error = { code: 'SMTPUTF8', enhanced: '5.6.7', message: expect.stringContaining('SMTPUTF8') }
+    expect(comment.metadata).toMatchObject({
+      status: 'sent',
+      recipients: [
+        { status: 'sent', error: null },
+        { status: 'dropped', error },
+        { status: 'sent', error: null },
+      ],
+    })
+  })
+
+  test('that nobody can reach without SMTPUTF8 leave the mail dropped, and others of the integration go on', async () => {
+    const { sent } = await desk({ server: asciiSmtp })
+    const { received, comment } = await sent({ to: ['jörg@customer.example'] })
+    expect(received).toBeUndefined()
+    expect(comment.metadata).toMatchObject({ status: 'dropped', error: { code: 'SMTPUTF8' } })
+    expect((await sent()).comment.metadata.status).toBe('sent')
+    const ofSender = await sent({ fromIdentity: { email: 'jörg@example.com' } })
+    expect(ofSender.comment.metadata).toMatchObject({ status: 'dropped', error: { message: expect.stringContaining("sender's address") } })
+  })
+
+  test('that need SMTPUTF8 are refused for good when the others are refused for now', async () => {
+    const { send, comment } = await desk({ server: asciiSmtp })
+    asciiSmtp.recipients.set('full@customer.example', 451)
+    const { body } = await send({ to: ['full@customer.example', 'jörg@customer.example'] })
+    const codes = async () =>
+      (await comment(body.id)).metadata.recipients.map(({ error }: { error: { code: string } | null }) => error?.code)
+    await expect.poll(codes, patience).toEqual(['451', 'SMTPUTF8'])
+  })
+})
+
+describe('references', () => {
+  test('go to the mails with the same correspondents, not to others of the record', async () => {
+    const { sent } = await desk()
+    const toAnn = await sent()
+    const toBob = await sent({ to: ['bob@customer.example'] })
+    expect([toBob.received?.email.inReplyTo, toBob.received?.email.references]).toEqual([undefined, undefined])
+    const again = await sent({ to: ['ANN@customer.example'] })
+    expect(again.received?.email.inReplyTo).toBe(toAnn.comment.metadata.messageId)
+    expect(again.received?.email.references).toBe(toAnn.comment.metadata.messageId)
+    const toBoth = await sent({ to: ['bob@customer.example'], cc: ['ann@customer.example'] })
+    const ids = [toAnn, toBob, again].map(({ comment }) => comment.metadata.messageId)
+    expect(toBoth.received?.email.references).toBe(ids.join(' '))
+    expect(toBoth.received?.email.inReplyTo).toBe(ids[2])
+  })
+
+  test('go to answers, also from another address, and to those whom an answer copied', async () => {
+    const { sent } = await desk()
+    const { received } = await sent()
+    await reply(received?.raw ?? '', { from: 'Ann <ann@private.example>', cc: 'carl@customer.example', messageId: '<1@private.example>' })
+    expect((await sent()).received?.email.inReplyTo).toBe('<1@private.example>')
+    expect((await sent({ to: ['carl@customer.example'] })).received?.email.references).toBe('<1@private.example>')
+    expect((await sent({ to: ['bob@customer.example'] })).received?.email.references).toBeUndefined()
+  })
+})
 
 describe('tokens', () => {
   const ALL =

@@ -100,13 +100,37 @@ type ServerColumns = Omit<ServerRow, 'id'> & {
   dkim_key_encrypted: Buffer | null
 }
 
-/** The Message-IDs of the latest emails that were sent from the record or received for it, oldest first. */
-export async function threadOf(db: Database, tableId: number, recordId: number, before: number): Promise<string[]> {
+/** How many emails of a record are searched for those with the same correspondents. */
+const THREAD_SEARCH = 200
+
+/**
+ * The Message-IDs of the latest emails of the record that were exchanged with one of the addresses, oldest first. Another correspondent's
+ * emails are of another thread: mail programs would show these recipients an answer to something that they do not have.
+ */
+export async function threadOf(
+  db: Database,
+  { table_id, record_id, comment_id }: Pick<OutboundMail, 'table_id' | 'record_id' | 'comment_id'>,
+  addresses: readonly string[],
+): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
-    select c.metadata->>'messageId' as id from record_comments c
-    where c.table_id = ${tableId} and c.record_id = ${recordId} and c.id < ${before} and c.metadata->>'messageId' is not null
-      and (c.type = 'email_in' or c.type = 'email_out' and c.metadata->>'status' = any(${THREAD_STATUSES}))
-    order by c.id desc limit 20`)
+    select e.metadata->>'messageId' as id
+    from (
+      select id, type, metadata from record_comments
+      where table_id = ${table_id} and record_id = ${record_id} and id < ${comment_id} and type in ('email_in', 'email_out')
+      order by id desc limit ${THREAD_SEARCH}
+    ) e
+    -- A person may answer from another address than the one to which the email went.
+    left join record_comments p on p.id = (e.metadata->>'parentCommentId')::int and (e.metadata->>'senderWasRecipient')::boolean is not true
+    where e.metadata->>'messageId' is not null and (e.type = 'email_in' or e.metadata->>'status' = any(${THREAD_STATUSES}))
+      and exists (
+        select from (
+          select jsonb_path_query(e.metadata, '$.recipients[*].email') union all select jsonb_path_query(p.metadata, '$.recipients[*].email')
+          union all select jsonb_path_query(e.metadata, '$.from.email') where e.type = 'email_in'
+          union all select jsonb_path_query(e.metadata, '$.to[*]') union all select jsonb_path_query(e.metadata, '$.cc[*]')
+        ) c (address)
+        where lower(c.address #>> '{}') = any(${addresses.map((address) => address.toLowerCase())}::text[])
+      )
+    order by e.id desc limit 20`)
   return rows.map(({ id }) => id).reverse()
 }
 

@@ -142,7 +142,7 @@ function scheduled(text: string, now: Date): Date {
   return at
 }
 
-/** The recipients in order; a repeated address counts where it occurs first. */
+/** The recipients in order; an address that is repeated, in whatever case, counts where it occurs first. */
 function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
   const given = (['to', 'cc', 'bcc'] as const).flatMap((kind) =>
     (input[kind] ?? []).flatMap((text) => {
@@ -151,7 +151,8 @@ function recipientsOf(input: NewEmail): OutgoingRequest['recipients'] {
     }),
   )
   if (given.length > MAX_RECIPIENTS) throw badInput('to', `to, cc and bcc must have at most ${MAX_RECIPIENTS} recipients in all`)
-  return given.filter(({ email }, index) => given.findIndex((other) => other.email === email) === index)
+  const addresses = given.map(({ email }) => email.toLowerCase())
+  return given.filter((_, index) => addresses.indexOf(addresses[index] as string) === index)
 }
 
 async function signatureOf({ db, actor }: Context, id: number): Promise<string> {

@@ -54,7 +54,8 @@ async function wholeOf(stream: Readable, onFirst: () => Promise<void> | undefine
   return Buffer.concat(chunks)
 }
 
-export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
+/** @param hides extensions that the server does not offer */
+export async function startSmtp(tls?: TestTls, hides: { hideSMTPUTF8?: boolean } = {}): Promise<TestSmtp> {
   const smtp: Omit<TestSmtp, 'port' | 'close' | 'endConnections'> = {
     received: [],
     connections: 0,
@@ -70,6 +71,7 @@ export async function startSmtp(tls?: TestTls): Promise<TestSmtp> {
     allowInsecureAuth: true,
     hideSTARTTLS: tls === undefined,
     ...(tls && { key: tls.key, cert: tls.cert, secure: tls.implicit ?? false }),
+    ...hides,
     disableReverseLookup: true,
     logger: false,
     closeTimeout: 200,

@@ -162,7 +162,11 @@ async function compose(
   const { from, recipients } = mail.request
   const tokens = decryptTokens(settings.secretKeys, messageId, mail.tokens_encrypted)
   const replyTo = replyAddress(tokens.reply, settings.catchDomain)
-  const thread = await threadOf(db, mail.table_id, mail.record_id, mail.comment_id)
+  const thread = await threadOf(
+    db,
+    mail,
+    recipients.map(({ email }) => email),
+  )
   const pixel = mail.disable_pixel ? '' : `<img src="${publicUrl()}/email/pixel/${tokens.pixel}.png" width="1" height="1" alt="" />`
   return {
     envelopeFrom: mail.reply_as_envelope ? replyTo : from.email,

@@ -6,7 +6,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Mailbox } from '../address.ts'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { Connections, connect, type Server, type Session, tooSlow } from './connections.ts'
-import { DeliveryError, failureOf, type Refusal, type SmtpError } from './failure.ts'
+import { DeliveryError, type Failure, failureOf, type Refusal, type SmtpError } from './failure.ts'
 
 export interface Message {
   from: Mailbox
@@ -106,13 +106,21 @@ async function deliverOver(
   { beforeEnd, signal, dkim }: DeliveryOptions,
 ): Promise<Delivery> {
   const { connection } = session
+  const unsupported = unsupportedBy(connection, envelope, message)
+  const unsupportedAddresses = new Set(unsupported.map(({ address }) => address))
+  const isSupported = (address: string) => !unsupportedAddresses.has(address)
+  const to = envelope.to.filter(isSupported)
+  if (!to.length) {
+    connections.keep(server, session)
+    return { accepted: [], refused: unsupported }
+  }
   const progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined as unknown }
   const limit = timeLimit()
 
   async function* content(): AsyncGenerator<Buffer> {
     progress.hasBegun = true
     limit.set(CONTENT_MS)
-    for await (const chunk of signed(compose(message), dkim)) yield chunk as Buffer
+    for await (const chunk of signed(compose(message, isSupported), dkim)) yield chunk as Buffer
     progress.isEnding = true
     try {
       await beforeEnd()
@@ -127,7 +135,8 @@ async function deliverOver(
 
   // Without a buffer of its own, the stream ends only when the server has taken the rest.
   const stream = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
-  const noted: NotedEnvelope = { ...envelope, use8BitMime: false }
+  const noted: NotedEnvelope = { from: envelope.from, to, use8BitMime: false }
+  const refused = () => [...unsupported, ...refusedIn(noted)]
   const stop = () => {
     if (progress.isEnding) return
     progress.stopped = signal.reason
@@ -138,20 +147,40 @@ async function deliverOver(
     limit.set(ENVELOPE_MS)
     const { accepted } = await Promise.race([sendOver(connection, noted, stream), limit.exceeded])
     connections.keep(server, session)
-    return { accepted, refused: refusedIn(noted) }
+    return { accepted, refused: refused() }
   } catch (error) {
     connection.close()
     if (progress.stopped) throw progress.stopped
     const { rejectedErrors, responseCode } = error as SmtpError
-    if (rejectedErrors) return { accepted: [], refused: refusedIn(noted) }
+    if (rejectedErrors) return { accepted: [], refused: refused() }
     if (session.mails && !progress.hasBegun && (!responseCode || responseCode === CLOSING)) throw new ConnectionEnded()
-    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refusedIn(noted) })
+    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refused() })
   } finally {
     signal.removeEventListener('abort', stop)
     limit.clear()
     stream.destroy()
   }
 }
+
+/**
+ * The recipients that the server cannot be given, because an address has letters outside of ASCII before the @ and the server does not
+ * offer SMTPUTF8 (RFC 6531). nodemailer would send such an address all the same.
+ */
+function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: Message): Refusal[] {
+  // The type of the connection does not show its list of extensions.
+  const { _supportedExtensions: extensions } = connection as unknown as { _supportedExtensions: string[] }
+  if (extensions.includes('SMTPUTF8')) return []
+  const isOfSender = !isAscii(from) || !isAscii(message.from.email)
+  const failure: Failure = {
+    kind: 'permanent',
+    code: 'SMTPUTF8',
+    enhanced: '5.6.7',
+    message: `The ${isOfSender ? "sender's address" : 'address'} has letters that the mail server does not support (SMTPUTF8)`,
+  }
+  return to.filter((address) => isOfSender || !isAscii(address)).map((address) => ({ address, failure }))
+}
+
+const isAscii = (text: string) => !/\P{ASCII}/u.test(text)
 
 /** nodemailer notes in the envelope what the server answered to it. */
 interface NotedEnvelope extends SMTPConnection.Envelope {
@@ -186,13 +215,13 @@ function timeLimit() {
   return { exceeded, exceed, set, clear }
 }
 
-/** nodemailer may not read files or URLs; attachments are passed as streams. */
-function compose({ from, to, cc, attachments, ...message }: Message): Readable {
+/** The message without recipients that the server cannot be given. nodemailer may not read files or URLs; attachments are passed as streams. */
+function compose({ from, to, cc, attachments, ...message }: Message, isShown: (address: string) => boolean): Readable {
   const mail = new MailComposer({
     ...message,
     from: mailbox(from),
-    to: to.map(mailbox),
-    cc: cc.map(mailbox),
+    to: to.filter(({ email }) => isShown(email)).map(mailbox),
+    cc: cc.filter(({ email }) => isShown(email)).map(mailbox),
     inReplyTo: message.inReplyTo ?? undefined,
     attachments: attachments.map(({ name, type, open }) => ({
       filename: name,
