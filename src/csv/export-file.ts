@@ -13,7 +13,7 @@ import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, tooBusy, unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 import { Semaphore } from '../platform/semaphore.ts'
-import { openTemporaryFile, readToEnd } from '../platform/temporary-files.ts'
+import { openTemporaryFile, readToEnd, writeAt } from '../platform/temporary-files.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
 import { type Export, exportRecords } from './export.ts'
 
@@ -101,15 +101,6 @@ async function write(context: Context, table: TableRef, viewId: number | undefin
   }
   context.signal.throwIfAborted()
   return { fileName, bytes, audit }
-}
-
-/** Writes all bytes; a single call of `write` may write only some of them. @returns their number */
-async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
-  for (let written = 0; written < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
-    written += bytesWritten
-  }
-  return bytes.length
 }
 
 /** Each has a connection of its own, outside of the pool. */

@@ -1,7 +1,7 @@
 import type { Header } from 'postal-mime'
 
 /** The bytes of a header that are read. The webhook reads headers on the main thread, and no honest mail has longer ones. */
-const MAX_HEADER_BYTES = 131_072
+export const MAX_HEADER_BYTES = 131_072
 
 /** The header fields of a raw message, unfolded, names in lower case, without parsing its body. */
 export function readHeaders(raw: Uint8Array): Header[] {

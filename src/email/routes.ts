@@ -2,17 +2,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Deps, systemContext } from '../platform/context.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
-import { storeInbound } from './inbound/store.ts'
+import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
 import { PIXEL, recordOpen } from './outbound/opens.ts'
 
-const MAX_MAIL_BYTES = 25 * 1_048_576
 const PIXEL_PATH = '/email/pixel/'
 
 export function mountEmail(app: FastifyInstance, deps: Deps): void {
   app.register(async (scope) => {
     scope.get(`${PIXEL_PATH}*`, async (request, reply) => pixel(deps, request, reply))
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_MAIL_BYTES }, (_, body, done) => done(null, body))
+    // The handler reads the body itself, as a stream.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
     scope.post('/webhooks/email_receive', {
       bodyLimit: MAX_MAIL_BYTES,
       // Fastify answers 415 to a content type without a parser, so every request gets the one type that has it.
@@ -49,12 +49,17 @@ export function sendPixel(reply: FastifyReply): FastifyReply {
 
 /** @throws AppError 503 when the message cannot be stored, so that the sender retries */
 async function receiveMail(deps: Deps, request: FastifyRequest): Promise<void> {
-  const raw = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+  const { raw, headers } = request
+  const context = { ...systemContext(deps), log: request.log }
   try {
-    await storeInbound({ ...systemContext(deps), log: request.log }, raw)
+    // The stream is not destroyed on return, because the answer is sent over the same connection.
+    await receiveBody(context, raw.iterator({ destroyOnReturn: false }), Number(headers['content-length'] ?? 0))
   } catch (error) {
-    if (error instanceof AppError) throw error
+    if (error instanceof AppError || raw.errored) throw error
     request.log.error({ err: error }, 'inbound mail not stored')
     throw unavailable('The message could not be stored, please send it again', 30, error)
+  } finally {
+    // Many clients read the answer only after sending everything, so the rest of a refused message is read and discarded.
+    raw.resume()
   }
 }

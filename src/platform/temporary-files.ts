@@ -25,6 +25,15 @@ export async function openTemporaryFile(dataDir: string): Promise<FileHandle> {
   return file
 }
 
+/** Writes all bytes; a single call of `write` may write only some of them. @returns their number */
+export async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written)
+    written += bytesWritten
+  }
+  return bytes.length
+}
+
 const CHUNK_BYTES = 256 * 1024
 
 /** The bytes of the file from its beginning. The file is closed at the end, and when the stream is destroyed. */

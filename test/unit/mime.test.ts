@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
-import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
@@ -249,7 +250,7 @@ describe('a malformed message', () => {
   })
 })
 
-describe('the parser thread', () => {
+describe('the parser process', () => {
   const parser = openParser()
   afterAll(() => parser.close())
 
@@ -278,18 +279,40 @@ describe('the parser thread', () => {
   })
 
   test('ends after a large message and when it is idle, to give its memory back', async () => {
-    const threads: Worker[] = []
-    const note = (thread: Worker) => threads.push(thread)
-    process.on('worker', note)
+    const children: ChildProcess[] = []
+    const note = (message: unknown) => children.push((message as { process: ChildProcess }).process)
+    subscribe('child_process', note)
     const thrifty = openParser({ idleMs: 50 })
     await thrifty.parse(Buffer.alloc(2_000_000, 'a\r\n'))
-    expect(threads[0]?.threadId).toBe(-1)
+    await expect.poll(() => children[0]?.signalCode).toBe('SIGKILL')
     await thrifty.parse(fixture('apple-reply'))
     await thrifty.parse(fixture('apple-reply'))
-    await expect.poll(() => threads[1]?.threadId).toBe(-1)
-    expect(threads).toHaveLength(2)
-    process.off('worker', note)
+    await expect.poll(() => children[1]?.signalCode).toBe('SIGKILL')
+    expect(children).toHaveLength(2)
+    unsubscribe('child_process', note)
     await thrifty.close()
+  })
+
+  test('is not the fault of a message when it is ended from outside, and does not know the secrets of the service', async () => {
+    const children: ChildProcess[] = []
+    const note = (message: unknown) => children.push((message as { process: ChildProcess }).process)
+    subscribe('child_process', note)
+    const ended = openParser()
+    const reading = ended.parse(Buffer.alloc(2_000_000, 'a\r\n'))
+    // Before its code has run, it cannot ignore the signal.
+    await expect.poll(() => children.length).toBe(1)
+    children[0]?.kill('SIGTERM')
+    await expect(reading).rejects.toThrow('The parser got SIGTERM')
+    await expect(reading).rejects.not.toBeInstanceOf(UnreadableMail)
+    expect((await ended.parse(fixture('apple-reply'))).subject).toBe('Re: Meeting')
+    const environment = readFileSync(`/proc/${children[1]?.pid}/environ`, 'utf8')
+    expect(environment.split('\0').filter((entry) => entry && !/^(TZ|NODE_CHANNEL_\w+)=/.test(entry))).toEqual([])
+    // A supervisor signals all processes of the service. A message that is being read is still read.
+    children[1]?.kill('SIGTERM')
+    expect((await ended.parse(fixture('gmail-reply'))).subject).toBe('Re: Our offer')
+    expect(children).toHaveLength(2)
+    unsubscribe('child_process', note)
+    await ended.close()
   })
 
   test('reads 25 MB', async () => {

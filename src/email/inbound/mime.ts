@@ -50,7 +50,7 @@ const MAX_ADDRESSES = 200
 
 /**
  * Parses a raw RFC 822 message. Bytes that are no message are returned as text. Long messages take long (25 MB: 0.3 s), so call it in
- * the thread of parser.ts.
+ * the process of parser.ts.
  * @param authservId the mail server whose Authentication-Results count
  * @throws Error for a message with excessive nesting or headers
  */

@@ -1,30 +1,30 @@
-import { Worker } from 'node:worker_threads'
+import { type ChildProcess, fork } from 'node:child_process'
 import { Semaphore } from '../../platform/semaphore.ts'
 import type { ParsedMail } from './mime.ts'
 
-/** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed the thread. A retry would not help. */
+/** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed its process. A retry would not help. */
 export class UnreadableMail extends Error {}
 
 export interface MailParser {
   /**
-   * Parses a raw message in the thread. Concurrent calls wait for each other.
+   * Parses a raw message in a process of its own. Concurrent calls wait for each other.
    * @param authservId the mail server whose Authentication-Results count
-   * @throws UnreadableMail
+   * @throws UnreadableMail; Error if the process could not be started, or was ended from outside
    */
   parse(raw: Uint8Array, authservId?: string): Promise<ParsedMail>
   close(): Promise<void>
 }
 
 interface Options {
-  /** The thread is terminated when a message takes longer. */
+  /** The process is killed when a message takes longer. */
   timeoutMs?: number
-  /** The heap limit of the thread, so that a message cannot exhaust the memory of the process. */
+  /** The heap limit of the process. */
   maxHeapMb?: number
-  /** The time without a message after which the thread is ended. */
+  /** The time without a message after which the process is ended. */
   idleMs?: number
 }
 
-/** After a message of this size the thread is ended, because V8 would keep the memory that it has taken. */
+/** After a message of this size the process is ended, to give back the memory that it has taken. */
 const LARGE_BYTES = 1_048_576
 
 type Reply = { id: number; mail: ParsedMail } | { id: number; error: string }
@@ -32,62 +32,79 @@ type Reply = { id: number; mail: ParsedMail } | { id: number; error: string }
 interface Underway {
   id: number
   resolve(mail: ParsedMail): void
-  reject(error: UnreadableMail): void
+  reject(error: Error): void
 }
 
-/** A parser with its own thread. It starts when a message comes, and ends after a large one or when none has come for a while. */
+const MODULE = new URL('./mime-process.ts', import.meta.url)
+/** Signals of a terminal or a supervisor, which say nothing about the message. */
+const FROM_OUTSIDE = new Set<NodeJS.Signals | null>(['SIGINT', 'SIGTERM', 'SIGHUP'])
+
+/**
+ * A parser with its own process. It starts when a message comes, and ends after a large one or when none has come for a while. It is not a
+ * thread: the memory that a thread takes outside of its heap stays with the whole process, in small pieces of 600 MB in all after a dozen
+ * hostile messages.
+ */
 export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_000 }: Options = {}): MailParser {
-  let worker: Worker | undefined
+  let child: ChildProcess | undefined
   let underway: Underway | undefined
   let idle: NodeJS.Timeout | undefined
   let lastId = 0
   const turns = new Semaphore(1)
 
-  function start(): Worker {
-    const started = new Worker(new URL('./mime-worker.ts', import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } })
+  function start(): ChildProcess {
+    const started = fork(MODULE, {
+      serialization: 'advanced',
+      execArgv: [`--max-old-space-size=${maxHeapMb}`],
+      // It needs none of the service's secrets.
+      env: process.env.TZ === undefined ? {} : { TZ: process.env.TZ },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
     started.on('message', (reply: Reply) => {
       if (reply.id !== underway?.id) return
       if ('mail' in reply) underway.resolve(reply.mail)
       else underway.reject(new UnreadableMail(reply.error))
     })
-    started.on('error', (error) => end(started, error instanceof Error ? error.message : 'The parser failed'))
-    started.on('exit', () => end(started, 'The parser ended'))
-    // An idle thread does not keep the process alive.
+    started.on('error', (error) => end(started, error))
+    started.on('exit', (_, signal) =>
+      end(started, FROM_OUTSIDE.has(signal) ? new Error(`The parser got ${signal}`) : new UnreadableMail('The parser ended')),
+    )
+    // An idle process does not keep the service alive.
     started.unref()
+    started.channel?.unref()
     return started
   }
 
-  function end(ended: Worker, reason: string): void {
-    if (worker !== ended) return
-    worker = undefined
-    void ended.terminate()
-    underway?.reject(new UnreadableMail(reason))
+  function end(ended: ChildProcess, reason: Error): void {
+    ended.kill('SIGKILL')
+    if (child !== ended) return
+    child = undefined
+    underway?.reject(reason)
   }
 
-  async function stop(): Promise<void> {
+  function stop(): void {
     clearTimeout(idle)
-    const last = worker
-    worker = undefined
-    await last?.terminate()
+    child?.kill('SIGKILL')
+    child = undefined
   }
 
   async function parseNow(raw: Uint8Array, authservId: string | undefined): Promise<ParsedMail> {
     clearTimeout(idle)
     const isLarge = raw.byteLength > LARGE_BYTES
-    worker ??= start()
-    const current = worker
+    child ??= start()
+    const current = child
     const id = ++lastId
-    const timer = setTimeout(() => end(current, `The message could not be read within ${timeoutMs / 1000} s`), timeoutMs)
+    const tooSlow = () => end(current, new UnreadableMail(`The message could not be read within ${timeoutMs / 1000} s`))
+    const timer = setTimeout(tooSlow, timeoutMs)
     try {
       return await new Promise((resolve, reject) => {
         underway = { id, resolve, reject }
-        current.postMessage({ id, raw, authservId })
+        current.send({ id, raw, authservId })
       })
     } finally {
       clearTimeout(timer)
       underway = undefined
-      if (isLarge) await stop()
-      else idle = setTimeout(() => void stop(), idleMs).unref()
+      if (isLarge) stop()
+      else idle = setTimeout(stop, idleMs).unref()
     }
   }
 
@@ -96,7 +113,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_00
     async close() {
       // Waiting messages are parsed first.
       await turns.acquire()
-      await stop()
+      stop()
     },
   }
 }

@@ -26,25 +26,38 @@ export const receiveWaiting = defineQueue({ name: 'email.receive-waiting', schem
  * @returns whether the message was stored
  */
 export async function storeInbound(context: Context, raw: Buffer): Promise<boolean> {
-  const { db, jobs, now, settings, log, metrics } = context
+  const { db, jobs, now, metrics } = context
   const headers = readHeaders(raw)
-  const hashes = replyTokens(headers, settings.catchDomain).map(tokenHash)
-  // Anyone can send to the service, so only messages that name an existing token take up storage.
-  const known = hashes.length
-    ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
-    : []
-  metrics.count(inboundMails, { verdict: known.length ? 'accepted' : 'dropped' })
-  if (!known.length) {
-    log.info({ bytes: raw.length }, 'inbound mail without a known reply address dropped')
-    return false
-  }
-  const tokens = known.map(({ token_hash }) => token_hash)
+  const tokens = await knownTokens(context, headers)
+  if (!tokens.length) return false
+  metrics.count(inboundMails, { verdict: 'accepted' })
   await context.transaction(async () => {
     const id = await insertMessage(db, raw, headers, tokens, now)
     if (id === undefined) await insertRepeated(db, raw, now)
     else await jobs.send(receiveEmail, { id })
   })
   return true
+}
+
+/**
+ * Whether a message names a known reply address. If not, it counts as dropped.
+ * @param beginning its first bytes, at least its headers or MAX_HEADER_BYTES
+ */
+export async function isAddressed(context: Context, beginning: Buffer): Promise<boolean> {
+  return (await knownTokens(context, readHeaders(beginning))).length > 0
+}
+
+/** The hashes of the tokens in the headers that exist. Anyone can send to the service, so only messages with one take up storage. */
+async function knownTokens({ db, settings, log, metrics }: Context, headers: Header[]): Promise<Buffer[]> {
+  const hashes = replyTokens(headers, settings.catchDomain).map(tokenHash)
+  const known = hashes.length
+    ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
+    : []
+  if (!known.length) {
+    metrics.count(inboundMails, { verdict: 'dropped' })
+    log.info('inbound mail without a known reply address dropped')
+  }
+  return known.map(({ token_hash }) => token_hash)
 }
 
 /** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
@@ -79,7 +92,7 @@ async function insertRepeated(db: Database, raw: Buffer, now: Date): Promise<voi
 
 const sha256 = (raw: Buffer) => createHash('sha256').update(raw).digest()
 
-/** The sender and the subject for the list, read without the parser, which needs a thread of its own. */
+/** The sender and the subject for the list, read without the parser, which needs a process of its own. */
 function listed(headers: Header[]): { name: string; email: string; subject: string } {
   const text = (key: string) => oneLine(decodeWords((valuesOf(headers, key)[0] ?? '').slice(0, 2_000)))
   const from = text('from')

@@ -1,0 +1,51 @@
+/** The body of the webhook. Anyone may send one, so it takes little memory, and a large one only takes disk space if a thread is waiting for it. */
+import type { Context } from '../../platform/context.ts'
+import { AppError, tooBusy } from '../../platform/http/errors.ts'
+import { Semaphore } from '../../platform/semaphore.ts'
+import { Spool } from '../../platform/spool.ts'
+import { MAX_HEADER_BYTES } from '../headers.ts'
+import { isAddressed, storeInbound } from './store.ts'
+
+export const MAX_MAIL_BYTES = 25 * 1_048_576
+
+/** Smaller messages are held in memory while they arrive. */
+const LARGE_BYTES = 1_048_576
+/** The connection to the database makes two more copies of a message, so a process stores only a few large ones at once. */
+const largeMails = new Semaphore(2, () => tooBusy({ retryAfterSeconds: 30 }))
+const LARGE_WAIT_MS = 30_000
+
+/**
+ * Receives a message and stores it. One that names no known reply address is read to its end and dropped.
+ * @param statedBytes as the caller has stated them; 0 if it has not
+ * @throws AppError 413 above 25 MB, 503 after too long a wait for other large messages
+ */
+export async function receiveBody(context: Context, body: AsyncIterable<Buffer>, statedBytes: number): Promise<void> {
+  if (statedBytes > MAX_MAIL_BYTES) throw tooLarge()
+  const spool = new Spool(context.settings.dataDir, LARGE_BYTES)
+  try {
+    if (!(await collect(context, body, spool))) return
+    const store = async () => storeInbound(context, await spool.whole())
+    await (spool.bytes > LARGE_BYTES ? largeMails.run(store, { timeoutMs: LARGE_WAIT_MS }) : store())
+  } finally {
+    await spool.close()
+  }
+}
+
+/** Reads the body into the spool. @returns false if the message is dropped */
+async function collect(context: Context, body: AsyncIterable<Buffer>, spool: Spool): Promise<boolean> {
+  let received = 0
+  let isDropped = false
+  for await (const chunk of body) {
+    const before = received
+    received += chunk.length
+    if (received > MAX_MAIL_BYTES) throw tooLarge()
+    if (isDropped) continue
+    await spool.add(chunk)
+    if (before >= MAX_HEADER_BYTES || received < MAX_HEADER_BYTES) continue
+    isDropped = !(await isAddressed(context, await spool.whole()))
+    if (isDropped) await spool.close()
+  }
+  return !isDropped
+}
+
+const tooLarge = () => new AppError('PAYLOAD_TOO_LARGE', 'The body is too large')

@@ -1,0 +1,98 @@
+/** Messages at the webhook whose size is large or not stated, from senders that the service knows nothing about. */
+import { randomBytes } from 'node:crypto'
+import { readdir, readlink } from 'node:fs/promises'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
+import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' })
+const MB = 1_048_576
+
+/** The address of a thread. */
+async function replyAddress(): Promise<string> {
+  const account = await app.account()
+  const { id: table, records, path } = await makeTable(app, account, { records: [{}], fields: [{ name: 'Name', type: 'text' }] })
+  const comment = await app.as(account.keys.account).post(`${path}/record/${records[0]}/comments/create`, { content: 'Sent' })
+  const token = randomBytes(8).toString('hex')
+  await app.db.execute(sql`
+    insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id)
+    values (${tokenHash(token)}, ${account.id}, ${account.space}, ${table}, ${records[0]}, ${comment.body.id})`)
+  return `reply-${token}@reply.example.net`
+}
+
+const messageTo = (address: string, bytes: number) => {
+  const head = Buffer.from(
+    `From: ann@customer.example\r\nTo: ${address}\r\nMessage-ID: <${randomBytes(8).toString('hex')}@c.example>\r\n\r\n`,
+  )
+  return Buffer.concat([head, randomBytes(bytes - head.length)])
+}
+
+/** Begins to post a message without stating its size. */
+function post() {
+  const sending = request(`${app.url}/webhooks/email_receive`, { method: 'POST', headers: { 'content-type': 'message/rfc822' } })
+  const answered = new Promise<{ status: number; code: string }>((resolve, reject) => {
+    sending.on('error', reject)
+    sending.on('response', async (response) => {
+      const body = Buffer.concat(await response.toArray()).toString()
+      resolve({ status: response.statusCode ?? 0, code: body && JSON.parse(body).code })
+    })
+  })
+  const write = (part: Buffer) => new Promise<void>((resolve) => sending.write(part, () => resolve()))
+  const end = (part?: Buffer) => {
+    sending.end(part)
+    return answered
+  }
+  return { write, end, answered, hangUp: () => sending.destroy() }
+}
+
+/** The temporary files that the service has open; their names have been removed. */
+async function openFiles(): Promise<number> {
+  const open = await readdir('/proc/self/fd')
+  const targets = await Promise.all(open.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return targets.filter((target) => target.startsWith(join(app.settings.dataDir, 'tmp'))).length
+}
+const storedSizes = async () =>
+  (await app.db.query<{ bytes: number }>(sql`select octet_length(raw) as bytes from inbound_emails order by 1`)).map(({ bytes }) => bytes)
+
+test('a large message for a thread waits on disk, and is stored whole', async () => {
+  const messages = [2, 3, 4, 5].map((size) => size * MB + size)
+  const address = await replyAddress()
+  const posts = messages.map((bytes) => ({ ...post(), message: messageTo(address, bytes) }))
+  await Promise.all(posts.map(({ write, message }) => write(message.subarray(0, 1.5 * MB))))
+  await expect.poll(openFiles).toBe(4)
+  const answers = await Promise.all(posts.map(({ end, message }) => end(message.subarray(1.5 * MB))))
+  expect(answers).toEqual(messages.map(() => ({ status: 200, code: '' })))
+  expect(await storedSizes()).toEqual(messages)
+  const hashes = await app.db.query(sql`select id from inbound_emails where sha256(raw) = sha256`)
+  expect(hashes).toHaveLength(4)
+  expect(await openFiles()).toBe(0)
+})
+
+test('one for nobody takes neither disk space nor memory, and is limited as well', async () => {
+  const before = await storedSizes()
+  const [dropped, tooLarge, gone] = [post(), post(), post()]
+  const message = messageTo('reply-0123456789abcdef@reply.example.net', 20 * MB)
+  for (const { write } of [dropped, tooLarge, gone]) await write(message.subarray(0, 10 * MB))
+  expect(await openFiles()).toBe(0)
+  expect(await dropped.end(message.subarray(10 * MB))).toEqual({ status: 200, code: '' })
+  await tooLarge.write(message)
+  expect(await tooLarge.end()).toEqual({ status: 413, code: 'PAYLOAD_TOO_LARGE' })
+  gone.hangUp()
+  await expect(gone.answered).rejects.toThrow()
+  expect(await storedSizes()).toEqual(before)
+})
+
+test('one whose sender hangs up leaves nothing behind', async () => {
+  const before = await storedSizes()
+  const { write, hangUp, answered } = post()
+  await write(messageTo(await replyAddress(), 3 * MB))
+  await expect.poll(openFiles).toBe(1)
+  hangUp()
+  await expect(answered).rejects.toThrow()
+  await expect.poll(openFiles).toBe(0)
+  expect(await storedSizes()).toEqual(before)
+})
