@@ -14,7 +14,8 @@ export function unflowed(text: string, deleteSpace: boolean): string {
   for (const line of text.split(/\r?\n/)) {
     const depth = /^>*/.exec(line)?.[0].length ?? 0
     const content = line.slice(line[depth] === ' ' ? depth + 1 : depth)
-    if (depth !== paragraphDepth) finish()
+    // An empty line stays, although it would only end the paragraph by the RFC.
+    if (depth !== paragraphDepth || !content) finish()
     paragraphDepth = depth
     // The signature delimiter ends with a space, but is a line of its own (RFC 3676 §4.3).
     const isDelimiter = content === '-- '

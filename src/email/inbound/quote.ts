@@ -1,3 +1,6 @@
+import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain } from './introduction.ts'
+import { DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './quote-phrases.ts'
+
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
  * are removed one by one, so that answers between them stay. A text of which nothing remains is returned whole.
@@ -5,165 +8,153 @@
  */
 export function visibleText(text: string): string {
   const lines = text.replace(/\r\n?/g, '\n').split('\n')
-  const own = withoutQuotes(lines.slice(0, startOfHistory(lines)))
-  return trimmed(withoutSignature(own)) || trimmed(lines)
+  return trimmed(withoutSignatures(ownLines(lines))) || trimmed(lines)
 }
 
-// "-----Original Message-----" and its translations, which Outlook writes above the quoted mail.
-const ORIGINAL_MESSAGE = new RegExp(
-  `^\\s*[-_=]{2,}\\s*(${[
-    ...['original message', 'original appointment', 'reply message', 'ursprüngliche nachricht', 'originalnachricht', "message d'origine"],
-    ...[
-      'mensaje original',
-      'mensagem original',
-      'messaggio originale',
-      'oorspronkelijk bericht',
-      'originalmeddelande',
-      'ursprungligt meddelande',
-    ],
-    ...[
-      'oprindelig meddelelse',
-      'opprinnelig melding',
-      'alkuperäinen viesti',
-      'oryginalna wiadomość',
-      'wiadomość oryginalna',
-      'původní zpráva',
-    ],
-    ...['исходное сообщение', 'пересылаемое сообщение', 'orijinal ileti', '元のメッセージ', '原始邮件', '原始郵件', '원본 메시지'],
-  ].join('|')})\\s*[-_=]{2,}\\s*$`,
-  'i',
-)
+/** Stands for quoted lines that were removed. */
+const CUT = null
+type OwnLine = string | typeof CUT
 
-const FROM = 'from|von|de|da|van|från|fra|lähettäjä|od|från|feladó|от|кому от|kimden|差出人|发件人|寄件者|보낸 사람'
-const OTHER_FIELDS = [
-  'sent|date|gesendet|datum|envoyé|enviado|enviado el|fecha|data|inviato|verzonden|skickat|sendt|dato|lähetetty|päivämäärä|wysłano|odesláno',
-  'to|an|à|a|para|per|aan|till|til|vastaanottaja|do|komu|címzett|кому|kime|宛先|收件人|收件者|받는 사람',
-  'subject|betreff|objet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|temat|předmět|tárgy|тема|konu|件名|主题|主旨|제목',
-  'дата|отправлено|tarih|gönderildi|送信日時|日時|发送时间|日期|寄件日期|보낸 날짜|cc|kopie|kopia|копия',
-].join('|')
-// Some programs turn bold HTML into *From:*. In French, a no-break space precedes the colon.
-const FROM_LINE = new RegExp(`^[\\s*]*(${FROM})[\\s\\u00a0*]*[:：]`, 'i')
-const OTHER_LINE = new RegExp(`^[\\s*]*(${OTHER_FIELDS})[\\s\\u00a0*]*[:：]`, 'i')
-
-/** The index of the first line of a mail that is quoted without quote marks, or the number of lines if there is none. */
-function startOfHistory(lines: string[]): number {
-  const lastQuoted = lines.findLastIndex((line) => line.startsWith('>'))
-  for (const [index, line] of lines.entries()) {
-    if (line.startsWith('>')) continue
-    if (ORIGINAL_MESSAGE.test(line)) return index
-    if (FROM_LINE.test(line) && isHeaderBlock(lines, index)) return aboveRule(lines, index)
-    // "On Monday you wrote:" may be the sender's own words. Without quote marks below, it must name an address or a time.
-    if (index > lastQuoted && introductionAt(lines, index) && NAMES_SOMEBODY.test(lines.slice(index, index + 3).join(' '))) return index
-  }
-  return lines.length
-}
-
-const NAMES_SOMEBODY = /[<(][^<>()\s]+@[^<>()\s]+[>)]|\d{1,2}[:.h]\d{2}|\d{4}/
-
-/** True if two more header lines follow within six lines. "From:" alone may be the sender's own words. */
-function isHeaderBlock(lines: string[], index: number): boolean {
-  return lines.slice(index + 1, index + 7).filter((line) => OTHER_LINE.test(line)).length >= 2
-}
-
-/** The index of the line that Outlook draws above its header block, or of the block itself. */
-function aboveRule(lines: string[], index: number): number {
-  let start = index
-  while (start > 0 && /^[\s_\-–—=*]*$/.test(lines[start - 1] ?? '')) start -= 1
-  return start
-}
-
-// The introduction of a quote: "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:". It has an opener at its start, a verb at its end,
-// and a digit. Without a digit ("On Monday, Ann wrote:") it may be the sender's own words, so it must be a single line.
-const INTRODUCTIONS: [opener: RegExp, end: RegExp][] = [
-  [/^\s*on\b/i, /\bwrote\s*[:：]\s*$/i],
-  [/^\s*(am|on)\b/i, /\b(schrieb|geschrieben)\b.{0,120}[:：]\s*$/i],
-  [/^\s*le\b/i, /\b(a écrit|écrivait)[\s\u00a0]*[:：]\s*$/i],
-  [/^\s*el\b/i, /\b(escribió|ha escrito).{0,120}[:：]\s*$/i],
-  [/^\s*(em|no dia|a)\b/i, /\bescreveu\b.{0,120}[:：]\s*$/i],
-  [/^\s*(il|in data)\b/i, /\b(ha scritto|scrisse)\s*[:：]\s*$/i],
-  [/^\s*op\b/i, /\b(schreef|heeft)\b.{0,120}[:：]\s*$/i],
-  [/^\s*(den|på|d\.)(?=\s)/i, /\b(skrev|skreiv)\b.{0,120}[:：]\s*$/i],
-  [/\d/, /kirjoitti\s*[:：]\s*$/i],
-  [/^\s*(w dniu|dnia)\b/i, /(napisał|napisała|napisał\(a\)|pisze)\s*[:：]\s*$/i],
-  [/^\s*dne\b/i, /(napsal|napsala|napsal\(a\))\s*[:：]\s*$/i],
-  [/\d/, /(írta|ezt írta)\b.{0,120}[:：]\s*$/i],
-  [/^\s*(în|la|pe)(?=\s)/i, /a scris\s*[:：]\s*$/i],
-  [/\d/, /(написал|написала|написал\(a\)|написал\(а\)|пишет|пише|написав)\s*[:：]\s*$/i],
-  [/\d/, /(yazdı|şunları yazdı|şunu yazdı)\s*[:：]\s*$/i],
-  [/\d/, /(έγραψε|đã viết|כתב|כתבה|كتب)\s*[:：]?\s*$/i],
-  [/\d/, /(写道|寫道|のメール|は書きました|が書きました|님이 작성|작성)\s*[:：]\s*$/],
-]
-
-/** The number of lines from `index` on that introduce a quote, 0 to 3, because mail programs wrap long lines. */
-function introductionAt(lines: string[], index: number): number {
-  let joined = ''
-  for (let count = 1; count <= 3; count += 1) {
-    const line = lines[index + count - 1]
-    if (!line?.trim() || line.startsWith('>') || line.length > 300) return 0
-    joined += ` ${line.trim()}`
-    const first = lines[index] ?? ''
-    if ((count === 1 || /\d/.test(joined)) && INTRODUCTIONS.some(([opener, end]) => opener.test(first) && end.test(joined))) return count
-  }
-  return 0
-}
-
-/** Removes quoted lines, and introductions that are followed by a quote. */
-function withoutQuotes(lines: string[]): string[] {
-  const own: string[] = []
+/** The lines that are not quoted, and `CUT` where others were. */
+function ownLines(lines: string[]): OwnLine[] {
+  const introductions = introductionsIn(lines)
+  const ends = new Set([...introductions.values()].map(({ end }) => end))
+  const lastQuoted = lines.findLastIndex((line, index) => isQuoted(line) && !ends.has(index))
+  const own: OwnLine[] = []
+  let hasWords = false
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
-    if (line.startsWith('>')) continue
-    const introduction = introductionAt(lines, index)
-    if (introduction && isQuoteNext(lines, index + introduction)) index += introduction - 1
-    else own.push(line)
+    const mark = introductions.get(index) ?? headingAt(lines, index)
+    if (mark && (isQuoteNext(lines, mark.end + 1, introductions) || isAtTop(mark, hasWords))) {
+      own.push(...wordsOf(mark), CUT)
+      index = mark.end
+    } else if (mark?.isCertain && (index > lastQuoted || mark.isHeading)) return [...withoutRule(own), ...wordsOf(mark), CUT]
+    else if (isQuoted(line)) own.push(CUT)
+    else {
+      own.push(line)
+      hasWords ||= line.trim() !== ''
+    }
   }
   return own
 }
 
-function isQuoteNext(lines: string[], from: number): boolean {
-  let index = from
-  while (index < lines.length && !lines[index]?.trim()) index += 1
-  return lines[index]?.startsWith('>') ?? false
+/** True for an introduction above all words: what follows is the answer, not marked as such. */
+const isAtTop = (mark: Introduction, hasWords: boolean) => mark.isCertain && !mark.isHeading && !hasWords && !mark.words
+const wordsOf = ({ words }: Introduction) => (words ? [words] : [])
+
+/** True for a line with a quote mark, unless arrows at both ends decorate it. */
+function isQuoted(line: string | undefined): boolean {
+  return line?.startsWith('>') === true && !/^>[>\s]*[^<>\s][^<>]*<<+\s*$/.test(line)
 }
 
-const SENT_FROM = new RegExp(
-  `^\\s*(${[
-    ...[
-      'sent from (my|mail|outlook|yahoo|proton|samsung|the)\\b',
-      'get outlook for',
-      'von meinem .{1,40} gesendet',
-      'gesendet (von|mit)\\b',
-    ],
-    ...[
-      'envoyé (de|depuis)\\b',
-      'enviado (desde|do|de)\\b',
-      'inviato da\\b',
-      'verzonden (vanaf|met)\\b',
-      'skickat från',
-      'sendt fra',
-      'skickas från',
-    ],
-    ...[
-      'lähetetty',
-      'wysłane z',
-      'odesláno z',
-      'отправлено с',
-      "iphone('umdan|'dan)? ?gönder",
-      'iphoneから送信',
-      '发自我的',
-      '從我的',
-      '나의 .{1,20}에서 보냄',
-    ],
-  ].join('|')})`,
-  'i',
-)
+/** True if the next line with text is quoted, or introduces a quote. */
+function isQuoteNext(lines: string[], from: number, introductions: Map<number, Introduction>): boolean {
+  let index = from
+  while (index < lines.length && !lines[index]?.trim()) index += 1
+  const introduction = introductions.get(index)
+  return isQuoted(lines[index]) || (introduction !== undefined && isQuoteNext(lines, introduction.end + 1, introductions))
+}
 
-/** Cuts at the delimiter of RFC 3676 (`-- `, or `--` where the space was lost), and removes the "Sent from" line of a phone. */
+/** The heading of a mail that is quoted without quote marks: "Original Message" between dashes, or the header of the mail. */
+function headingAt(lines: string[], index: number): Introduction | undefined {
+  const line = plain(lines[index])
+  if (line.length > MAX_MARK) return undefined
+  const end = ORIGINAL_MESSAGE.test(line) ? index : endOfHeader(lines, index)
+  return end === undefined ? undefined : { end, isCertain: true, isHeading: true, words: '' }
+}
+
+const MAX_MARK = 300
+const DASH = '[-_=~\u2010-\u2015*#>]'
+// "-----Original Message-----" and its translations, which Outlook writes above the quoted mail.
+const ORIGINAL_MESSAGE = new RegExp(`^${DASH}{2,}\\s*(${QUOTED_MAIL})\\s*:?\\s*${DASH}{2,}$`, 'iu')
+const FORWARDED = new RegExp(`^(${FORWARDED_BELOW})\\s*[:：]?$`, 'iu')
+/** A line of dashes, also with words of an unknown language between them. */
+const RULE = new RegExp(`^(${DASH}*|${DASH}{3,}[^${DASH.slice(1, -1)}]{1,60}${DASH}{3,})$`, 'u')
+
+/** The lines without the rule or the heading that a mail program draws above the history. */
+function withoutRule(own: OwnLine[]): OwnLine[] {
+  const last = own.findLastIndex((line) => line !== CUT && !RULE.test(plain(line)) && !FORWARDED.test(plain(line)))
+  return own.slice(0, last + 1)
+}
+
+type Role = keyof typeof FIELDS
+const ROLES = Object.keys(FIELDS) as Role[]
+// In French, a no-break space precedes the colon.
+const FIELD = new RegExp(`^(?:${ROLES.map((role) => `(?<${role}>${FIELDS[role]})`).join('|')})[\\s*]*[:：]`, 'iu')
+const MAX_FIELDS = 10
+
+const roleOf = (line: string | undefined): Role | undefined => {
+  const groups = FIELD.exec(plain(line))?.groups
+  return groups && ROLES.find((role) => groups[role] !== undefined)
+}
+
+/**
+ * The index of the last line of the header that begins here: with "From:", and a subject or an address. "From: Bern, To: Basel" may be the
+ * sender's own words.
+ */
+function endOfHeader(lines: string[], index: number): number | undefined {
+  const first = roleOf(lines[index])
+  if (!first || first === 'subject') return undefined
+  const roles = new Set<Role>()
+  let hasAddress = false
+  let end = index
+  for (const [offset, line] of lines.slice(index, index + MAX_FIELDS).entries()) {
+    const role = roleOf(line)
+    // Above "From:" every line is a field. Below it the program may wrap a line, or leave one empty.
+    if (!role && !roles.has('from')) return undefined
+    if (!role) continue
+    roles.add(role)
+    end = index + offset
+    hasAddress ||= role === 'from' && line.includes('@')
+  }
+  const hasOthers = roles.has('date') || roles.has('to')
+  return roles.has('from') && hasOthers && (roles.has('subject') || hasAddress) ? end : undefined
+}
+
+/** A signature has this many lines at most. Below "--" without its space, more lines are the sender's words. */
+const MAX_SIGNATURE = 10
+
+/**
+ * Removes signatures up to the next quote, because people also answer below them: from the delimiter of RFC 3676 on (`-- `, or `--` where the
+ * space was lost), and the lines that phones add.
+ */
+function withoutSignatures(own: OwnLine[]): string[] {
+  const kept: string[] = []
+  let part: string[] = []
+  for (const line of [...own, CUT]) {
+    if (line !== CUT) part.push(line)
+    else if (part.length) {
+      kept.push(...withoutPhoneLines(withoutSignature(part)))
+      part = []
+    }
+  }
+  return kept
+}
+
 function withoutSignature(lines: string[]): string[] {
   const delimiter = lines.findIndex((line) => line === '-- ' || line === '--')
-  const own = delimiter < 0 ? lines : lines.slice(0, delimiter)
-  const last = own.findLastIndex((line) => line.trim())
-  return last >= 0 && SENT_FROM.test(own[last] ?? '') ? own.slice(0, last) : own
+  if (delimiter < 0) return lines
+  const below = lines.slice(delimiter + 1).filter((line) => line.trim())
+  return lines[delimiter] === '--' && below.length > MAX_SIGNATURE ? lines : lines.slice(0, delimiter)
+}
+
+function withoutPhoneLines(lines: string[]): string[] {
+  const last = lines.findLastIndex((line) => line.trim() && !isPhoneLine(plain(line)))
+  return lines.slice(last + 1).some((line) => line.trim()) ? lines.slice(0, last + 1) : lines
+}
+
+const DEVICE = new RegExp(`${NO_LETTER_BEFORE}(${DEVICES})${NO_LETTER_AFTER}`, 'iu')
+const SENT = new RegExp(`^[<([]{0,2}(${SENT_FROM})(?!\\p{Script=Latin})`, 'iu')
+const SENT_AT_END = new RegExp(`(${SENT_FROM_AT_END})[.。!]?$`, 'iu')
+const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,2}$/i
+const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)`, 'iu')
+const MAX_PHONE_LINE = 160
+
+/** "Sent from my iPhone", "Get Outlook for Android". A device must be named, because "Sent from Bern" may be an answer. */
+function isPhoneLine(line: string): boolean {
+  if (line.length > MAX_PHONE_LINE) return false
+  if (SENT_FROM_MY.test(line) || OFFERS_PROGRAM.test(line)) return true
+  return (SENT.test(line) || SENT_AT_END.test(line)) && DEVICE.test(line.replace(/https?:\S+/g, ''))
 }
 
 function trimmed(lines: string[]): string {
