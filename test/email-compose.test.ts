@@ -1,7 +1,8 @@
 /** What a mail consists of: its tokens, recipients, references and images. */
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
-import { type Caller, testApp } from './support/app.ts'
+import { type Caller, type Person, testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -99,6 +100,61 @@ async function reply(raw: string, { from, cc = '', messageId }: { from: string; 
   const waiting = () => app.db.query(sql`select 1 from inbound_emails where processed_at is null`)
   await expect.poll(waiting, patience).toEqual([])
 }
+
+describe('the sender', () => {
+  const notices = async (person: Person) =>
+    (await app.as(person).post('/api/notifications/list')).body.map(({ event_type, message, summary }: Record<string, string>) => ({
+      event_type,
+      message,
+      summary,
+    }))
+
+  test('is told of a reply once, whether following the record or not; followers are told as before', async () => {
+    const { sent, member, admin, viewer, owner, keys, table, record } = await desk()
+    await app.as(admin).post(`/api/subscriptions/${table}/${record}/subscribe`, {})
+    const { received } = await sent()
+    await reply(received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<2@customer.example>' })
+    const told = [{ event_type: 'COMMENT', message: expect.stringContaining('Ann replied by mail'), summary: 'Yes.' }]
+    for (const person of [member, admin]) expect(await notices(person)).toEqual(told)
+    for (const person of [viewer, owner]) expect(await notices(person)).toEqual([])
+    const ofFollower = await sent({}, admin)
+    await reply(ofFollower.received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<3@customer.example>' })
+    expect([(await notices(admin)).length, (await notices(member)).length]).toEqual([2, 1])
+    // The owner acts for account keys, and the user of a personal key is its sender.
+    const ofKey = await sent({}, keys.account)
+    await reply(ofKey.received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<4@customer.example>' })
+    expect([(await notices(owner)).length, (await notices(member)).length]).toEqual([1, 1])
+    const ofPersonalKey = await sent({}, keys.personal)
+    await reply(ofPersonalKey.received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<5@customer.example>' })
+    expect((await notices(member)).length).toBe(2)
+  })
+
+  test('is not told who has lost access to the record', async () => {
+    const { sent, member, admin, space } = await desk()
+    const { received } = await sent()
+    expect((await app.as(admin).post(`/api/space/${space}/member/${member.id}/remove`)).status).toBe(200)
+    await reply(received?.raw ?? '', { from: 'Ann <ann@customer.example>', messageId: '<6@customer.example>' })
+    expect(await notices(member)).toEqual([])
+  })
+
+  test('is told of a bounce once, and nobody else is', async () => {
+    const { sent, member, admin, table, record } = await desk()
+    await app.as(admin).post(`/api/subscriptions/${table}/${record}/subscribe`, {})
+    const { received } = await sent({ to: ['nobody@customer.example'] })
+    const [address = ''] = /reply-[0-9a-f]{16}@reply\.example\.net/.exec(received?.raw ?? '') ?? []
+    const report = readFileSync(new URL('./fixtures/mail/dsn-postfix.eml', import.meta.url), 'latin1')
+    for (const id of ['<r1@customer.example>', '<r2@customer.example>']) {
+      const raw = report
+        .replaceAll('reply-0123456789abcdef@reply.example.net', address)
+        .replace(/^Message-I[dD]: .*$/m, `Message-Id: ${id}`)
+      await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: raw, headers: { 'content-type': 'text/raw' } })
+      await expect.poll(() => app.db.query(sql`select 1 from inbound_emails where processed_at is null`), patience).toEqual([])
+    }
+    const message = 'Your email “Our offer” could not be delivered to nobody@customer.example.'
+    expect(await notices(member)).toEqual([{ event_type: 'EMAIL_BOUNCED', message, summary: expect.stringContaining('550') }])
+    expect(await notices(admin)).toEqual([])
+  })
+})
 
 describe('recipients', () => {
   test('are compared without case, and keep the case in which they come first', async () => {

@@ -36,14 +36,20 @@ export async function insertSent(db: Database, email: Email, actor: Actor, now: 
   return row?.id
 }
 
+/** Notifies the followers of the record and the user who has sent the email that is answered. */
+interface ReplyNotice {
+  table_name: string
+  sender_user_id: number | null
+}
+
 /**
  * Inserts an email_in comment in the sender's name. Returns its id, or undefined when the record has just been deleted.
- * @param notifyFollowers names the table for the notifications of the record's followers; undefined notifies nobody
+ * @param notifyFollowers undefined notifies nobody
  */
 export async function insertReply(
   db: Database,
   email: Email,
-  { name, notifyFollowers }: { name: string; notifyFollowers: { table_name: string } | undefined },
+  { name, notifyFollowers }: { name: string; notifyFollowers: ReplyNotice | undefined },
   now: Date,
 ): Promise<number | undefined> {
   const { record, comment } = emailComment('email_in', email, senderAsAuthor(name))
@@ -66,7 +72,7 @@ export async function updateReply(
   db: Database,
   commentId: number,
   email: Email,
-  { name, notifyFollowers }: { name: string; notifyFollowers: { table_name: string } | undefined },
+  { name, notifyFollowers }: { name: string; notifyFollowers: ReplyNotice | undefined },
   now: Date,
 ): Promise<boolean | undefined> {
   const { record } = emailComment('email_in', email, senderAsAuthor(name))
@@ -95,9 +101,14 @@ export async function updateReply(
   return !comment.is_same
 }
 
-function notifyingOfReply(record: Followable, { table_name }: { table_name: string }, content: string, name: string, now: Date): Sql {
-  const followers = followersToNotify(record, sql`place`, systemActor)
-  return notifying(followers, replied(recordNotices(table_name), content, name), systemActor, now)
+function notifyingOfReply(record: Followable, { table_name, sender_user_id }: ReplyNotice, content: string, name: string, now: Date): Sql {
+  const followers = sql`${record.followers} union select ${sender_user_id}::int where ${sender_user_id}::int is not null`
+  return notifying(
+    followersToNotify({ followers }, sql`place`, systemActor),
+    replied(recordNotices(table_name), content, name),
+    systemActor,
+    now,
+  )
 }
 
 function emailComment(type: 'email_out' | 'email_in', { account_id, space_id, table_id, record_id, ...email }: Email, author: Author) {

@@ -144,6 +144,8 @@ export interface Thread {
   /** The email that a message to the address answers. */
   comment_id: number
   table_name: string
+  /** The user who has sent the email; null if it is of an earlier release. */
+  sender_user_id: number | null
 }
 
 /**
@@ -152,7 +154,8 @@ export interface Thread {
  */
 export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
   const [row] = await db.query<Thread>(sql`
-    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name
+    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,
+      (select (o.request->>'userId')::int from outbound_emails o where o.comment_id = r.comment_id) as sender_user_id
     from reply_tokens r
     join tables t on t.id = r.table_id and t.deleted_at is null
     join spaces s on s.id = t.space_id and s.deleted_at is null

@@ -126,6 +126,7 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
       subject: input.subject ?? '',
       body: sanitizeHtml(input.body ?? ''),
       signature,
+      userId: context.actor.userId,
       timeZone: context.actor.timeZone,
     },
     attachments,

@@ -129,7 +129,14 @@ function topicsOf(items: readonly LetterItem[], { timezone }: Reader, now: Date,
 }
 
 /** The types whose summary quotes a user or a server. Other summaries contain times in UTC, which the topic shows in the reader's zone. */
-const QUOTES: ReadonlySet<EventType> = new Set(['TASK_COMMENT', 'task.comment.mention', 'comment.mention', 'COMMENT', 'SMTP_FAILING'])
+const QUOTES: ReadonlySet<EventType> = new Set([
+  'TASK_COMMENT',
+  'task.comment.mention',
+  'comment.mention',
+  'COMMENT',
+  'SMTP_FAILING',
+  'EMAIL_BOUNCED',
+])
 
 function dueOf({ due_date, due_time }: LetterItem, timezone: string): string | null {
   if (due_date === null) return null

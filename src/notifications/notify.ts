@@ -13,6 +13,7 @@ export type EventType =
   | 'comment.mention'
   | 'COMMENT'
   | 'SMTP_FAILING'
+  | 'EMAIL_BOUNCED'
 
 export interface Notice {
   event_type: EventType

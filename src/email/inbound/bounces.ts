@@ -6,6 +6,7 @@ import { emailAfter, errorOf } from '../outbound/outcome.ts'
 import { outboundMail, type Thread } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
 import { recipientCanBecome, transitionTo } from '../states.ts'
+import { notifyOfBounces } from './bounce-notice.ts'
 import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
 
 /**
@@ -13,11 +14,8 @@ import type { DeliveryReport, ReportedRecipient } from './delivery-report.ts'
  * identifies the email, because the report itself could name any email.
  * @throws Error when the report overtook the end of the attempt, so that its job is repeated
  */
-export async function recordBounces(
-  { db, now, metrics }: Context,
-  thread: Thread,
-  { recipients: reported }: DeliveryReport,
-): Promise<void> {
+export async function recordBounces(context: Context, thread: Thread, { recipients: reported }: DeliveryReport): Promise<void> {
+  const { db, now, metrics } = context
   const email = await outboundMail(db, thread.comment_id, true)
   if (!email) return
   if (email.metadata.status === 'queued' && email.attempted_at !== null)
@@ -29,6 +27,7 @@ export async function recordBounces(
   const transition = status && transitionTo(status, now)
   const metadata = { ...transition?.metadata, recipients, error: errorOf(recipients) }
   const isChanged = await updateEmail(db, thread.comment_id, { ...transition, metadata }, now)
+  if (isChanged) await notifyOfBounces(context, email, recipients)
   if (isChanged && status) metrics.count(mails, { state: status })
 }
 
