@@ -11,7 +11,8 @@ import { conversionsRouter, jobsRouter } from './conversions/router.ts'
 import { csvOperations } from './csv/docs.ts'
 import { mountCsv } from './csv/routes.ts'
 import { emailOperations } from './email/docs.ts'
-import { emailRouter, signaturesRouter, smtpRouter } from './email/router.ts'
+import { inboundOperations } from './email/inbox/docs.ts'
+import { emailRouter, inboundRouter, signaturesRouter, smtpRouter } from './email/router.ts'
 import { mountEmail } from './email/routes.ts'
 import { streamOperations } from './events/docs.ts'
 import { eventsProcedure } from './events/router.ts'
@@ -53,6 +54,7 @@ export const appRouter = router({
   notifications: notificationsRouter,
   tasks: tasksRouter,
   email: emailRouter,
+  inbound: inboundRouter,
   signatures: signaturesRouter,
   smtp: smtpRouter,
   events: eventsProcedure,
@@ -80,6 +82,7 @@ const plainOperations: PlainOperation[] = [
   ...csvOperations,
   ...notificationOperations,
   ...emailOperations,
+  ...inboundOperations,
   ...streamOperations,
 ]
 

@@ -2,7 +2,7 @@
 import { callers, type Resource, type Role } from '../platform/access/authorize.ts'
 import { checkSpace, recordResource, renamed, tableOf, tableResource } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
-import { resourceProcedure } from '../platform/http/trpc.ts'
+import { accountProcedure, resourceProcedure } from '../platform/http/trpc.ts'
 import { integrationResource } from './integrations.ts'
 import type { EmailRow } from './outbound/interventions.ts'
 import { signatureResource, writerResource } from './signatures.ts'
@@ -28,6 +28,9 @@ export const recordProcedure = resourceProcedure(
 
 /** For users who may write in at least one space. */
 export const writerProcedure = resourceProcedure(writerResource, 'write', callers.any, writes)
+
+/** On the spaces that the caller administers; on none for everybody else. */
+export const adminProcedure = accountProcedure(callers.any, writes)
 
 /** On the caller's signature named `id`. */
 export const signatureProcedure = resourceProcedure(signatureResource, 'write', callers.any, writes)

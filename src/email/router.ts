@@ -3,10 +3,21 @@ import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
 import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
+import { inboundDocs } from './inbox/docs.ts'
+import * as messages from './inbox/messages.ts'
+import { InboundMessage, InboundQuery } from './inbox/schema.ts'
 import * as integrations from './integrations.ts'
 import { cancel, retry } from './outbound/interventions.ts'
 import { listOpens } from './outbound/opens.ts'
-import { emailProcedure, integrationProcedure, recordProcedure, signatureProcedure, tableProcedure, writerProcedure } from './procedure.ts'
+import {
+  adminProcedure,
+  emailProcedure,
+  integrationProcedure,
+  recordProcedure,
+  signatureProcedure,
+  tableProcedure,
+  writerProcedure,
+} from './procedure.ts'
 import {
   Cancelled,
   CommentPath,
@@ -72,6 +83,14 @@ export const emailRouter = router({
     .input(CommentPath)
     .output(listOf(Open))
     .query(({ ctx }) => listOpens(ctx.context, ctx.row)),
+})
+
+export const inboundRouter = router({
+  list: adminProcedure
+    .meta(rest('GET', '/api/email/inbound/list', inboundDocs.list, { isList: true }))
+    .input(InboundQuery)
+    .output(listOf(InboundMessage))
+    .query(({ ctx, input }) => messages.list(ctx.context, input)),
 })
 
 export const signaturesRouter = router({

@@ -1,13 +1,22 @@
-/** The tracking pixel and the webhook for inbound mail. Both need no credentials. */
+/** The tracking pixel and the webhook for inbound mail, which need no credentials, and the raw bytes of a message for admins. */
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, admit, callers } from '../platform/access/authorize.ts'
 import { type Deps, systemContext } from '../platform/context.ts'
+import { disposition } from '../platform/http/content-disposition.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
+import { idsOf } from '../platform/http/rest.ts'
+import { accessRequestOf, serviceContext } from '../platform/http/trpc.ts'
 import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
+import { type MessageRow, messageResource, rawMessage } from './inbox/messages.ts'
 import { PIXEL, recordOpen } from './outbound/opens.ts'
 
 const PIXEL_PATH = '/email/pixel/'
 
+const RAW: Access = { callers: callers.any, resource: messageResource, right: 'admin', effect: 'write' }
+
 export function mountEmail(app: FastifyInstance, deps: Deps): void {
+  app.get('/api/email/inbound/:id/raw', sendRaw)
   app.register(async (scope) => {
     scope.get(`${PIXEL_PATH}*`, async (request, reply) => pixel(deps, request, reply))
     scope.removeAllContentTypeParsers()
@@ -45,6 +54,22 @@ export const isPixelPath = (url: string) => url.startsWith(PIXEL_PATH)
 
 export function sendPixel(reply: FastifyReply): FastifyReply {
   return reply.code(200).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff').type('image/png').send(PIXEL)
+}
+
+/** Sends a message that a stranger wrote, so a browser must save it and never show it. */
+async function sendRaw(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { actor, row } = await admit(accessRequestOf(request.context), RAW, false, idsOf(request.params as Record<string, string>))
+  const message = row as MessageRow
+  const { bytes, content } = await rawMessage(serviceContext(request.context, actor), message)
+  reply.headers({
+    'content-type': 'message/rfc822',
+    'content-length': bytes,
+    'content-disposition': disposition('attachment', `message-${message.message_id}.eml`),
+    'content-security-policy': "default-src 'none'; sandbox",
+    'cache-control': 'private, no-store',
+    'x-content-type-options': 'nosniff',
+  })
+  return reply.send(request.method === 'HEAD' ? Readable.from([]) : content)
 }
 
 /** @throws AppError 503 when the message cannot be stored, so that the sender retries */

@@ -274,10 +274,6 @@ export type Open = z.infer<typeof Open>
 
 // ── receiving ───────────────────────────────────────────────────────────────
 
-/** What a message was read as. */
-export const VERDICTS = ['comment', 'bounced', 'automatic', 'duplicate', 'dropped'] as const
-export type Verdict = (typeof VERDICTS)[number]
-
 /** `metadata` of an email_in comment (contract.md §6, Inbound). */
 export interface IncomingMetadata {
   parentCommentId: number

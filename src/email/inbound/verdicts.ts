@@ -1,8 +1,8 @@
 /** What inbound messages were read as: one verdict for each message and thread, written in the transaction of its effect. */
 import { type Database, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
+import type { Verdict } from '../inbox/schema.ts'
 import type { Thread } from '../queries.ts'
-import type { Verdict } from '../schema.ts'
 
 export interface Decision {
   verdict: Verdict

@@ -1,8 +1,8 @@
 /** Reads stored messages again with the present code: `npm run admin -- replay` (docs/decisions/0020-stored-messages.md). */
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
-import type { Verdict } from '../schema.ts'
-import { replay } from './receive.ts'
+import { replay } from '../inbound/receive.ts'
+import type { Verdict } from './schema.ts'
 
 export interface ReplaySummary {
   /** How many messages were read. */

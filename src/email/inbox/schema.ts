@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { Id, limit } from '../../platform/http/schemas.ts'
+
+/** What a message was read as. */
+export const VERDICTS = ['comment', 'bounced', 'automatic', 'duplicate', 'dropped'] as const
+export type Verdict = (typeof VERDICTS)[number]
+
+export const InboundMessage = z
+  .object({
+    id: Id,
+    received_at: z.string(),
+    from: z.object({ name: z.string(), email: z.string() }),
+    subject: z.string(),
+    verdict: z.enum([...VERDICTS, 'pending']).meta({
+      description:
+        'What the message was read as: a reply that became a comment, a report that the mail bounced, an automatic reply, a message that had ' +
+        'arrived before, or a dropped one. `pending` until it has been read.',
+    }),
+    reason: z.string().nullable().meta({ description: 'Why, for a message that was dropped, doubled or could not be read.' }),
+    comment_ids: z.array(Id).meta({ description: 'The comments that it became; for a duplicate, those of the first message.' }),
+  })
+  .meta({ id: 'InboundMessage', description: 'A message that came to the reply address of a mail.' })
+export type InboundMessage = z.infer<typeof InboundMessage>
+
+export const InboundQuery = z.strictObject({
+  limit: limit(50, 200),
+  cursor: z
+    .string()
+    .max(1_000, 'must have at most 1000 characters')
+    .nullish()
+    .meta({ description: 'The X-Next-Cursor of the previous page.' }),
+})
+export type InboundQuery = z.infer<typeof InboundQuery>
