@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
 import { parseMail } from '../../src/email/inbound/mime.ts'
 import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
-import { visibleText } from '../../src/email/inbound/quote.ts'
+import { visibleText } from '../../src/email/quoting/visible-text.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../fixtures/mail/${name}.eml`, import.meta.url))
 const mail = (name: string) => parseMail(fixture(name), 'mx.example.net')

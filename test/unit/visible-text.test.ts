@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { unflowed } from '../../src/email/inbound/flowed.ts'
-import { visibleText } from '../../src/email/inbound/quote.ts'
+import { unflowed } from '../../src/email/quoting/flowed.ts'
+import { visibleText } from '../../src/email/quoting/visible-text.ts'
 
 /** Introductions of mail programs, in the languages that they are set to. */
 const INTRODUCTIONS: [program: string, introduction: string][] = [

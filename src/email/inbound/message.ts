@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
-import { unflowed } from './flowed.ts'
+import { unflowed } from '../quoting/flowed.ts'
 
 export interface Message extends Email {
   /** The media type of the message. */

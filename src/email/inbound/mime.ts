@@ -4,9 +4,9 @@ import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
 import { isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import { visibleText } from '../quoting/visible-text.ts'
 import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
 import { readMessage } from './message.ts'
-import { visibleText } from './quote.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
 export interface ParsedMail {

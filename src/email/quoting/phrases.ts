@@ -1,6 +1,6 @@
 /**
  * The words by which mail programs mark what the sender did not write: introductions of quotes, headers of quoted mails, and the lines that
- * phones add. Add a language or a program here; `quote.ts` and `introduction.ts` have the rules. Phrases are parts of regular expressions,
+ * phones add. Add a language or a program here; `visible-text.ts` and `introduction.ts` have the rules. Phrases are parts of regular expressions,
  * separated by | or by lines.
  */
 

@@ -1,5 +1,5 @@
 /** Finds the lines that introduce a quote, such as "On 3 Mar 2026, at 10:12, Ann <ann@example.org> wrote:", in any language and program. */
-import { OPENERS, QUOTING, WROTE } from './quote-phrases.ts'
+import { OPENERS, QUOTING, WROTE } from './phrases.ts'
 
 export interface Introduction {
   /** The index of its last line. */

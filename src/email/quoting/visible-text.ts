@@ -1,5 +1,5 @@
 import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain } from './introduction.ts'
-import { DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './quote-phrases.ts'
+import { DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './phrases.ts'
 
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
