@@ -774,7 +774,9 @@ describe('while the job runs', () => {
     await app.as(account.admin).post(`/api/table/${table}/delete`)
     expect((await job(body.job_id)).status).toBe(404)
     await run(body.job_id)
-    const [conversion] = await app.db.query<object>(sql`select state, error from field_conversions where id = ${body.job_id}`)
+    const [conversion] = await app.db.query<object>(
+      sql`select coalesce(exact_state, state) as state, error from field_conversions where id = ${body.job_id}`,
+    )
     expect(conversion).toEqual({ state: 'cancelled', error: 'The table has been deleted' })
     expect(await besides(table)).toEqual([])
   })
@@ -899,7 +901,8 @@ describe('a job that was interrupted', () => {
     const { body } = await changeType(table, { type: 'number' })
     await begin(body.job_id)
     await app.db.execute(
-      sql`update field_conversions set attempts = 9, updated_at = now() - interval '11 minutes' where id = ${body.job_id}`,
+      sql`update field_conversions set attempts = 9, updated_at = updated_at - interval '11 minutes',
+        checked_at = checked_at - interval '11 minutes' where id = ${body.job_id}`,
     )
     const jobs = async () =>
       (await app.db.query(sql`select from pgboss.job where name = ${queue} and (data->>'conversion_id')::int = ${body.job_id}`)).length

@@ -80,12 +80,13 @@ async function sendMail(release: Release, integration?: number): Promise<string>
 const mailsTo = (address: string) => smtp.received.filter(({ envelopeTo }) => envelopeTo.includes(address))
 const untilMailed = (address: string) => expect.poll(() => mailsTo(address).length, { timeout: 20_000 }).toBe(1)
 
-it('answers alike with both about the data of the previous release', async () => {
+/** Reads whatever there is at both releases. This one may say more, and no other things. */
+async function expectSameAnswers(): Promise<void> {
   const cookie = await signIn(releases.url('previous web'), owner)
   const tables: Row[] = await get('previous', `/api/space/${space_id}/tables/list`)
   const paths = tables.flatMap(({ id }) => [`/api/table/${id}/get`, `/api/table/${id}/views/list`, `/api/table/${id}/export.csv`])
   const records: Row[] = await post('previous', `/api/table/${contacts}/records/query`)
-  for (const { id } of records.slice(0, 10))
+  for (const { id } of [...records.slice(0, 10), ...records.slice(-10)])
     paths.push(
       `/api/table/${contacts}/record/${id}/get`,
       `/api/table/${contacts}/record/${id}/comments/get`,
@@ -101,7 +102,9 @@ it('answers alike with both about the data of the previous release', async () =>
       const ask = (release: Release) => post(release, `/api/table/${id}/records/query`, { view_id: view.id })
       expect([view.name, await ask('current')]).toEqual([view.name, await ask('previous')])
     }
-})
+}
+
+it('answer alike about the data of the previous release', expectSameAnswers)
 
 describe.each(DIRECTIONS)('what the %s release has written, at the %s release', (writer, reader) => {
   it('a session and a key are valid', async () => {
@@ -259,15 +262,16 @@ describe.each(DIRECTIONS)('jobs of the %s release, with workers of the %s releas
 })
 
 describe('the change of a type', () => {
-  async function started(release: Release) {
+  async function started(release: Release, content = '12') {
     const cookie = await signIn(releases.url(`${release} web`), owner)
     const fields = [{ name: 'Cell', type: 'text' }]
     const { id } = await post(release, `/api/space/${space_id}/tables/create`, { name: fresh('Table'), fields }, { cookie })
-    await post(release, `/api/table/${id}/records/create`, { data: { cell: '12' } })
+    await post(release, `/api/table/${id}/records/create`, { data: { cell: content } })
     const { job_id } = await post(release, `/api/table/${id}/field/cell/changeType`, { type: 'number' }, { cookie })
-    const state = async (at: Release) => (await get(at, `/api/job/${job_id}`, { cookie })).state
+    const job = (at: Release) => get(at, `/api/job/${job_id}`, { cookie })
+    const state = async (at: Release) => (await job(at)).state
     const cell = async () => (await post('current', `/api/table/${id}/records/query`))[0].cell
-    return { state, cell }
+    return { job, state, cell }
   }
 
   it('that the previous release began is done by a worker of this one', async () => {
@@ -275,5 +279,43 @@ describe('the change of a type', () => {
     const { state, cell } = await started('previous')
     await expect.poll(() => state('previous'), { timeout: 20_000 }).toBe('done')
     expect([await state('current'), await cell()]).toEqual(['done', 12])
+  })
+
+  it('that this release began waits for a worker of this one', async () => {
+    await run('previous web', 'current web', 'previous worker')
+    const { state, cell } = await started('current')
+    // The worker is at work: what comes later is done.
+    await untilMailed(await sendMail('current'))
+    expect([await state('current'), await state('previous'), await cell()]).toEqual(['checking', 'queued', '12'])
+    await run('previous web', 'current web', 'current worker')
+    await expect.poll(() => state('current'), { timeout: 20_000 }).toBe('done')
+    expect(await cell()).toBe(12)
+  })
+
+  it('that this release refused is failed for the previous one', async () => {
+    await run('previous web', 'current web', 'current worker')
+    const { job, state } = await started('current', 'twelve')
+    await expect.poll(() => state('current'), { timeout: 20_000 }).toBe('refused')
+    expect(await job('previous')).toMatchObject({ state: 'failed', error: (await job('current')).error })
+  })
+})
+
+it('answer alike about the data of both releases', expectSameAnswers)
+
+describe('after the way back', () => {
+  it('the previous release sends mails that waited for their server', async () => {
+    await run('current web', 'current worker')
+    const cookie = await signIn(releases.url('current web'), owner)
+    const integration = await addIntegration('current', cookie)
+    smtp.login = { user: 'desk', password: 'another one' }
+    const address = await sendMail('current', integration)
+    const isFailing = async () => (await query('select from smtp_integrations where failing_since is not null')).length
+    await expect.poll(isFailing, { timeout: 20_000 }).toBe(1)
+    await run('previous web', 'previous worker')
+    smtp.login = LOGIN
+    await untilMailed(address)
+    expect(await post('previous', '/api/notifications/list', {}, { cookie })).toContainEqual(
+      expect.objectContaining({ event_type: 'SMTP_FAILING' }),
+    )
   })
 })

@@ -159,7 +159,7 @@ function printedType(type: string): string {
 
 async function runningConversions({ database }: Pick<Examined, 'database'>): Promise<Set<string>> {
   const rows = await database.rows<{ id: number }>(
-    `select id from public.field_conversions where state in ('queued', 'checking', 'running') and not dry_run`,
+    `select id from public.field_conversions where state in ('queued', 'running') and not dry_run`,
   )
   return new Set(rows.map(({ id }) => String(id)))
 }

@@ -10,6 +10,6 @@ export const conversionCascade: Cascade = { beforeFieldChange: requireNotConvert
 export async function requireNotConverting({ db }: Context, tableId: number, fieldId: string): Promise<void> {
   const underway = await db.query(sql`
     select from field_conversions where table_id = ${tableId} and field_id = ${fieldId} and not dry_run
-      and state in ('queued', 'checking', 'running')`)
+      and state in ('queued', 'running')`)
   if (underway.length) throw conflict('The field is being converted to another type')
 }

@@ -57,11 +57,12 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
   try {
     const [conversion] = await db.query<{ id: number }>(sql`
       insert into field_conversions
-        (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, state, dry_run, drop_failing, force, total, created_at, updated_at)
+        (account_id, table_id, field_id, target, user_id, api_key_id, ip, time_zone, state, exact_state, dry_run, drop_failing, force, total,
+         created_at, updated_at, checked_at)
       select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
         ${actor.timeZone},
-        'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(table.id)},
-        ${at}::timestamp, ${at}::timestamp
+        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(table.id)},
+        ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)
     const id = conversion?.id ?? 0
     await jobs.send(checkConversion, { conversion_id: id })
@@ -82,9 +83,10 @@ const IDLE_MINUTES = 10
 export async function resumeAll({ db, jobs, now }: Context): Promise<void> {
   const before = formatInstant(new Date(now.getTime() - KEPT_DAYS * 86_400_000))
   await db.execute(sql`
-    delete from field_conversions where state not in ('queued', 'checking', 'running') and updated_at < ${before}::timestamp`)
+    delete from field_conversions where state not in ('queued', 'running') and updated_at < ${before}::timestamp`)
   const idleSince = formatInstant(new Date(now.getTime() - IDLE_MINUTES * 60_000))
-  const idle = await db.query<{ id: number; state: string }>(sql`
-    select id, state from field_conversions where state in ('queued', 'checking', 'running') and updated_at < ${idleSince}::timestamp`)
-  for (const { id, state } of idle) await jobs.send(state === 'checking' ? checkConversion : convertField, { conversion_id: id })
+  const idle = await db.query<{ id: number; checked_at: Date | null }>(sql`
+    select id, checked_at from field_conversions
+    where state in ('queued', 'running') and coalesce(checked_at, updated_at) < ${idleSince}::timestamp`)
+  for (const { id, checked_at } of idle) await jobs.send(checked_at ? checkConversion : convertField, { conversion_id: id })
 }

@@ -56,7 +56,7 @@ const lookedUp = sql`(
 
 /** A conversion begins and succeeds only with a new version of these tables (alter-table.ts). */
 const isConverting = sql`exists (
-  select from field_conversions c where not c.dry_run and c.state in ('queued', 'checking', 'running') and c.table_id = any(
+  select from field_conversions c where not c.dry_run and c.state in ('queued', 'running') and c.table_id = any(
     array_append(array(select o.lookup_table_id from fields o where o.table_id = t.id and o.lookup_table_id is not null), t.id)))`
 
 /** Version and fields come from one snapshot, so that no version is cached with the fields of another. */

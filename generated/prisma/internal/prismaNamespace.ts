@@ -3608,6 +3608,8 @@ export const FieldConversionScalarFieldEnum = {
   dropFailing: 'dropFailing',
   force: 'force',
   state: 'state',
+  exactState: 'exactState',
+  checkedAt: 'checkedAt',
   done: 'done',
   total: 'total',
   converts: 'converts',

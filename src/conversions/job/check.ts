@@ -12,7 +12,17 @@ import { changeTable } from '../../tables/alter-table.ts'
 import { conversionOf } from '../rules.ts'
 import type { Figures } from '../schema.ts'
 import { requireValidViews } from '../target.ts'
-import { type ConversionRow, claimCheck, currentField, fieldIn, storeFigures, storeOutcome, type Target } from './conversion-row.ts'
+import {
+  type ConversionRow,
+  claimCheck,
+  currentField,
+  ENDS_CHECK,
+  fieldIn,
+  IS_CHECKING,
+  storeFigures,
+  storeOutcome,
+  type Target,
+} from './conversion-row.ts'
 import { convertField } from './convert.ts'
 import { countCells } from './count.ts'
 import { optionsFromCells } from './options-from-cells.ts'
@@ -72,7 +82,7 @@ async function whileUnchanged<T>(context: Context, conversion: ConversionRow, be
 async function endDryRun(context: Context, conversion: ConversionRow, before: FieldDef): Promise<void> {
   requireSame(before, (await currentField(context, conversion)).field)
   await context.db.execute(sql`
-    update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id} and state = 'checking'`)
+    update field_conversions set state = 'done', done = total, ${ENDS_CHECK} where id = ${conversion.id} and ${IS_CHECKING}`)
 }
 
 /** Checks the views again, because some may have been saved since the request. Only an earlier release could have changed the field. */
@@ -82,8 +92,8 @@ function start(context: Context, conversion: ConversionRow, before: FieldDef, ta
     requireSame(before, field)
     if (!conversion.force) await requireValidViews(context, table, { ...field, ...target })
     const isStarted = await context.db.execute(sql`
-      update field_conversions set state = 'running', target = ${JSON.stringify(target)}::jsonb, done = 0, attempts = 0, updated_at = now()
-      where id = ${conversion.id} and state = 'checking'`)
+      update field_conversions set state = 'running', target = ${JSON.stringify(target)}::jsonb, done = 0, attempts = 0, ${ENDS_CHECK}
+      where id = ${conversion.id} and ${IS_CHECKING}`)
     if (isStarted) await context.jobs.send(convertField, { conversion_id: conversion.id })
   })
 }

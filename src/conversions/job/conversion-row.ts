@@ -28,10 +28,19 @@ export interface ConversionRow {
   attempts: number
 }
 
+/**
+ * `exact_state` has the states that the previous release does not know; its `state` is then one that it does. While the cells are counted,
+ * `checked_at` has the last progress, and `updated_at` is infinite: the previous release resumes what was not updated for a while, but
+ * would convert without a count, dry runs as well.
+ */
+export const IS_CHECKING = sql`exact_state = 'checking'`
+export const ENDS_CHECK = sql`exact_state = null, checked_at = null, updated_at = now()`
+
 /** Returns the state and the figures of a conversion. */
 export async function jobOf({ db }: Context, conversionId: number): Promise<Job> {
   const [row] = await db.query<Omit<Job, keyof Figures> & { [Key in keyof Figures]: Figures[Key] | null }>(sql`
-    select case state when 'queued' then 'running' else state end as state, least(done, total) as done, total, error, converts, failing, fails
+    select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
+      converts, failing, fails
     from field_conversions where id = ${conversionId}`)
   const { converts, failing, fails, ...job } = row as NonNullable<typeof row>
   return converts === null || failing === null || fails === null ? job : { ...job, converts, failing, fails }
@@ -40,7 +49,7 @@ export async function jobOf({ db }: Context, conversionId: number): Promise<Job>
 /** Begins another attempt to count the cells. @returns undefined if the cells have been counted, or the conversion has ended */
 export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {
   const [conversion] = await db.query<ConversionRow>(sql`
-    update field_conversions set attempts = attempts + 1, updated_at = now() where id = ${id} and state = 'checking' returning ${COLUMNS}`)
+    update field_conversions set attempts = attempts + 1, checked_at = now() where id = ${id} and ${IS_CHECKING} returning ${COLUMNS}`)
   return conversion
 }
 
@@ -48,7 +57,7 @@ export async function claimCheck({ db }: Context, id: number): Promise<Conversio
 export async function claimConversion({ db }: Context, id: number): Promise<ConversionRow | undefined> {
   const [conversion] = await db.query<ConversionRow>(sql`
     update field_conversions set state = 'running', attempts = attempts + 1, updated_at = now()
-    where id = ${id} and state in ('queued', 'running') returning ${COLUMNS}`)
+    where id = ${id} and state in ('queued', 'running') and exact_state is null returning ${COLUMNS}`)
   return conversion
 }
 
@@ -81,21 +90,21 @@ export async function requireTable(db: Database, { table_id }: ConversionRow): P
 }
 
 export async function storeCounted(db: Database, id: number, counted: number): Promise<void> {
-  await db.execute(sql`update field_conversions set done = ${counted}, updated_at = now() where id = ${id} and state = 'checking'`)
+  await db.execute(sql`update field_conversions set done = ${counted}, checked_at = now() where id = ${id} and ${IS_CHECKING}`)
 }
 
 export async function storeFigures(db: Database, id: number, { converts, failing, fails }: Figures): Promise<void> {
   await db.execute(sql`
-    update field_conversions set converts = ${converts}, failing = ${failing}, fails = ${JSON.stringify(fails)}::jsonb, updated_at = now()
-    where id = ${id} and state = 'checking'`)
+    update field_conversions set converts = ${converts}, failing = ${failing}, fails = ${JSON.stringify(fails)}::jsonb, checked_at = now()
+    where id = ${id} and ${IS_CHECKING}`)
 }
 
 /** @returns false if the conversion had already ended */
 export async function storeOutcome(db: Database, id: number, { state, message, lateFailures }: ConversionEnded): Promise<boolean> {
   const { failing = null, fails = null } = lateFailures ?? {}
   const changed = await db.execute(sql`
-    update field_conversions set state = ${state}, error = ${message}, updated_at = now(),
+    update field_conversions set state = 'failed', exact_state = ${state === 'failed' ? null : state}::text, checked_at = null, updated_at = now(), error = ${message},
       failing = coalesce(${failing}::int, failing), fails = coalesce(${fails && JSON.stringify(fails)}::jsonb, fails)
-    where id = ${id} and state in ('checking', 'running')`)
+    where id = ${id} and (${IS_CHECKING} or state = 'running')`)
   return changed > 0
 }
