@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { type Context, type Deps, systemContext } from '../../platform/context.ts'
-import type { Database } from '../../platform/database/database.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
 import { inSpan } from '../../platform/tracing.ts'
-import { deliverLeased, type sendEmail } from './delivery.ts'
+import { deliverLeased, sendEmail } from './delivery.ts'
 import { type Lease, leaseDue, makeDue, RENEW_MS, renewLeases } from './lease.ts'
 
 /** How many emails a process sends at once. Most of them wait for a server. */
@@ -83,5 +83,21 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
     await running
     await Promise.race([Promise.all(underway.values()), sleep(STOP_MS, undefined, { ref: false })])
     clearInterval(renewal)
+    await enqueueWaiting(deps).catch((error) => log.error({ err: error }, 'waiting mails not enqueued'))
   }
+}
+
+const MOST_ENQUEUED = 10_000
+
+/**
+ * Gives waiting emails a job again. The previous release sends only emails that have one, so if it takes over, those whose job has woken a
+ * dispatcher of this release would stay queued for ever.
+ */
+async function enqueueWaiting({ db, jobs }: Deps): Promise<void> {
+  const waiting = await db.query<{ comment_id: number }>(sql`
+    select comment_id from outbound_emails o where due_at <= localtimestamp and (leased_until is null or leased_until < localtimestamp)
+      and not exists (
+        select from pgboss.job j where j.name = ${sendEmail.name} and j.state < 'active' and (j.data->>'comment_id')::int = o.comment_id)
+    order by due_at limit ${MOST_ENQUEUED}`)
+  if (waiting.length) await jobs.sendMany(sendEmail, waiting)
 }
