@@ -1,5 +1,5 @@
 /** One account floods the service. Locks hold its requests, so that the tests do not depend on the speed of the machine. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import type { Answer, TestAccount } from './support/app.ts'
 import { testApp } from './support/app.ts'
 import { makeTable } from './support/tables.ts'
@@ -95,4 +95,29 @@ it('answers a flood of tracking pixels with the image, whether or not they are r
   })
   await all
   expect(new Set(answers.map(({ status, headers }) => `${status} ${headers.get('content-type')}`))).toEqual(new Set(['200 image/png']))
+})
+
+it('answers a flood of readiness checks with one look at the database', async () => {
+  const isReady = vi.spyOn(app.deps.jobs, 'isReady')
+  const query = vi.spyOn(app.db, 'query')
+  const answers = await Promise.all(Array.from({ length: 200 }, () => app.as(null).get('/readyz')))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  // A look is used again for a quarter of a second, in which a slow machine may not answer all.
+  expect(isReady.mock.calls.length).toBeLessThan(40)
+  expect(query.mock.calls.length).toBeLessThan(80)
+  vi.restoreAllMocks()
+})
+
+it('is not ready if a check hangs, and starts none a second time', async () => {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const isReady = vi.spyOn(app.deps.jobs, 'isReady').mockReturnValue(promise)
+  const ready = () => app.as(null).get('/readyz')
+  await expect
+    .poll(async () => (await ready()).body, { timeout: 10_000 })
+    .toEqual({ ok: false, database: true, migrations: true, queue: false })
+  const { status } = await ready()
+  expect([status, isReady.mock.calls.length]).toEqual([503, 1])
+  resolve(true)
+  vi.restoreAllMocks()
+  await expect.poll(async () => (await ready()).status, { timeout: 10_000 }).toBe(200)
 })

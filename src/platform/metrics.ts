@@ -4,6 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from './context.ts'
+import { withinTime } from './time-limit.ts'
 
 declare module './context.ts' {
   interface Shared {
@@ -139,10 +140,7 @@ class Reading {
     this.#running ??= this.#read(deps).finally(() => {
       this.#running = undefined
     })
-    const { promise: late, resolve } = Promise.withResolvers<boolean>()
-    const timer = setTimeout(() => resolve(false), READ_TIMEOUT_MS)
-    const isRead = await Promise.race([this.#running, late])
-    clearTimeout(timer)
+    const isRead = await withinTime(this.#running, READ_TIMEOUT_MS, false)
     if (!isRead) this.#forget()
     return isRead
   }

@@ -14,6 +14,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyBaseLogger } from 'fastify'
+import { withinTime } from './time-limit.ts'
 import type { OpenSpan, Tracer } from './tracing.ts'
 import type { TracingSettings } from './tracing-settings.ts'
 
@@ -57,10 +58,8 @@ export function openTracer({ protocol, sampler, samplerArgument, batch }: Tracin
       } satisfies OpenSpan
     },
     close: async () => {
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
-      await Promise.race([provider.shutdown().catch((error) => report('not closed', error)), late])
-      clearTimeout(timer)
+      const sent = provider.shutdown().catch((error) => report('not closed', error))
+      await withinTime(sent, CLOSE_TIMEOUT_MS, undefined)
     },
   }
 }

@@ -3,26 +3,46 @@ import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../context.ts'
 import { type Database, sql } from '../database/database.ts'
 import { readMigrations } from '../database/migrations.ts'
+import { withinTime } from '../time-limit.ts'
 import type { PlainOperation } from './openapi.ts'
+
+/** A check that takes longer has failed. Proxies wait for about three seconds. */
+const CHECK_WITHIN_MS = 2_000
+/** Strangers may ask as often as they like, so the result of a check is used again for this long. */
+const KEEP_MS = 250
 
 /** Mounts /healthz and /readyz. */
 export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
   const config = { isAlwaysServed: true }
   app.get('/healthz', { config }, async () => ({ ok: true }))
 
+  const needed = readMigrations().map(({ name }) => name)
+  const checks = {
+    database: sharedCheck(() => db.query(sql`select 1`)),
+    migrations: sharedCheck(() => isMigrated(db, needed)),
+    queue: sharedCheck(() => jobs.isReady()),
+  }
   app.get('/readyz', { config }, async (_, reply) => {
-    const checks = {
-      database: await holds(() => db.query(sql`select 1`)),
-      migrations: await holds(() => isMigrated(db)),
-      queue: await holds(() => jobs.isReady()),
-    }
-    const ok = Object.values(checks).every(Boolean)
-    return reply.code(ok ? 200 : 503).send({ ok, ...checks })
+    const [database, migrations, queue] = await Promise.all([checks.database(), checks.migrations(), checks.queue()])
+    const ok = database && migrations && queue
+    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue })
   })
 }
 
+/** A check that many may ask for at once. One that hangs is not started a second time. @returns false if it did not pass in time */
+function sharedCheck(check: () => Promise<unknown>): () => Promise<boolean> {
+  let running: Promise<boolean> | undefined
+  const forget = () => {
+    running = undefined
+  }
+  return () => {
+    running ??= passes(check).finally(() => setTimeout(forget, KEEP_MS).unref())
+    return withinTime(running, CHECK_WITHIN_MS, false)
+  }
+}
+
 /** Whether the check passed. An error counts as a failure; the component that failed logs the details. */
-async function holds(check: () => Promise<unknown>): Promise<boolean> {
+async function passes(check: () => Promise<unknown>): Promise<boolean> {
   try {
     return (await check()) !== false
   } catch {
@@ -30,11 +50,11 @@ async function holds(check: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-async function isMigrated(db: Database): Promise<boolean> {
+async function isMigrated(db: Database, needed: readonly string[]): Promise<boolean> {
   const applied = await db.query<{ migration_name: string }>(sql`
     select migration_name from _prisma_migrations where finished_at is not null and rolled_back_at is null`)
   const names = new Set(applied.map(({ migration_name }) => migration_name))
-  return readMigrations().every(({ name }) => names.has(name))
+  return needed.every((name) => names.has(name))
 }
 
 const Answer = (example: object) => ({ description: 'Success.', content: { 'application/json': { schema: { type: 'object' }, example } } })

@@ -1,0 +1,6 @@
+/** @returns the value of the promise, or `late` if the promise takes longer than the time. What it waits for goes on */
+export async function withinTime<Value>(promise: Promise<Value>, limitMs: number, late: Value): Promise<Value> {
+  const { promise: timeout, resolve } = Promise.withResolvers<Value>()
+  const timer = setTimeout(() => resolve(late), limitMs)
+  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer))
+}
