@@ -1,8 +1,11 @@
 /** Loses database connections while they are in use, as every restart or failover of PostgreSQL does. */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openDatabase, sql } from '../src/platform/database/database.ts'
+import { isOutage } from '../src/platform/http/errors.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
+import { databaseProxy } from './support/database-proxy.ts'
 
 const app = await testApp({}, { worker: true })
 let operator: pg.Client
@@ -76,4 +79,31 @@ it('answers 503 to changes while the database is read-only, and goes on reading'
   expect(texts).toEqual(Array(3).fill('503 The database is read-only at the moment true'))
   expect(reads.map(({ status }) => status)).toEqual([200, 200])
   await expect.poll(async () => (await create()).status, { timeout: 5_000 }).toBe(200)
+})
+
+it('gives up statements to a server that has gone without a word, and uses other connections', async () => {
+  const proxy = await databaseProxy()
+  const db = openDatabase({ connectionString: proxy.url }, { size: 3, silentMs: 500 })
+  const one = sql`select 1 as one`
+  const read = () => db.readShort<{ one: number }>(one, 'one')
+  const isOne = async (rows: Promise<{ one: number }[]>) => expect(await rows).toEqual([{ one: 1 }])
+  try {
+    // Once its text is prepared, a short read takes the pipelined connection.
+    for (let count = 0; count < 5; count++) await isOne(read())
+    const count = () => db.transaction((tx) => tx.user.count())
+    // Both connections of the pool are open.
+    await Promise.all([isOne(db.query(sql`select 1 as one from pg_sleep(0.2)`)), count()])
+    // A connection without a statement may be silent for any time.
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    await isOne(db.query(one))
+    proxy.silence()
+    const [queried, written, short] = await Promise.allSettled([db.query(one), count(), read()])
+    expect([queried, written].map((result) => result.status === 'rejected' && isOutage(result.reason))).toEqual([true, true])
+    expect(short).toEqual({ status: 'fulfilled', value: [{ one: 1 }] })
+    await isOne(db.query(one))
+    expect(await count()).toBeGreaterThan(0)
+  } finally {
+    await db.close()
+    await proxy.cut()
+  }
 })

@@ -10,6 +10,8 @@ export interface DatabaseProxy {
   /** Ends all connections, and refuses new ones. */
   cut(): Promise<void>
   restore(): Promise<void>
+  /** Lets nothing pass on the open connections any more, like a machine that has lost its power. New connections work. */
+  silence(): void
 }
 
 export async function databaseProxy(): Promise<DatabaseProxy> {
@@ -45,5 +47,8 @@ export async function databaseProxy(): Promise<DatabaseProxy> {
       await closed
     },
     restore: () => listen(port),
+    silence() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
   }
 }

@@ -12,6 +12,7 @@ import { FairPool } from './fair-pool.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import { PreparedNames, runPrepared } from './prepared-statements.ts'
+import { closeIfSilent } from './silent-connections.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
 export const { sql, join, raw, empty } = Prisma
@@ -95,6 +96,8 @@ interface RunOptions {
 const transactions = new AsyncLocalStorage<OpenTransaction>()
 
 const MAX_LIFETIME_SECONDS = 600
+/** Twice the longest time of a statement. */
+const SILENT_MS = 20_000
 /** Connections that queries never take, so that writes and short reads always find one. */
 const KEPT_FREE = 2
 /** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
@@ -105,13 +108,15 @@ interface DatabaseOptions {
   size?: number
   /** Observes the statements of all connections but those of `connect`. */
   observe?: ObserveStatement
+  /** How long the server may leave a statement of the pool without an answer. */
+  silentMs?: number
 }
 
 /**
  * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
  * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
-export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: DatabaseOptions = {}): Database {
+export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silentMs = SILENT_MS }: DatabaseOptions = {}): Database {
   const connection = {
     ...config,
     max: size,
@@ -130,6 +135,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
   // process. The statement itself fails, so the listener has nothing to do.
   pool.on('connect', (client) => {
     client.on('error', () => {})
+    closeIfSilent(client, silentMs)
     if (observe) observeStatements(client, observe)
   })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
@@ -140,7 +146,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe }: Data
   const places = Math.max(1, size - KEPT_FREE)
   // Of several accounts none takes all places, because a query may run for ten seconds.
   const queries = new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
-  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe })
+  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch(text, values, label, options)

@@ -7,6 +7,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { type NamedStatement, runPrepared } from './prepared-statements.ts'
+import { closeIfSilent } from './silent-connections.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
 const STUCK_AFTER_MS = 20
@@ -50,10 +51,11 @@ interface Pipeline {
 interface PipelineOptions {
   maxLifetimeSeconds: number
   observe: ObserveStatement | undefined
+  silentMs: number
 }
 
 /** Connects at the first statement, and again after the connection was lost or has reached its lifetime. */
-export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe }: PipelineOptions): PipelinedReads {
+export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe, silentMs }: PipelineOptions): PipelinedReads {
   let open: Pipeline | undefined
   let opening: Promise<void> | undefined
   let mayOpenAt = 0
@@ -76,6 +78,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       await client.connect()
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
+      closeIfSilent(client, silentMs)
       open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, isStuck: false, watch: undefined }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.

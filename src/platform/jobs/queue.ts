@@ -5,6 +5,7 @@ import { type Clock, type Db, PgBoss, type QueueOptions } from 'pg-boss'
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
+import { closeIfSilent } from '../database/silent-connections.ts'
 import { inSpan, type OpenSpan } from '../tracing.ts'
 
 /** A kind of job. Its data are ids: the job reads the rows again, and may run twice. */
@@ -60,6 +61,9 @@ const RETRY_MS = 1_000
 /** pg-boss compares the server's clock with this one so often, because a machine that was suspended lags behind by as much. */
 const CLOCK_CHECK_SECONDS = 60
 
+/** Longer than pg-boss's own maintenance takes in a large queue. Nothing else runs on its connections. */
+const SILENT_MS = 60_000
+
 /**
  * Connects to pg-boss, whose schema and queues `deploy` has created.
  * @param isWorker whether this process also runs pg-boss's maintenance: retries, schedules, clean-up
@@ -68,6 +72,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   const pool = new pg.Pool({ ...connection, max: 3, connectionTimeoutMillis: 10_000, application_name: 'gridpost jobs' })
   // The pool replaces an idle connection that the server has closed.
   pool.on('error', () => {})
+  pool.on('connect', (client) => closeIfSilent(client, SILENT_MS))
   const boss = new PgBoss({
     db: jobDatabase(pool, db, log),
     clock: steadyClock,
