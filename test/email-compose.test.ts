@@ -299,3 +299,148 @@ describe('tokens', () => {
     })
   })
 })
+
+describe('images', () => {
+  const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+  const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+  const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+  const dataUrl = (type: string, content: Buffer) => `data:${type};base64,${content.toString('base64')}`
+  const contentOf = ({ content }: { content: unknown }) => Buffer.from(content as ArrayBuffer)
+
+  /** Uploads a file for a comment of the record. @returns its entry */
+  async function upload(
+    { table, record, member }: { table: number; record: number; member: Person },
+    name: string,
+    type: string,
+    content: Buffer,
+  ) {
+    const path = `/api/table/${table}/record/${record}/comments/upload`
+    const { status, body } = await app.as(member).post(path, { name, type, data: content.toString('base64') })
+    expect(status).toBe(200)
+    return body as { path: string; name: string }
+  }
+
+  test('of a body and a signature go out as parts with a Content-ID, and are files of the comment', async () => {
+    const { sent, member } = await desk()
+    const html = `<p>Max</p><img src="${dataUrl('image/gif', GIF)}" alt="Logo">`
+    const { body: signature } = await app.as(member).post('/api/email/signatures/create', { name: 'Logo', html })
+    const image = dataUrl('image/png', PNG)
+    const { received, comment } = await sent({ body: `<p>a<img alt="b" src='${image}'></p><img src=${image}>`, signatureId: signature.id })
+    const { attachments = [], html: sentHtml = '' } = received?.email ?? {}
+    expect(attachments.map((part) => [part.mimeType, part.disposition, contentOf(part)])).toEqual([
+      ['image/png', 'inline', PNG],
+      ['image/gif', 'inline', GIF],
+    ])
+    const cids = attachments.map(({ contentId = '' }) => `cid:${contentId.slice(1, -1)}`)
+    expect([...sentHtml.matchAll(/<img[^>]* src="(cid:[^"]*)"/g)].map(([, cid]) => cid)).toEqual([cids[0], cids[0], cids[1]])
+    expect(received?.raw).not.toContain('data:')
+    expect(received?.raw).toMatch(/multipart\/related/)
+
+    const paths = comment.attachments.map(({ path }: { path: string }) => path)
+    expect(comment.metadata.inline).toEqual(paths.map((path: string, index: number) => ({ path, cid: cids[index]?.slice(4) })))
+    expect(comment.content).toBe(
+      `<p>a<img alt="b" src="/api/file/${paths[0]}" /></p><img src="/api/file/${paths[0]}" /><br /><br /><p>Max</p><img src="/api/file/${paths[1]}" alt="Logo" />`,
+    )
+    const file = await fetch(`${app.url}/api/file/${paths[0]}`, { headers: { cookie: `gridpost_session=${member.session}` } })
+    expect([file.status, file.headers.get('content-type'), Buffer.from(await file.arrayBuffer())]).toEqual([200, 'image/png', PNG])
+  })
+
+  test('that are links to stored files go out as parts, beside other attachments', async () => {
+    const place = await desk()
+    const image = await upload(place, 'plan.png', 'image/png', PNG)
+    const other = await upload(place, 'notes.txt', 'text/plain', Buffer.from('Notes'))
+    const body = `<img src="/api/file/${image.path}"><img src="${app.url}/api/file/${image.path}"><img src="https://a.example/b.png">`
+    const { received, comment } = await place.sent({ body, attachments: [other] })
+    const parts = received?.email.attachments ?? []
+    expect(parts.map(({ filename, disposition }) => [filename, disposition]).toSorted()).toEqual([
+      ['notes.txt', 'attachment'],
+      ['plan.png', 'inline'],
+    ])
+    const [cid] = parts.flatMap(({ contentId }) => contentId ?? [])
+    expect(received?.email.html).toContain(
+      `<img src="cid:${cid?.slice(1, -1)}" /><img src="cid:${cid?.slice(1, -1)}" /><img src="https://a.example/b.png" />`,
+    )
+    expect(comment.attachments.map(({ path }: { path: string }) => path)).toEqual([other.path, image.path])
+  })
+
+  test('of another table are copied, and those that the sender cannot read are refused', async () => {
+    const place = await desk()
+    const other = await makeTable(app, place, { records: [{ name: 'Other' }] })
+    const image = await upload({ ...place, table: other.id, record: other.records[0] as number }, 'logo.png', 'image/png', PNG)
+    const { received, comment } = await place.sent({ body: `<img src="/api/file/${image.path}">` })
+    expect(received?.email.attachments.map(contentOf)).toEqual([PNG])
+    expect(comment.attachments[0].path).toMatch(new RegExp(`^${place.space}-${place.table}-`))
+
+    const foreign = await desk()
+    const theirs = await upload(foreign, 'secret.png', 'image/png', PNG)
+    for (const src of [theirs.path, '1-1-missing', '..', '.', `..%2f${image.path}`]) {
+      const answer = await place.send({ body: `<img src="/api/file/${src}">` })
+      if (/^[\w.-]+$/.test(src))
+        expect([src, answer.status, answer.body.message]).toEqual([src, 400, expect.stringContaining('body: the image')])
+      else expect([src, answer.status]).toEqual([src, 202])
+    }
+  })
+
+  test('that are SVG, or no image at all, are left out, and preview says so', async () => {
+    const place = await desk()
+    const stored = await upload(place, 'drawing.svg', 'image/svg+xml', SVG)
+    const sources = [
+      dataUrl('image/svg+xml', SVG),
+      dataUrl('image/png', SVG),
+      dataUrl('IMAGE/SVG+XML', SVG),
+      'data:image/svg+xml;utf8,%3Csvg%3E',
+      'data&#58;image/svg+xml;base64,PHN2Zz4=',
+      'data:text/html;base64,PHN2Zz4=',
+      'data:image/png;base64,',
+      `/api/file/${stored.path}`,
+    ]
+    for (const source of sources) {
+      const body = `<p>a</p><img alt="b" src="${source}">`
+      const { received, comment } = await place.sent({ body })
+      expect([source, received?.email.attachments, comment.content]).toEqual([source, [], '<p>a</p><img alt="b" />'])
+      expect(received?.raw).not.toMatch(/svg|cid:/i)
+      expect(await place.preview({ body })).toMatchObject({
+        html: '<p>a</p><img alt="b" />',
+        problems: ['An image is left out: only PNG, JPEG, GIF and WebP can be sent'],
+      })
+    }
+  })
+
+  test('are shown by preview as they were given, and nothing is stored for it', async () => {
+    const { preview, table } = await desk()
+    const html = `<p>a</p><img src="${dataUrl('image/png', PNG)}" alt="b" />`
+    expect(await preview({ body: html })).toMatchObject({ html, text: 'a\n\nb', problems: [] })
+    expect(await app.db.query(sql`select 1 from stored_files where table_id = ${table}`)).toEqual([])
+  })
+
+  test('as text stay text', async () => {
+    const { sent } = await desk()
+    const { comment } = await sent({ body: '<p>Write data:image/png;base64,AAAA and then more</p>' })
+    expect(comment.content).toBe('<p>Write data:image/png;base64,AAAA and then more</p>')
+  })
+
+  test('may have 10 MB of JSON, and the rest of a body 1 MB', async () => {
+    const { sent, send, mail, keys } = await desk()
+    const large = Buffer.concat([PNG, Buffer.alloc(7_000_000, 1)])
+    const { received } = await sent({ body: `<img src="${dataUrl('image/png', large)}">` })
+    expect(received?.email.attachments.map((part) => contentOf(part).equals(large))).toEqual([true])
+    const tooLong = { body: `<p>${'a '.repeat(600_000)}</p>` }
+    const refused = [400, 'body: must have at most 1 MB besides its images']
+    for (const answer of [await send(tooLong), await app.as(keys.account).post('/api/email/preview', mail(tooLong))])
+      expect([answer.status, answer.body.message]).toEqual(refused)
+    expect((await send({ body: `<img src="${dataUrl('image/png', Buffer.alloc(8_000_000))}">` })).status).toBe(413)
+  })
+
+  test('of more than 50 kinds are refused', async () => {
+    const { send } = await desk()
+    const images = (count: number) =>
+      Array.from({ length: count }, (_, index) => dataUrl('image/png', Buffer.concat([PNG, Buffer.from([index])])))
+    const body = (count: number) =>
+      images(count)
+        .map((src) => `<img src="${src}">`)
+        .join('')
+    expect((await send({ body: body(50) })).status).toBe(202)
+    const answer = await send({ body: body(51) })
+    expect([answer.status, answer.body.message]).toEqual([400, 'body: must have at most 50 images'])
+  })
+})

@@ -1,7 +1,7 @@
 import { RecordComment } from '../comments/schema.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
-import { answering, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
+import { answering, BATCH_BODY_LIMIT, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
 import { inboundDocs } from './inbox/docs.ts'
 import * as messages from './inbox/messages.ts'
@@ -43,13 +43,13 @@ import * as signatures from './signatures.ts'
 
 export const emailRouter = router({
   send: recordProcedure
-    .meta(rest('POST', '/api/email/send', emailDocs.send, { status: 202, isRepeatable: true }))
+    .meta(rest('POST', '/api/email/send', emailDocs.send, { status: 202, isRepeatable: true, bodyLimit: BATCH_BODY_LIMIT }))
     .input(NewEmail)
     .output(QueuedEmail)
     .mutation(({ ctx, input }) => email.send(ctx.context, ctx.table, ctx.record, input)),
 
   preview: recordProcedure
-    .meta(rest('POST', '/api/email/preview', emailDocs.preview))
+    .meta(rest('POST', '/api/email/preview', emailDocs.preview, { bodyLimit: BATCH_BODY_LIMIT }))
     .input(NewEmail)
     .output(Preview)
     .query(({ ctx, input }) => email.preview(ctx.context, ctx.table, ctx.record, input)),

@@ -191,7 +191,14 @@ export const NewEmail = RecordChoice.extend({
   cc: Recipients.nullish(),
   bcc: Recipients.nullish(),
   subject: HeaderText.max(MAX_SUBJECT, `must have at most ${MAX_SUBJECT} characters`).nullish(),
-  body: z.string().nullish().meta({ description: 'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}.' }),
+  body: z
+    .string()
+    .nullish()
+    .meta({
+      description:
+        'HTML; sanitised. May contain {{field:slug}} and {{field:slug|iso}}, and images as data URLs or links to /api/file/{path}. At most 1 MB ' +
+        'besides the data URLs.',
+    }),
   signatureId: Id.nullish(),
   attachments: z.array(Attachment).max(50, 'must have at most 50 files').nullish(),
   sendAt: SendAt.nullish(),
@@ -217,6 +224,10 @@ const stamps = {
   queuedAt: z.string(),
 }
 
+/** A file that the HTML of an email shows, and its Content-ID. */
+const InlineImage = z.object({ cid: z.string(), path: z.string() })
+export type InlineImage = z.infer<typeof InlineImage>
+
 /** `metadata` of an email_out comment (contract.md §6). */
 export const OutgoingMetadata = z
   .object({
@@ -231,6 +242,9 @@ export const OutgoingMetadata = z
     signatureId: Id.nullable(),
     ...stamps,
     sendAt: Stamp.optional().meta({ description: 'When a scheduled email is to go; null after a retry. Other emails do not have it.' }),
+    inline: z.array(InlineImage).optional().meta({
+      description: 'The attachments that the body shows, by links to /api/file/{path}. Emails without such images do not have it.',
+    }),
     error: Failure.nullable(),
     recipients: z.array(RecipientState),
     unresolved: z

@@ -21,9 +21,11 @@ import { mails } from './metrics.ts'
 import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
 import { fieldTexts, problemOf, unclosedTokens } from './outbound/field-tokens.ts'
+import { bytesOf, findImages, type Images, restore, type ShortHtml, shorten, storeImages, withSources } from './outbound/inline-images.ts'
 import { encryptTokens, newSecretTokens } from './outbound/secret-tokens.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
 import {
+  type InlineImage,
   MAX_RECIPIENTS,
   type NewEmail,
   type OutgoingMetadata,
@@ -36,6 +38,12 @@ import { newEmailState } from './states.ts'
 
 /** The limit on all files of an email. Few servers take more than 25 MB. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
+
+/** The limit on the HTML of a body, besides its images. */
+const MAX_HTML_BYTES = 1_048_576
+
+/** The characters that are kept of a data URL that is no image, but part of the text. */
+const MAX_DATA_URL_TEXT = 1_000
 
 /** The most unclosed tokens that a preview names. */
 const MAX_PROBLEMS = 20
@@ -59,9 +67,14 @@ export function recordContext(context: Context, table: TableRef, record: RecordR
  */
 export async function send(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<QueuedEmail> {
   const { db, actor, now, settings, jobs, metrics } = context
-  const { request, attachments } = await accept(context, table, input)
+  const accepted = await accept(context, table, input)
   const sendAt = input.sendAt == null ? null : scheduled(input.sendAt, now)
-  const metadata = { ...newMetadata(request, input, now), ...(sendAt && { sendAt: formatInstant(sendAt) }) }
+  const { request, attachments, inline } = await withStoredImages(context, table, record, accepted)
+  const metadata = {
+    ...newMetadata(request, input, now),
+    ...(inline.length > 0 && { inline }),
+    ...(sendAt && { sendAt: formatInstant(sendAt) }),
+  }
   const tokens = newSecretTokens()
   const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
 
@@ -91,23 +104,34 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
 
 /** The email that `send` would send now, with its problems. @throws AppError as `send` */
 export async function preview(context: Context, table: TableRef, record: RecordRef, input: NewEmail): Promise<Preview> {
-  const { request } = await accept(context, table, input)
+  const { request, images, dataUrls } = await accept(context, table, input)
   if (input.sendAt != null) scheduled(input.sendAt, context.now)
   const texts = await readWithDefinition(context, table, async (definition) => {
     const row = await readRecord(context.db, definition, record.id)
     if (!row) throw notFound('Record')
     return fieldTexts(definition.fields, row, context.actor.timeZone)
   })
-  const { subject, html, unresolved } = resolveContent(request, texts)
+  const { subject, html: resolved, unresolved } = resolveContent(request, texts)
+  const leftOut = [...images].filter(([, image]) => image === null).map(([source]) => [source, null] as const)
+  const html = withSources(resolved, new Map(leftOut))
   const unclosed = [request.subject, request.body].flatMap(unclosedTokens).slice(0, MAX_PROBLEMS)
   const problems = [...unresolved.map((token) => problemOf(token, texts)), ...unclosed.map((text) => `${text}…: ${UNCLOSED}`)]
   if (!subject.trim()) problems.push('The subject is empty')
-  if (!textOfHtml(html)) problems.push('The body is empty')
-  return { subject, html, text: textOfHtml(html), unresolved, problems }
+  if (!textOfHtml(html) && !/<img\b/.test(html)) problems.push('The body is empty')
+  if (leftOut.length) problems.push('An image is left out: only PNG, JPEG, GIF and WebP can be sent')
+  return { subject, html: restore(html, dataUrls), text: restore(textOfHtml(html), dataUrls, MAX_DATA_URL_TEXT), unresolved, problems }
+}
+
+interface AcceptedEmail {
+  /** Placeholders stand for the data URLs in its HTML. */
+  request: OutgoingRequest
+  attachments: FileEntry[]
+  images: Images
+  dataUrls: ShortHtml['dataUrls']
 }
 
 /** Applies the rules of `send` that need the database. */
-async function accept(context: Context, table: TableRef, input: NewEmail): Promise<{ request: OutgoingRequest; attachments: FileEntry[] }> {
+async function accept(context: Context, table: TableRef, input: NewEmail): Promise<AcceptedEmail> {
   const recipients = recipientsOf(input)
   const integration = await sendingIntegration(context.db, table, input.smtpIntegrationId)
   if (!integration) throw notFound('SMTP integration')
@@ -117,19 +141,52 @@ async function accept(context: Context, table: TableRef, input: NewEmail): Promi
     const message = `From domain not allowed: ${domain}`
     throw new AppError('BAD_REQUEST', message, { issues: [{ path: ['fromIdentity', 'email'], message }] })
   }
-  const signature = input.signatureId == null ? null : await signatureOf(context, input.signatureId)
+  const body = shortBody(input.body ?? '')
+  const signature = shorten(input.signatureId == null ? '' : await signatureOf(context, input.signatureId))
   const attachments = await attachmentsOf(context, table, input.attachments ?? [])
+  const images = new Map([
+    ...(await findImages(context, table, body, 'body')),
+    ...(await findImages(context, table, signature, 'signatureId')),
+  ])
+  const size = bytesOf(images) + attachments.reduce((sum, { size }) => sum + size, 0)
+  if (size > MAX_ATTACHMENT_BYTES) throw badInput('attachments', 'must have at most 25 MB in all, with the images of the body')
   return {
     request: {
       from,
       recipients,
       subject: input.subject ?? '',
-      body: sanitizeHtml(input.body ?? ''),
-      signature,
+      body: body.html,
+      signature: signature.html || null,
       userId: context.actor.userId,
       timeZone: context.actor.timeZone,
     },
     attachments,
+    images,
+    dataUrls: new Map([...body.dataUrls, ...signature.dataUrls]),
+  }
+}
+
+/** The sanitised body. @throws AppError 400 if it is too large */
+function shortBody(given: string): ShortHtml {
+  const { html, dataUrls } = shorten(given)
+  if (Buffer.byteLength(html) > MAX_HTML_BYTES) throw badInput('body', 'must have at most 1 MB besides its images')
+  return { html: sanitizeHtml(html), dataUrls }
+}
+
+/** Stores the images that are not files yet. The HTML then links to files, which are among the attachments. */
+async function withStoredImages(
+  context: Context,
+  table: TableRef,
+  record: RecordRef,
+  { request, attachments, images, dataUrls }: AcceptedEmail,
+): Promise<{ request: OutgoingRequest; attachments: FileEntry[]; inline: InlineImage[] }> {
+  const { sources, files, inline } = await storeImages(context, table, record, images)
+  const linked = (html: string) => restore(withSources(html, sources), dataUrls, MAX_DATA_URL_TEXT)
+  const isAttached = ({ path }: FileEntry) => attachments.some((file) => file.path === path)
+  return {
+    request: { ...request, body: linked(request.body), signature: request.signature && linked(request.signature) },
+    attachments: [...attachments, ...files.filter((file) => !isAttached(file))],
+    inline,
   }
 }
 
@@ -162,13 +219,10 @@ async function signatureOf({ db, actor }: Context, id: number): Promise<string> 
   return row.html
 }
 
-/** @throws AppError 400 for a path that is not a stored file of the table, and for more than 25 MB in all */
-async function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
+/** @throws AppError 400 for a path that is not a stored file of the table */
+function attachmentsOf({ db }: Context, table: TableRef, given: NonNullable<NewEmail['attachments']>): Promise<FileEntry[]> {
   const prefix = `${table.space_id}-${table.id}-`
-  const files = await tableAttachments(db, table, given, (path) => (path.startsWith(prefix) ? undefined : `must begin with ${prefix}`))
-  const total = files.reduce((sum, { size }) => sum + size, 0)
-  if (total > MAX_ATTACHMENT_BYTES) throw badInput('attachments', 'must have at most 25 MB in all')
-  return files
+  return tableAttachments(db, table, given, (path) => (path.startsWith(prefix) ? undefined : `must begin with ${prefix}`))
 }
 
 function newMetadata({ from, recipients, subject }: OutgoingRequest, input: NewEmail, now: Date): OutgoingMetadata {

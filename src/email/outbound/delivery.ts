@@ -24,6 +24,7 @@ import { type ResolvedContent, resolveContent } from './content.ts'
 import { DeliveryError, type Failure } from './failure.ts'
 import { markFailing, patienceEnd, resume } from './faults.ts'
 import { fieldTexts } from './field-tokens.ts'
+import { withContentIds } from './inline-images.ts'
 import { endLease, type Lease, LeaseLost, releaseLease, stampAttempt } from './lease.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
 import { decryptTokens } from './secret-tokens.ts'
@@ -158,7 +159,8 @@ async function compose(
   { subject, html }: ResolvedContent,
 ): Promise<{ message: Message; envelopeFrom: string }> {
   const { db, settings, now, publicUrl } = context
-  const { messageId } = mail.metadata
+  const { messageId, inline = [] } = mail.metadata
+  const cidOf = new Map(inline.map(({ cid, path }) => [path, cid]))
   const { from, recipients } = mail.request
   const tokens = decryptTokens(settings.secretKeys, messageId, mail.tokens_encrypted)
   const replyTo = replyAddress(tokens.reply, settings.catchDomain)
@@ -176,7 +178,7 @@ async function compose(
       cc: recipients.filter(({ kind }) => kind === 'cc'),
       replyTo,
       subject,
-      html: html + pixel,
+      html: withContentIds(html, inline) + pixel,
       text: textOfHtml(html),
       messageId,
       inReplyTo: thread.at(-1) ?? null,
@@ -185,6 +187,7 @@ async function compose(
       attachments: mail.attachments.map(({ name, type, path }) => ({
         name,
         type,
+        cid: cidOf.get(path),
         open: async () => {
           const stream = await openStored(context, path)
           if (!stream) throw new Error(`The attachment ${name} is gone`)

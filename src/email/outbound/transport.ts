@@ -20,7 +20,8 @@ export interface Message {
   inReplyTo: string | null
   references: string[]
   date: Date
-  attachments: { name: string; type: string; open(): Promise<Readable> }[]
+  /** One with a Content-ID is shown by the HTML. */
+  attachments: { name: string; type: string; cid?: string | undefined; open(): Promise<Readable> }[]
 }
 
 export interface Envelope {
@@ -223,10 +224,10 @@ function compose({ from, to, cc, attachments, ...message }: Message, isShown: (a
     to: to.filter(({ email }) => isShown(email)).map(mailbox),
     cc: cc.filter(({ email }) => isShown(email)).map(mailbox),
     inReplyTo: message.inReplyTo ?? undefined,
-    attachments: attachments.map(({ name, type, open }) => ({
+    attachments: attachments.map(({ name, type, cid, open }) => ({
       filename: name,
       contentType: type,
-      contentDisposition: 'attachment',
+      ...(cid === undefined ? { contentDisposition: 'attachment' as const } : { contentDisposition: 'inline' as const, cid }),
       content: Readable.from(lazyContent(open)),
     })),
     disableFileAccess: true,

@@ -1,0 +1,160 @@
+/**
+ * Images inside an email: data URLs, and links to stored files. Mail programs show neither, so both go out as parts of the mail with a
+ * Content-ID. In the comment they are links to stored files, and `metadata.inline` says which files they are.
+ */
+import { buffer } from 'node:stream/consumers'
+import { openStored, requireReadable } from '../../files/reading.ts'
+import { type NewFile, stage } from '../../files/service.ts'
+import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
+import type { Context } from '../../platform/context.ts'
+import { AppError, badInput } from '../../platform/http/errors.ts'
+import { newHexToken } from '../../platform/secrets.ts'
+import type { FileEntry } from '../../platform/stored-files.ts'
+import type { InlineImage } from '../schema.ts'
+
+/** HTML in which placeholders stand for data URLs, because the sanitiser takes half a second for 10 MB of them. */
+export interface ShortHtml {
+  html: string
+  /** The data URL of each placeholder. */
+  dataUrls: ReadonlyMap<string, string>
+}
+
+// A data URL ends before the first character that base64 does not have; one in another encoding is not sent.
+const DATA_URL = /data:image\/[\w.+-]{1,50}(?:;[\w=.+-]{1,50}){0,3},(?:[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*)?)*/gi
+const PLACEHOLDER = /cid:[0-9a-f]{16}\.\d+\.data/g
+
+/** Takes the data URLs out of HTML. */
+export function shorten(html: string): ShortHtml {
+  const secret = newHexToken(8)
+  const placeholders = new Map<string, string>()
+  const short = html.replace(DATA_URL, (url) => {
+    const placeholder = placeholders.get(url) ?? `cid:${secret}.${placeholders.size}.data`
+    placeholders.set(url, placeholder)
+    return placeholder
+  })
+  return { html: short, dataUrls: new Map([...placeholders].map(([url, placeholder]) => [placeholder, url])) }
+}
+
+/** Puts the data URLs back, shortened if they are longer than this. */
+export const restore = (html: string, dataUrls: ReadonlyMap<string, string>, maxLength = Number.POSITIVE_INFINITY): string =>
+  html.replace(PLACEHOLDER, (placeholder) => dataUrls.get(placeholder)?.slice(0, maxLength) ?? placeholder)
+
+/** An image is a stored file of the table, or has yet to be stored as one. */
+type Image = { entry: FileEntry } | { file: NewFile }
+
+/** The images to send by their `src`; null for one that cannot be sent. Images from elsewhere are missing, because they stay links. */
+export type Images = ReadonlyMap<string, Image | null>
+
+const MAX_IMAGES = 50
+const IMAGE_TAG = /<img\b[^>]*>/g
+const SOURCE = / src="([^"]*)"/
+
+/**
+ * Finds the images of sanitised HTML.
+ * @param field of the request that has the HTML
+ * @throws AppError 400 for a stored file that the caller cannot read, and for more than 50 images
+ */
+export async function findImages(context: Context, table: TableRef, { html, dataUrls }: ShortHtml, field: string): Promise<Images> {
+  const images = new Map<string, Image | null>()
+  for (const [tag] of html.matchAll(IMAGE_TAG)) {
+    const source = SOURCE.exec(tag)?.[1] ?? ''
+    const path = storedPath(context, source)
+    const dataUrl = dataUrls.get(source.trim())
+    if (images.has(source)) continue
+    if (dataUrl !== undefined) images.set(source, fileOf(dataUrl, images.size + 1))
+    else if (/^\s*data:/i.test(source)) images.set(source, null)
+    else if (path !== undefined) images.set(source, await storedImage(context, table, path, field))
+    if (images.size > MAX_IMAGES) throw badInput(field, `must have at most ${MAX_IMAGES} images`)
+  }
+  return images
+}
+
+/** The path of a stored file in a link that is relative or has the address of the service. */
+function storedPath({ publicUrl }: Context, source: string): string | undefined {
+  const base = publicUrl()
+  return /^\/api\/file\/([\w.-]+)$/.exec(source.startsWith(`${base}/`) ? source.slice(base.length) : source)?.[1]
+}
+
+/** The types that every mail program shows. SVG is not among them, because it can contain scripts. */
+const SHOWN = /^image\/(png|jpeg|gif|webp)$/i
+
+async function storedImage(context: Context, table: TableRef, path: string, field: string): Promise<Image | null> {
+  const { table_id, name, size, type, host } = await readable(context, path, field)
+  if (!SHOWN.test(type)) return null
+  if (table_id === table.id) return { entry: { name, path, size, type, host } }
+  if (size > MAX_COPIED_BYTES) throw badInput(field, `the image ${name} must have at most 25 MB`)
+  // A file belongs to one table, so the image of another one is copied.
+  const stream = await openStored(context, path)
+  return stream && { file: { name, type, content: await buffer(stream) } }
+}
+
+const MAX_COPIED_BYTES = 25 * 1_048_576
+
+async function readable({ db, actor }: Context, path: string, field: string) {
+  try {
+    return await requireReadable(db, actor, path)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw badInput(field, `the image /api/file/${path} is not a stored file that you can read`)
+  }
+}
+
+/** The type by the first bytes, because what a data URL says about itself is not believed. */
+function kindOf(content: Buffer): string | undefined {
+  const start = content.subarray(0, 12).toString('latin1')
+  if (start.startsWith('\x89PNG\r\n')) return 'png'
+  if (start.startsWith('\xff\xd8\xff')) return 'jpeg'
+  if (start.startsWith('GIF87a') || start.startsWith('GIF89a')) return 'gif'
+  return start.startsWith('RIFF') && start.endsWith('WEBP') ? 'webp' : undefined
+}
+
+function fileOf(dataUrl: string, number: number): Image | null {
+  const [, base64] = /^data:[^,]*;base64,(.*)$/is.exec(dataUrl) ?? []
+  const content = Buffer.from(base64 ?? '', 'base64')
+  const kind = kindOf(content)
+  return kind ? { file: { name: `image-${number}.${kind}`, type: `image/${kind}`, content } } : null
+}
+
+export const bytesOf = (images: Images): number =>
+  [...images.values()].reduce(
+    (sum, image) => sum + (image === null ? 0 : 'entry' in image ? image.entry.size : image.file.content.byteLength),
+    0,
+  )
+
+/** The links of the HTML to stored files, the files, and their Content-IDs. A source without an image is null. */
+export interface StoredImages {
+  sources: Map<string, string | null>
+  files: FileEntry[]
+  inline: InlineImage[]
+}
+
+/** Stores the images as files of the record. Without a comment that holds them they are deleted later, as every staged file. */
+export async function storeImages(context: Context, table: TableRef, record: RecordRef, images: Images): Promise<StoredImages> {
+  const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
+  const stored: StoredImages = { sources: new Map(), files: [], inline: [] }
+  for (const [source, image] of images) {
+    const entry = image && ('entry' in image ? image.entry : await stage(context, place, image.file))
+    stored.sources.set(source, entry && linkTo(entry.path))
+    if (!entry || stored.files.some(({ path }) => path === entry.path)) continue
+    stored.files.push(entry)
+    stored.inline.push({ cid: `${newHexToken(8)}@gridpost`, path: entry.path })
+  }
+  return stored
+}
+
+const linkTo = (path: string) => `/api/file/${path}`
+
+/** The HTML as it is sent: links to its stored images become Content-IDs. */
+export const withContentIds = (html: string, inline: readonly InlineImage[]): string =>
+  withSources(html, new Map(inline.map(({ cid, path }) => [linkTo(path), `cid:${cid}`])))
+
+/** Replaces the sources of images; null removes one. @param html sanitised */
+export function withSources(html: string, sources: ReadonlyMap<string, string | null>): string {
+  return html.replace(IMAGE_TAG, (tag) =>
+    tag.replace(SOURCE, (attribute, source: string) => {
+      const next = sources.get(source)
+      if (next === undefined) return attribute
+      return next === null ? '' : ` src="${next}"`
+    }),
+  )
+}
