@@ -688,6 +688,47 @@ describe('SMTP integrations', () => {
 
 describe('the pixel', () => {
   const hit = (path: string, init: RequestInit = {}) => fetch(app.url + path, init)
+  /** Waits until so many requests for the image of the mail are recorded, which is after their answers. */
+  const recorded = (id: number, count: number) =>
+    expect.poll(() => app.db.query(sql`select class from email_opens where comment_id = ${id} order by id`)).toHaveLength(count)
+
+  test('answers before it looks the token up, and records the open later', async () => {
+    const { sent, comment } = await desk()
+    const { id } = await sent()
+    const path = pixelOf(lastReceived().email.html)
+    const other = await app.db.connect()
+    try {
+      await other.query('begin')
+      await other.query('lock table outbound_emails, email_opens, smtp_integrations in access exclusive mode')
+      for (const token of [path, `/email/pixel/${'x'.repeat(43)}.png`, '/email/pixel/short.png', path]) {
+        const response = await hit(token, { signal: AbortSignal.timeout(5_000) })
+        expect([response.status, response.headers.get('content-type')]).toEqual([200, 'image/png'])
+      }
+    } finally {
+      await other.end()
+    }
+    await recorded(id, 2)
+    expect((await comment(id)).metadata.status).toBe('read')
+  })
+
+  test.each([
+    ['image_proxy', 'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)'],
+    ['image_proxy', 'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html'],
+    ['image_proxy', 'OutlookImageProxy/1.0'],
+    ['image_proxy', 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/90.0 OutlookMobileCloudProxy'],
+    ['prefetch', 'Mozilla/5.0'],
+    ['scanner', ''],
+    ['scanner', 'Mozilla/5.0 (compatible; Barracuda Sentinel)'],
+    ['human', 'Mozilla/4.0 (compatible; ms-office; MSOffice 16)'],
+    ['human', 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:140.0) Gecko/20100101 Thunderbird/140.0'],
+  ])('classes as %s a request of %s', async (kind, agent) => {
+    const { sent, keys } = await desk()
+    const { id } = await sent()
+    await hit(pixelOf(lastReceived().email.html), { headers: { 'user-agent': agent } })
+    await recorded(id, 1)
+    const { body } = await app.as(keys.personal).get(`/api/email/${id}/opens`)
+    expect(body).toMatchObject([{ class: kind }])
+  })
 
   test('is the same image at every path below it, whatever the token', async () => {
     for (const path of ['x.png', '', 'a/b/c', 'x', `${'y'.repeat(2000)}.png`, '%00.png', 'x.png?a=1']) {
@@ -705,15 +746,18 @@ describe('the pixel', () => {
     const path = pixelOf(lastReceived().email.html)
     const head = await hit(path, { method: 'HEAD' })
     expect([head.status, head.headers.get('content-type')]).toEqual([200, 'image/png'])
+    await recorded(id, 1)
     expect((await comment(id)).metadata.status).toBe('sent')
 
     app.setClock(new Date('2026-12-01T10:00:00Z'))
     await Promise.all(Array.from({ length: 5 }, () => hit(path, { headers: { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox' } })))
+    await recorded(id, 6)
     expect((await comment(id)).metadata).toMatchObject({ status: 'read', readAt: '2026-12-01 10:00:00' })
     app.setClock(new Date('2026-12-01T11:00:00Z'))
     await hit(path, { headers: { 'user-agent': 'Mozilla/5.0 (via ggpht.com GoogleImageProxy)' } })
     await hit(path, { headers: { 'user-agent': 'Mozilla/5.0' } })
     app.setClock(null)
+    await recorded(id, 8)
     expect((await comment(id)).metadata.readAt).toBe('2026-12-01 10:00:00')
 
     const opens = await app.as(keys.personal).get(`/api/email/${id}/opens`)
@@ -733,6 +777,7 @@ describe('the pixel', () => {
     const path = pixelOf(lastReceived().email.html)
     await app.db.execute(sql`update record_comments set metadata = metadata || '{"status": "queued"}' where id = ${id}`)
     await hit(path)
+    await recorded(id, 1)
     expect((await comment(id)).metadata).toMatchObject({ status: 'queued', readAt: null })
   })
 
@@ -742,6 +787,7 @@ describe('the pixel', () => {
     const path = pixelOf(lastReceived().email.html)
     await app.as(admin).post(`/api/smtp/${smtpId}/update`, { disable_pixel: true })
     await hit(path)
+    await recorded(id, 1)
     expect((await comment(id)).metadata.status).toBe('sent')
     await sent()
     expect(lastReceived().email.html).not.toContain('<img')

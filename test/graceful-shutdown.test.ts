@@ -5,6 +5,8 @@ import type pg from 'pg'
 import { expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { openFeed } from '../src/events/feed.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
@@ -71,4 +73,21 @@ it('a feed that is closed while it connects leaves no connection behind', async 
   await closed
   expect(clients).toEqual([{ isEnded: true }])
   await refused
+})
+
+it('opens of mails that were answered before the end are recorded, though they waited for a lock', async () => {
+  const token = 'a-token-for-the-image-of-a-mail'
+  await app.db.execute(sql`
+    insert into outbound_emails (comment_id, account_id, space_id, table_id, record_id, smtp_integration_id, request, message_id,
+      pixel_token_hash, tokens_encrypted)
+    values (1, 1, 1, 1, 1, 1, '{}', '<1@example.com>', ${tokenHash(token)}, '')`)
+  const service = await buildApp(app.deps)
+  const holder: pg.Client = await app.db.connect()
+  await holder.query('begin')
+  await holder.query('lock table outbound_emails in access exclusive mode')
+  expect((await service.inject(`/email/pixel/${token}.png`)).statusCode).toBe(200)
+  const closed = service.close()
+  await holder.end()
+  await closed
+  expect(await app.db.query(sql`select comment_id, class from email_opens`)).toEqual([{ comment_id: 1, class: 'human' }])
 })

@@ -226,8 +226,7 @@ test('without the old key, everything stored is readable, and only cursors and l
   expect((await app.as(null).send('/webhooks/email_receive', { method: 'POST', body: reply })).status).toBe(200)
   const [, pixel = ''] = /(\/email\/pixel\/[\w-]+\.png)/.exec(String(sent?.email.html)) ?? []
   await app.as(null).get(pixel)
-  const { body: opens } = await app.as(held.account.owner).get(`/api/email/${held.mails[1]}/opens`)
-  expect(opens).toHaveLength(1)
+  await expect.poll(async () => (await app.as(held.account.owner).get(`/api/email/${held.mails[1]}/opens`)).body).toHaveLength(1)
   await app.stop()
 })
 

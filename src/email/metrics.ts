@@ -28,6 +28,9 @@ export const inboundMails = counter({
   labels: ['verdict'],
 })
 
+/** Counted when too many requests of tracking pixels came at once, or the database was away for too long. */
+export const lostOpens = counter({ name: 'gridpost_opens_lost_total', help: 'Opens of mails that could not be recorded.', labels: [] })
+
 const waiting = gauge({
   name: 'gridpost_mails_waiting',
   help: 'Emails with recipients that are still queued: scheduled, due, under way, or waiting for a retry.',
@@ -52,4 +55,4 @@ const oldest = gauge({
   },
 })
 
-export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails, waiting, oldest]
+export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails, lostOpens, waiting, oldest]

@@ -9,7 +9,8 @@ import { idsOf } from '../platform/http/rest.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/trpc.ts'
 import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
 import { type MessageRow, messageResource, rawMessage } from './inbox/messages.ts'
-import { PIXEL, recordOpen } from './outbound/opens.ts'
+import { type OpenRecorder, startOpenRecorder } from './outbound/open-recorder.ts'
+import { PIXEL } from './outbound/opens.ts'
 
 const PIXEL_PATH = '/email/pixel/'
 
@@ -17,8 +18,10 @@ const RAW: Access = { callers: callers.any, resource: messageResource, right: 'a
 
 export function mountEmail(app: FastifyInstance, deps: Deps): void {
   app.get('/api/email/inbound/:id/raw', sendRaw)
+  const opens = startOpenRecorder(deps)
+  app.addHook('onClose', () => opens.close())
   app.register(async (scope) => {
-    scope.get(`${PIXEL_PATH}*`, async (request, reply) => pixel(deps, request, reply))
+    scope.get(`${PIXEL_PATH}*`, async (request, reply) => pixel(opens, request, reply))
     scope.removeAllContentTypeParsers()
     // The handler reads the body itself, as a stream.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
@@ -36,16 +39,14 @@ export function mountEmail(app: FastifyInstance, deps: Deps): void {
   })
 }
 
-/** Always answers with the image, so that callers cannot find out which tokens are valid (api.md, Email rule 4). */
-async function pixel(deps: Deps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { headers, method } = request
-  const [, token = ''] = /^([\w-]+)\.png$/.exec((request.params as { '*': string })['*']) ?? []
+/**
+ * Always answers with the image, and before the token is looked up, so that callers cannot find out which tokens are valid (api.md, Email
+ * rule 4).
+ */
+async function pixel(opens: OpenRecorder, { params, headers, method }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const [, token = ''] = /^([\w-]+)\.png$/.exec((params as { '*': string })['*']) ?? []
   const purpose = [headers.purpose, headers['sec-purpose'], headers['x-moz'], headers['x-purpose']].flat().join(' ')
-  try {
-    await recordOpen(deps, { token, isHead: method === 'HEAD', userAgent: headers['user-agent'] ?? '', purpose })
-  } catch (error) {
-    request.log.error({ err: error }, 'email open not recorded')
-  }
+  opens.add({ token, isHead: method === 'HEAD', userAgent: headers['user-agent'] ?? '', purpose })
   return sendPixel(reply)
 }
 

@@ -1,9 +1,9 @@
 /** Open tracking: requests for the one-pixel image in an email (api.md, Email rule 4). */
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context, Deps } from '../../platform/context.ts'
-import { sql } from '../../platform/database/database.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
 import { tokenHash } from '../../platform/secrets.ts'
-import { formatInstant } from '../../platform/time.ts'
+import { formatInstant, instantOf } from '../../platform/time.ts'
 import { mails } from '../metrics.ts'
 import type { Open } from '../schema.ts'
 import { transitionTo } from '../states.ts'
@@ -23,34 +23,56 @@ export interface PixelRequest {
 /** The requests that are stored for one email. Anyone who knows its token can send more. */
 const MAX_OPENS_PER_EMAIL = 500
 
+/** A request, and when it came. */
+export interface SeenOpen extends PixelRequest {
+  at: Date
+}
+
+/** Whether the text has the form of a token. */
+export const isToken = (text: string) => /^[\w-]{20,100}$/.test(text)
+
 /**
- * Records a request for the pixel. The first GET on an email that is `sent` marks it as read, unless its integration has the pixel
- * switched off by now.
+ * Records requests for the pixel, all or none, in their order. The first GET on an email that is `sent` marks it as read, unless its
+ * integration has the pixel switched off by now.
  */
-export async function recordOpen({ db, clock, metrics }: Pick<Deps, 'db' | 'clock' | 'metrics'>, request: PixelRequest): Promise<void> {
-  if (!/^[\w-]{20,100}$/.test(request.token)) return
-  const now = clock()
-  const userAgent = request.userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
-  const [email] = await db.query<{ comment_id: number; is_off: boolean }>(
-    sql`
-    with email as (
-      select o.comment_id, coalesce(i.disable_pixel, false) as is_off
-      from outbound_emails o left join smtp_integrations i on i.id = o.smtp_integration_id
-      where o.pixel_token_hash = ${tokenHash(request.token)}
+export async function recordOpens({ db, metrics }: Pick<Deps, 'db' | 'metrics'>, seen: readonly SeenOpen[]): Promise<void> {
+  const read = await db.transaction(async () => {
+    let count = 0
+    for (const { comment_id, shown_at } of await insertOpens(db, seen)) {
+      const at = instantOf(shown_at)
+      // Of two concurrent requests, one finds the status `sent`.
+      if (await updateEmail(db, comment_id, transitionTo('read', at), at)) count += 1
+    }
+    return count
+  })
+  if (read) metrics.count(mails, { state: 'read' }, read)
+}
+
+/** @returns the emails that were shown for the first time among these, in the order of their ids: all lock them in this order */
+function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<{ comment_id: number; shown_at: string }[]> {
+  return db.query<{ comment_id: number; shown_at: string }>(sql`
+    with seen as (
+      select * from unnest(${seen.map(({ token }) => tokenHash(token))}::bytea[], ${seen.map(classOf)}::text[],
+        ${seen.map(agentOf)}::text[], ${seen.map(({ at }) => formatInstant(at))}::timestamp[], ${seen.map(({ isHead }) => !isHead)}::bool[])
+        with ordinality as s (token_hash, class, user_agent, seen_at, is_shown, position)
+    ), email as (
+      select s.*, o.comment_id, coalesce(i.disable_pixel, false) as is_off,
+        row_number() over (partition by o.comment_id order by s.position) as number
+      from seen s
+      join outbound_emails o on o.pixel_token_hash = s.token_hash
+      left join smtp_integrations i on i.id = o.smtp_integration_id
     ), opened as (
       insert into email_opens (comment_id, class, user_agent, opened_at)
-      select comment_id, ${classOf(request)}, ${userAgent}::text, ${formatInstant(now)}::timestamp from email
-      where (
+      select comment_id, class, user_agent, seen_at from email
+      where number + (
         select count(*) from (select 1 from email_opens e where e.comment_id = email.comment_id limit ${MAX_OPENS_PER_EMAIL}) n
-      ) < ${MAX_OPENS_PER_EMAIL}
+      ) <= ${MAX_OPENS_PER_EMAIL}
+      order by position
     )
-    select comment_id, is_off from email`,
-    'email:open',
-  )
-  // Of two concurrent requests, one finds the status `sent`.
-  const isRead = email && !email.is_off && !request.isHead && (await updateEmail(db, email.comment_id, transitionTo('read', now), now))
-  if (isRead) metrics.count(mails, { state: 'read' })
+    select comment_id, min(seen_at) as shown_at from email where is_shown and not is_off group by 1 order by 1`)
 }
+
+const agentOf = ({ userAgent }: PixelRequest) => userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null
 
 /** The requests for the pixel of an email, oldest first. */
 export async function listOpens({ db }: Context, { comment_id }: { comment_id: number }): Promise<{ rows: Open[]; total: number }> {
@@ -58,8 +80,9 @@ export async function listOpens({ db }: Context, { comment_id }: { comment_id: n
   return { rows, total: rows.length }
 }
 
-// Services that fetch images on behalf of their users, when the email is opened or, some of them, when it arrives.
-const IMAGE_PROXY = /GoogleImageProxy|ggpht|YahooMailProxy|YahooCacheSystem|OutlookImageProxy|YandexImageResizer|Mail\.Ru/i
+// Services that fetch images on behalf of their users, when the email is opened or, some of them, when it arrives: GoogleImageProxy,
+// YahooMailProxy, OutlookImageProxy, which has also been called OutlookMobileCloudProxy, and others.
+const IMAGE_PROXY = /(image|mail|cloud)[ _-]?proxy|ggpht|YahooCacheSystem|YandexImageResizer|Mail\.Ru/i
 const SCANNER =
   /bot\b|crawl|spider|scan|preview|curl|wget|python|java\/|go-http|libwww|okhttp|axios|node|headless|barracuda|proofpoint|mimecast|symantec|safelinks|urldefense|trend ?micro|fortinet|sophos|virustotal/i
 
