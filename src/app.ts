@@ -46,7 +46,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   limitShutdownTime(app)
   limitClients(app, limits)
   const cookies = await openCookies(app)
-  const overload = openOverloadProtection()
+  const overload = openOverloadProtection(deps.metrics)
   addRequestContext(app, { deps, cookies, overload })
   logAnswers(app)
   measureRequests(app, deps.metrics)

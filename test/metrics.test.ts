@@ -1,8 +1,11 @@
 /** What operators see: metrics for Prometheus, on the public port and on one of their own. */
+import Fastify from 'fastify'
 import pino from 'pino'
 import { describe, expect, it, vi } from 'vitest'
 import { buildOperatorApp } from '../src/app.ts'
 import type { Deps } from '../src/platform/context.ts'
+import { httpMetrics, showLimit } from '../src/platform/http/metrics.ts'
+import { openOverloadProtection } from '../src/platform/http/overload.ts'
 import { counter, duration, gauge, openMetrics } from '../src/platform/metrics.ts'
 import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
@@ -72,6 +75,36 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_http_request_seconds_count{method="GET",route="/api/task/:task_id/get",status="404"}')).toBe(1)
     expect(seriesOf(text, 'gridpost_http_request_seconds_count{method="GET",route="none",status="404"}')).toBeGreaterThan(0)
     expect(text).not.toContain('1987654321')
+  })
+
+  it('requests that have a place, wait for one, or are refused', async () => {
+    const metrics = openMetrics(httpMetrics)
+    const server = Fastify()
+    const answers = Promise.withResolvers<void>()
+    server.decorateRequest('context')
+    server.addHook('onRequest', async (request) => {
+      request.context = { credentials: { kind: 'none' }, ip: '192.0.2.1' } as never
+    })
+    openOverloadProtection(metrics).addHooks(server)
+    server.get('/', () => answers.promise)
+    const all = Array.from({ length: 1_000 }, () => server.inject('/'))
+    const deps = { metrics } as Deps
+    const value = async (series: string) => seriesOf(await metrics.text(deps), series) ?? 0
+    await expect.poll(() => value('gridpost_http_refusals_total'), { timeout: 10_000, interval: 1 }).toBeGreaterThan(0)
+    answers.resolve()
+    const refused = (await Promise.all(all)).filter(({ statusCode }) => statusCode !== 200)
+    expect(await value('gridpost_http_refusals_total')).toBe(refused.length)
+    expect([await value('gridpost_http_requests{state="running"}'), await value('gridpost_http_requests{state="waiting"}')]).toEqual([0, 0])
+    await server.close()
+  })
+
+  it('the use of the limit on concurrent requests', async () => {
+    const metrics = openMetrics(httpMetrics)
+    expect(await metrics.text({ metrics } as Deps)).not.toContain('gridpost_http_requests{')
+    showLimit(metrics, { taken: 3, waiting: 4 })
+    const text = await metrics.text({ metrics } as Deps)
+    expect(seriesOf(text, 'gridpost_http_requests{state="running"}')).toBe(3)
+    expect(seriesOf(text, 'gridpost_http_requests{state="waiting"}')).toBe(4)
   })
 
   it('statements, connections and queries', async () => {

@@ -2,7 +2,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
-import { duration, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
+import type { FairLimit } from '../fair-limit.ts'
+import { counter, duration, gauge, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
 import { AppError, unauthorized } from './errors.ts'
 import type { PlainOperation } from './openapi.ts'
 
@@ -13,7 +14,34 @@ const requests = duration({
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 })
 
-export const httpMetrics: readonly Metric[] = [requests]
+export const refusals = counter({
+  name: 'gridpost_http_refusals_total',
+  help: 'Requests that were refused with 503, because too many others were waiting.',
+})
+
+/** The limit of each process that answers requests, by its metrics. */
+const limits = new WeakMap<Metrics, Pick<FairLimit, 'taken' | 'waiting'>>()
+
+/** Shows how much of the limit on concurrent requests is used. */
+export const showLimit = (metrics: Metrics, limit: Pick<FairLimit, 'taken' | 'waiting'>) => void limits.set(metrics, limit)
+
+export const httpMetrics: readonly Metric[] = [
+  requests,
+  refusals,
+  gauge({
+    name: 'gridpost_http_requests',
+    help: 'Requests that have a place, and those that wait for one. One that takes long gives its place back before it is answered.',
+    labels: ['state'],
+    read: ({ metrics }) => {
+      const limit = limits.get(metrics)
+      if (!limit) return []
+      return [
+        { labels: { state: 'running' }, value: limit.taken },
+        { labels: { state: 'waiting' }, value: limit.waiting },
+      ]
+    },
+  }),
+]
 
 /** Measures each request by the pattern of its route. All paths that do not exist share one value. */
 export function measureRequests(app: FastifyInstance, metrics: Metrics): void {

@@ -5,8 +5,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credentials } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
+import type { Metrics } from '../metrics.ts'
 import { accountParty, runFor } from '../party.ts'
 import { tooBusy } from './errors.ts'
+import { refusals, showLimit } from './metrics.ts'
 import { PacedRefusals } from './paced-refusals.ts'
 import { RPC_PREFIX } from './rpc.ts'
 
@@ -42,12 +44,13 @@ export interface OverloadProtection {
   addHooks(app: FastifyInstance): void
 }
 
-export function openOverloadProtection(): OverloadProtection {
+export function openOverloadProtection(metrics: Metrics): OverloadProtection {
   const load = watchEventLoop()
   const limit = new FairLimit({ ...LIMIT, isBusy: () => load.isBusy })
+  showLimit(metrics, limit)
   const accounts = new Map<string, string>()
   const paced = new PacedRefusals()
-  let refusals = 0
+  let refused = 0
 
   const partyOf = ({ context: { credentials, ip } }: FastifyRequest) =>
     ('tokenHash' in credentials && accounts.get(nameOf(credentials.tokenHash))) || strangerParty(ip)
@@ -69,7 +72,8 @@ export function openOverloadProtection(): OverloadProtection {
   }
 
   function refuse({ raw: { socket } }: FastifyRequest, done: Done): void {
-    const error = REFUSALS[refusals++ % REFUSALS.length]
+    const error = REFUSALS[refused++ % REFUSALS.length]
+    metrics.count(refusals)
     paced.refuse(socket, () => done(error))
   }
 
