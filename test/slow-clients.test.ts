@@ -131,6 +131,24 @@ describe('a large body', () => {
   })
 })
 
+describe('large bodies that one account never ends', () => {
+  it('do not hold up those of another', async () => {
+    const [slow, other] = [await app.account(), await app.account()]
+    const slowHeaders = `Cookie: gridpost_session=${slow.member.session}\r\nExpect: 100-continue\r\n`
+    const sockets = await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => {})
+        socket.write(`${signIn(6_000_000, '/api/tasks/upload')}${slowHeaders}\r\n`)
+        await once(socket, 'data')
+        return socket
+      }),
+    )
+    const file = { name: 'large.bin', type: 'application/octet-stream', data: Buffer.alloc(4_500_000).toString('base64') }
+    expect((await app.as(other.member).post('/api/tasks/upload', file)).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
 describe('a request is answered', () => {
   it('however long the service takes', async () => {
     const { owner, space, keys } = await app.account()

@@ -14,6 +14,8 @@ export interface FairLimitOptions {
   isBusy?: () => boolean
   /** The places that a party leaves free for others while several compete. */
   keptFree: number
+  /** True if a party leaves them free even while it is alone, because its work holds places for minutes. */
+  isAlwaysShared?: boolean
   /** The number of requests of a party that may wait. One more takes the place of the one that has waited longest. */
   mostWaiting: number
   /** The longest wait; and the longest wait in a party whose requests are being refused. */
@@ -30,6 +32,11 @@ export interface FairLimitOptions {
 export interface Waiter {
   enter(place: Place): void
   refuse(): void
+}
+
+interface WaitOptions {
+  refusal: () => Error
+  signal?: AbortSignal
 }
 
 /** A place, from `enter` to `leave`. */
@@ -127,14 +134,22 @@ export class FairLimit {
    * Runs the function in a place of the party.
    * @throws what the function throws, `refusal()` when no place became free in time, or the signal's reason
    */
-  async run<T>(name: string, fn: () => Promise<T>, { refusal, signal }: { refusal: () => Error; signal?: AbortSignal }): Promise<T> {
-    signal?.throwIfAborted()
-    const place = this.tryEnter(name) ?? (await this.#waitFor(name, refusal, signal))
+  async run<T>(name: string, fn: () => Promise<T>, waiting: WaitOptions): Promise<T> {
+    const place = await this.enter(name, waiting)
     try {
       return await fn()
     } finally {
       this.leave(place)
     }
+  }
+
+  /**
+   * Takes a place for the party, and waits for one if it has to. The caller gives it back with `leave`.
+   * @throws `refusal()` when no place became free in time, or the signal's reason
+   */
+  async enter(name: string, { refusal, signal }: WaitOptions): Promise<Place> {
+    signal?.throwIfAborted()
+    return this.tryEnter(name) ?? this.#waitFor(name, refusal, signal)
   }
 
   async #waitFor(name: string, refusal: () => Error, signal: AbortSignal | undefined): Promise<Place> {
@@ -168,7 +183,7 @@ export class FairLimit {
 
   #hasPlaceFor(party: Party | undefined, now: number): boolean {
     const most = this.#mostPlaces(now)
-    const isSharing = now < this.#competingUntil && party !== undefined
+    const isSharing = (this.#options.isAlwaysShared || now < this.#competingUntil) && party !== undefined
     return this.#weight < most && !(isSharing && party.inside >= most - this.#options.keptFree)
   }
 

@@ -1,15 +1,13 @@
 import { EventEmitter } from 'node:events'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { admitBody, LARGE_BYTES, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
-
-const LARGE = { 'content-length': String(LARGE_BYTES + 1) }
+import { admitBody, isLarge, LARGE_BYTES, openLargeBodies } from '../../src/platform/http/large-bodies.ts'
 
 /** Starts a request that waits for admission; `close` closes its connection. */
-function requestWith(bodies: ReturnType<typeof openLargeBodies>, headers: Record<string, string>) {
+function requestOf(bodies: ReturnType<typeof openLargeBodies>, party: string) {
   const raw = new EventEmitter()
   const request = { isAdmitted: false, close: () => raw.emit('close'), admission: Promise.resolve() }
-  request.admission = admitBody(bodies, { headers } as unknown as FastifyRequest, { raw } as unknown as FastifyReply)
+  request.admission = admitBody(bodies, party, { raw } as unknown as FastifyReply)
   request.admission.then(
     () => {
       request.isAdmitted = true
@@ -30,28 +28,31 @@ describe('large bodies', () => {
 
   it('are read six at a time, and the next one after a response', async () => {
     const bodies = openLargeBodies()
-    const requests = Array.from({ length: 8 }, () => requestWith(bodies, LARGE))
+    const requests = Array.from({ length: 8 }, (_, index) => requestOf(bodies, `account ${index % 2}`))
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, false, false])
     requests[2]?.close()
     expect(await admitted(requests)).toEqual([true, true, true, true, true, true, true, false])
   })
 
-  it('do not delay small ones; a chunked body counts as large', async () => {
+  it('of one account are read four at a time, so that others never wait for its slow ones', async () => {
     const bodies = openLargeBodies()
-    for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
-    const [small, empty, chunked] = [
-      requestWith(bodies, { 'content-length': String(LARGE_BYTES) }),
-      requestWith(bodies, {}),
-      requestWith(bodies, { 'transfer-encoding': 'chunked' }),
-    ]
-    expect(await admitted([small, empty, chunked])).toEqual([true, true, false])
+    const requests = Array.from({ length: 5 }, () => requestOf(bodies, 'account 1'))
+    expect(await admitted(requests)).toEqual([true, true, true, true, false])
+    expect(await admitted([requestOf(bodies, 'account 2')])).toEqual([true])
   })
 
-  it('release their permit when the connection closes, also while they wait or just as they are admitted', async () => {
+  it('are those above 4 MB, and chunked ones', () => {
+    expect(isLarge({ headers: { 'content-length': String(LARGE_BYTES + 1) } })).toBe(true)
+    expect(isLarge({ headers: { 'content-length': String(LARGE_BYTES) } })).toBe(false)
+    expect(isLarge({ headers: {} })).toBe(false)
+    expect(isLarge({ headers: { 'transfer-encoding': 'chunked' } })).toBe(true)
+  })
+
+  it('give their place back when the connection closes, also while they wait or just as they are admitted', async () => {
     const bodies = openLargeBodies()
-    const reading = Array.from({ length: 6 }, () => requestWith(bodies, LARGE))
+    const reading = Array.from({ length: 4 }, () => requestOf(bodies, 'account 1'))
     await admitted(reading)
-    const [gone, closing, next] = [requestWith(bodies, LARGE), requestWith(bodies, LARGE), requestWith(bodies, LARGE)]
+    const [gone, closing, next] = [requestOf(bodies, 'account 1'), requestOf(bodies, 'account 1'), requestOf(bodies, 'account 1')]
     gone.close()
     await expect(gone.admission).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     reading[0]?.close()
@@ -61,9 +62,12 @@ describe('large bodies', () => {
 
   it('are refused after waiting half a minute', async () => {
     const bodies = openLargeBodies()
-    for (let index = 0; index < 6; index++) requestWith(bodies, LARGE)
-    const late = expect(requestWith(bodies, LARGE).admission).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 })
-    await vi.advanceTimersByTimeAsync(30_000)
+    for (let index = 0; index < 4; index++) requestOf(bodies, 'account 1')
+    const late = expect(requestOf(bodies, 'account 1').admission).rejects.toMatchObject({
+      code: 'SERVICE_UNAVAILABLE',
+      retryAfterSeconds: 5,
+    })
+    await vi.advanceTimersByTimeAsync(30_100)
     await late
   })
 })

@@ -5,11 +5,13 @@
 import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
+import { authenticate } from '../access/authenticate.ts'
 import { type Access, admit } from '../access/authorize.ts'
-import type { Semaphore } from '../semaphore.ts'
+import type { FairLimit } from '../fair-limit.ts'
+import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
-import { admitBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
+import { admitBody, isLarge, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
 import { accessRequestOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
@@ -53,7 +55,7 @@ function mount(
   router: AnyRouter,
   { name, type, meta, input }: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
-  largeBodies: Semaphore,
+  largeBodies: FairLimit,
 ): void {
   const { openapi, access, status = 200, isList, bodyLimit = BODY_LIMIT } = meta
   const pathIds = [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
@@ -69,7 +71,7 @@ function mount(
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(accessRequestOf(ctx), access, type === 'mutation', {})
-      if (bodyLimit > LARGE_BYTES) await admitBody(largeBodies, request, reply)
+      if (bodyLimit > LARGE_BYTES && isLarge(request)) await admitBody(largeBodies, accountParty(await accountOf(ctx)), reply)
     },
     handler: async (request, reply) => {
       const ids = idsOf(request.params as Record<string, string>)
@@ -98,6 +100,12 @@ function mount(
       return rows ?? answer
     },
   })
+}
+
+/** The account of the caller. If access is checked after the body was read, the request is counted then. @throws AppError 401 */
+async function accountOf(ctx: RequestContext): Promise<number> {
+  const { accountId } = ctx.admission?.actor ?? (await authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }))
+  return accountId
 }
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */
