@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -13,10 +13,14 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }))
 const folder = join(dataDir, 'tmp')
 await mkdir(folder)
 await writeFile(join(folder, 'left behind'), 'by a killed process')
+const anHourAgo = new Date(Date.now() - 3_700_000)
+await utimes(join(folder, 'left behind'), anHourAgo, anHourAgo)
+await writeFile(join(folder, 'in use'), 'by a process that signs a large mail')
 const app = await testApp({ DATA_DIR: dataDir })
 
-it('what a killed process has left behind is deleted at the start', async () => {
-  expect(await readdir(folder)).toEqual([])
+it('what a killed process has left behind is deleted at the start, and a file of a running one is not', async () => {
+  expect(await readdir(folder)).toEqual(['in use'])
+  await rm(join(folder, 'in use'))
 })
 
 it('has no name while it is open, and is read from its beginning', async () => {

@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { FastifyBaseLogger } from 'fastify'
 import { unavailable } from './http/errors.ts'
+import { ifMissing } from './missing-file.ts'
 
 export interface Storage {
   /** The `host` of an attachment. */
@@ -123,14 +124,6 @@ async function* filesOf(folder: string, before: Date): AsyncGenerator<string> {
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
-
-/** Handles the error of a file or folder that does not exist, or was deleted while the storage was read. */
-const ifMissing =
-  <Value>(value: Value) =>
-  (error: NodeJS.ErrnoException): Value => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return value
-    throw error
-  }
 
 /** Syncs the folder, without which a new file name may be lost in a power failure. */
 async function syncFolder(path: string): Promise<void> {

@@ -1,8 +1,9 @@
 /** Files that exist only while they are open, in a folder of DATA_DIR. */
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { ifMissing } from './missing-file.ts'
 
 const folderIn = (dataDir: string) => join(dataDir, 'tmp')
 
@@ -57,13 +58,18 @@ export function readToEnd(file: FileHandle): Readable {
   })
 }
 
+/** Longer than any file keeps its name: a library writes one, and opens it again by its name to read it. */
+const LEFT_AFTER_MS = 3_600_000
+
 /** Removes the names that processes left behind when they were killed before they could remove them. */
 export async function sweepTemporaryFiles(dataDir: string): Promise<void> {
   const folder = folderIn(dataDir)
-  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
-  // Another process may have just opened one of them; it goes on with its open file.
-  await Promise.all(names.map((name) => rm(join(folder, name), { force: true, recursive: true })))
+  const names = await readdir(folder).catch(ifMissing<string[]>([]))
+  await Promise.all(names.map((name) => removeIfLeft(join(folder, name))))
+}
+
+/** Another process that uses the folder may be writing the file. */
+async function removeIfLeft(path: string): Promise<void> {
+  const writtenAt = await stat(path).then(({ mtimeMs }) => mtimeMs, ifMissing(Number.POSITIVE_INFINITY))
+  if (writtenAt < Date.now() - LEFT_AFTER_MS) await rm(path, { force: true, recursive: true })
 }
