@@ -206,6 +206,8 @@ export function isDatabaseAway(thrown: unknown): boolean {
   const code = sqlState(thrown)
   // Also the classes of lost connections and of lacking resources, such as a full disk or no free connection.
   if (code && (AWAY.has(code) || code.startsWith('08') || code.startsWith('53'))) return true
+  // The socket of a server that does not run. A missing file has the same code, and nothing to do with the database.
+  if (code === 'ENOENT' && thrown.message.includes('connect ENOENT')) return true
   return UNREACHABLE.has((thrown.cause as AdapterCause | undefined)?.kind) || LOST.some((text) => thrown.message.startsWith(text))
 }
 
@@ -225,7 +227,6 @@ const AWAY = new Set([
   'ECONNRESET',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ENOENT',
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
