@@ -1,7 +1,6 @@
 /** Writes the audit log: rows that are committed together with the change that they describe (docs/audit.md). */
-import { isIP } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { plainAddress } from '../platform/access/network.ts'
+import { storedAddress } from '../platform/access/network.ts'
 import type { Context, Requester } from '../platform/context.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
@@ -44,7 +43,7 @@ export function auditing(context: Acting, action: Action, entry: Entry = {}): Sq
   const keepUntil = sql`greatest(${at}, now() at time zone 'UTC') + make_interval(days => ${settings.keepAuditDays}::int)`
   return sql`
     insert into audit_entries (at, account_id, actor_user_id, api_key_id, ip, action, space_id, table_id, object, detail, keep_until)
-    values (${at}, ${accountId}::int, ${by.userId}::int, ${by.keyId}::int, ${addressOf(by.ip)}::text, ${action}::text,
+    values (${at}, ${accountId}::int, ${by.userId}::int, ${by.keyId}::int, ${storedAddress(by.ip)}::text, ${action}::text,
       ${spaceId}::int, ${tableId}::int, ${object}::jsonb, ${JSON.stringify(detail)}::jsonb, ${keepUntil})`
 }
 
@@ -52,12 +51,6 @@ export function auditing(context: Acting, action: Action, entry: Entry = {}): Sq
 export function requesterOf({ actor, ip }: Pick<Context, 'actor' | 'ip'>): Requester {
   const isRequest = actor.sessionId !== null || actor.keyId !== null
   return { userId: isRequest ? actor.userId : null, keyId: actor.keyId, ip }
-}
-
-/** The address in its usual form. A proxy that is trusted too far can pass on any text, which is dropped. */
-function addressOf(ip: string | null): string | null {
-  const plain = plainAddress(ip ?? '')
-  return isIP(plain) ? plain : null
 }
 
 /** The names of the properties that a change has altered, for `detail.changed`. */

@@ -1,7 +1,6 @@
 /** Tells a user by mail that their password was replaced, so that somebody else's doing does not go unnoticed. */
-import { isIP } from 'node:net'
 import { z } from 'zod'
-import { plainAddress } from '../platform/access/network.ts'
+import { storedAddress } from '../platform/access/network.ts'
 import type { Context } from '../platform/context.ts'
 import { escapeHtml } from '../platform/html.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
@@ -34,9 +33,7 @@ export const sendPasswordNotice = defineQueue({
 
 /** Enqueues the mail in the transaction of the change, which does not wait for a mail server. */
 export async function noticePassword({ jobs, now, ip }: Context, userId: number, way: Replaced['way']): Promise<void> {
-  const address = plainAddress(ip ?? '')
-  // Behind a proxy that is trusted, the address may be any text.
-  await jobs.send(sendPasswordNotice, { user_id: userId, way, at: formatInstant(now), ip: isIP(address) ? address : null })
+  await jobs.send(sendPasswordNotice, { user_id: userId, way, at: formatInstant(now), ip: storedAddress(ip) })
 }
 
 /** Mails the notice, whatever the user has set for notifications. A mail that is sent twice after a crash has the same Message-ID. */

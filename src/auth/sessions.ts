@@ -1,8 +1,7 @@
-import { isIP } from 'node:net'
 import { audit } from '../audit/log.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
-import { plainAddress } from '../platform/access/network.ts'
+import { storedAddress } from '../platform/access/network.ts'
 import type { Context, Deps } from '../platform/context.ts'
 import { type Database, sql } from '../platform/database/database.ts'
 import { unauthorized } from '../platform/http/errors.ts'
@@ -58,11 +57,11 @@ export async function startSession(
   return token
 }
 
-/** As the list of sessions shows them. Behind a proxy that is trusted, the address may be any text. */
-function shown(sender: Sender | undefined): { ip: string | null; userAgent: string | null } {
-  const ip = plainAddress(sender?.ip ?? '')
-  return { ip: isIP(ip) ? ip : null, userAgent: sender?.userAgent.slice(0, MAX_USER_AGENT) || null }
-}
+/** As the list of sessions shows them. */
+const shown = (sender: Sender | undefined): { ip: string | null; userAgent: string | null } => ({
+  ip: storedAddress(sender?.ip),
+  userAgent: sender?.userAgent.slice(0, MAX_USER_AGENT) || null,
+})
 
 /** A session of the caller. */
 export const sessionResource: Resource<{ found_session_id: number }> = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { networkOf, plainAddress } from '../../src/platform/access/network.ts'
+import { networkOf, storedAddress } from '../../src/platform/access/network.ts'
 
 describe('the network of an address', () => {
   test.each([
@@ -28,6 +28,7 @@ describe('the network of an address', () => {
   })
 })
 
-test('an address is shown without the notation of the socket', () => {
-  expect(['::ffff:10.0.0.1', 'fe80::1%eth0', '2001:db8::1'].map(plainAddress)).toEqual(['10.0.0.1', 'fe80::1', '2001:db8::1'])
+test('an address is stored without the notation of the socket, and any other text is not', () => {
+  expect(['::ffff:10.0.0.1', 'fe80::1%eth0', '2001:db8::1'].map(storedAddress)).toEqual(['10.0.0.1', 'fe80::1', '2001:db8::1'])
+  expect(['unknown', '10.0.0.1, 10.0.0.2', '10.0.0.1:80', '', null, undefined].map(storedAddress)).toEqual(Array(6).fill(null))
 })

@@ -3,6 +3,7 @@ import { BlockList, isIPv6 } from 'node:net'
 import { type Database, empty, type Sql, sql } from '../database/database.ts'
 import { type AppError, unauthorized } from '../http/errors.ts'
 import { formatInstant } from '../time.ts'
+import { plainAddress } from './network.ts'
 
 export type CallerKind = 'session' | 'account' | 'personal'
 
@@ -126,7 +127,7 @@ function isAllowed(ip: string, ranges: string[]): boolean {
     const family = isIPv6(address) ? 'ipv6' : 'ipv4'
     list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family)
   }
-  const plain = ip.replace(/^::ffff:(?=\d+\.)/, '')
+  const plain = plainAddress(ip)
   return list.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4')
 }
 

@@ -1,8 +1,14 @@
 /** Addresses of callers, as limits and lists of sessions need them. */
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 
 /** The address without the IPv6 notation of an IPv4 address, and without a zone. */
 export const plainAddress = (ip: string): string => ip.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+
+/** The address as it is stored and shown; null for anything else, because a proxy that is trusted too far can pass on any text. */
+export function storedAddress(ip: string | null | undefined): string | null {
+  const address = plainAddress(ip ?? '')
+  return isIP(address) ? address : null
+}
 
 /**
  * The network that counts as one caller for limits: an IPv4 address, or the /64 of an IPv6 address, because a single connection
