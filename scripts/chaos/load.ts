@@ -9,6 +9,8 @@ import type { Stage } from './stage.ts'
 const DELETED_SHARE = 4
 const DELETED_AT_ONCE = 10
 const MINUTE_MS = 60_000
+/** Each caller rests this long between two requests. */
+const PAUSE_MS = 20
 
 export interface Load {
   /** Ends after the requests that are under way were acknowledged. */
@@ -17,18 +19,12 @@ export interface Load {
 
 type Deed = (caller: Caller, stage: Stage, ledger: Ledger) => Promise<void>
 
-/** @param pauseMs how long each caller rests between two requests */
-export function startLoad(
-  caller: Caller,
-  stage: Stage,
-  ledger: Ledger,
-  { callers = 6, pauseMs = 20 }: { callers?: number; pauseMs?: number } = {},
-): Load {
+export function startLoad(caller: Caller, stage: Stage, ledger: Ledger, { callers }: { callers: number }): Load {
   let isOver = false
   const work = async () => {
     while (!isOver) {
       await pick(DEEDS)(caller, stage, ledger)
-      await sleep(pauseMs)
+      await sleep(PAUSE_MS)
     }
   }
   const working = Promise.all(Array.from({ length: callers }, work))

@@ -3,7 +3,6 @@ import { createAccount } from '../../src/accounts/service.ts'
 import { SESSION_COOKIE, startSession } from '../../src/auth/sessions.ts'
 import { insertKey } from '../../src/keys/service.ts'
 import { type Database, recordsOf, sql } from '../../src/platform/database/database.ts'
-
 import { api } from '../bench/api.ts'
 
 export interface Stage {

@@ -17,11 +17,7 @@ export function mountAudit(app: FastifyInstance): void {
     const filters = AuditFilters.safeParse(fromQuery(request.query as Record<string, string | string[]>, AuditFilters))
     if (!filters.success) throw badShape(filters.error)
     reply.type('application/x-ndjson; charset=utf-8')
-    reply.headers({
-      'content-disposition': disposition('attachment', 'audit.jsonl'),
-      'cache-control': 'private, no-store',
-      'x-content-type-options': 'nosniff',
-    })
+    reply.header('content-disposition', disposition('attachment', 'audit.jsonl'))
     if (request.method === 'HEAD') return reply.send(Readable.from([]))
     const text = await exportEntries(serviceContext(request.context, actor), filters.data)
     // An error on the way destroys the connection, so that a client can tell that the file is incomplete.

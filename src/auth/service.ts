@@ -1,10 +1,7 @@
 import { changeUser } from '../accounts/service.ts'
-
 import { auditFailedSignIn, endFailedSignIns } from '../audit/failed-sign-ins.ts'
 import { audit, differing } from '../audit/log.ts'
-
 import { networkOf } from '../platform/access/network.ts'
-
 import type { Context } from '../platform/context.ts'
 import { type Database, sql, toTheSecond } from '../platform/database/database.ts'
 import { badInput, unauthorized } from '../platform/http/errors.ts'
