@@ -9,6 +9,8 @@ import { createDemo } from './demo/service.ts'
 import { type Opened, openDeps } from './deps.ts'
 import { type Catcher, mountCatcher } from './email/catcher/catcher.ts'
 import { catcherOfService, moveIntegrations, openCatcher } from './email/catcher/catcher-port.ts'
+import { CertificateError } from './email/receiver/certificate.ts'
+import { openReceiver, type Receiver } from './email/receiver/receiver.ts'
 import type { Deps } from './platform/context.ts'
 import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations.ts'
@@ -45,9 +47,10 @@ async function start(): Promise<Service> {
   const catcher = own?.catcher
   let opened: Opened | undefined
   let app: FastifyInstance | undefined
+  let receiver: Receiver | undefined
   let operatorApp: FastifyInstance | undefined
   const stop = async () => {
-    await app?.close()
+    await Promise.all([app?.close(), receiver?.close()])
     await opened?.close()
     // Last, so that a worker that waits for its jobs still counts as alive.
     await operatorApp?.close()
@@ -63,6 +66,7 @@ async function start(): Promise<Service> {
       if (catcher) mountCatcher(app, catcher)
       await listen(app, settings)
       url = urlOf(settings, (app.server.address() as AddressInfo).port)
+      receiver = await receiveMail(opened.deps)
       if (catcher) recordService(settings, catcher, publicUrl())
     }
     operatorApp = await listenForOperators(opened.deps)
@@ -145,6 +149,19 @@ async function listenForOperators(deps: Deps): Promise<FastifyInstance | undefin
   return app
 }
 
+/** Listens at INBOUND_SMTP, if it is set. */
+async function receiveMail(deps: Deps): Promise<Receiver | undefined> {
+  const { inboundSmtp, catchDomain } = deps.settings
+  if (!inboundSmtp) return undefined
+  const receiver = await openReceiver(deps).catch((error) => {
+    if (error instanceof CertificateError) throw new StartError(error.message)
+    throw listenError(error, { ...inboundSmtp, setting: 'INBOUND_SMTP' })
+  })
+  const { address, port } = receiver.address
+  print(`Mail for ${catchDomain} is received at ${inboundSmtp.protocol}://${address.includes(':') ? `[${address}]` : address}:${port}`)
+  return receiver
+}
+
 function operatorAddress({ server }: FastifyInstance, settings: Settings): string {
   return `health and metrics are at ${urlOf(settings, (server.address() as AddressInfo).port)}`
 }
@@ -159,7 +176,7 @@ function listenError(
     )
   if (error.code === 'EACCES') return new StartError(`${setting}: ${port} is not allowed for this account`)
   if (error.syscall === 'listen' || error.syscall === 'getaddrinfo')
-    return new StartError(`HOST: cannot listen on ${host}: ${error.message}`)
+    return new StartError(`${setting === 'INBOUND_SMTP' ? setting : 'HOST'}: cannot listen on ${host}: ${error.message}`)
   return error
 }
 

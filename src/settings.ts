@@ -30,6 +30,16 @@ function isProxy(text: string): boolean {
 /** True for an origin as browsers send it: without a path or a trailing slash. */
 const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text
 
+/** The address of the receiver of mail: `host:port`, with `smtp://` or `lmtp://` in front or without. An IPv6 address is in brackets. */
+const InboundSmtp = z.string().transform((text, context): InboundSmtp => {
+  const [, protocol = 'smtp', literal, name = '', digits] = /^(?:(smtp|lmtp):\/\/)?(?:\[([^\]]+)\]|([\w.-]+)):(\d{1,5})$/.exec(text) ?? []
+  const port = Number(digits)
+  const isHost = literal === undefined ? name !== '' : isIP(literal) === 6
+  if (!isHost || !(port <= 65_535))
+    context.addIssue({ code: 'custom', message: 'must be host:port, such as 0.0.0.0:25 or lmtp://127.0.0.1:2424' })
+  return { protocol: protocol as InboundSmtp['protocol'], host: literal ?? name, port }
+})
+
 /** The environment variables, as docs/operations.md lists them. An empty variable counts as absent. */
 export const Environment = z.object({
   PORT: Port.default(3000),
@@ -48,6 +58,9 @@ export const Environment = z.object({
   RATE_LIMIT_PER_HOUR: Count.default(20_000),
   EVENT_STREAMS_PER_CALLER: Count.min(1).default(1000),
   MAX_CONNECTIONS: Count.min(10).default(10_000),
+  INBOUND_SMTP: InboundSmtp.optional(),
+  INBOUND_SMTP_CERT: z.string().optional(),
+  INBOUND_SMTP_KEY: z.string().optional(),
   AUTHSERV_ID: z
     .string()
     .regex(/^[\w.-]+$/, 'must be the name that your mail server writes into Authentication-Results, such as mx.example.com')
@@ -78,6 +91,20 @@ export interface SecretKeys {
   readonly previous: readonly Buffer[]
 }
 
+/** Where the service receives mail itself. */
+export interface InboundSmtp {
+  /** lmtp: from a mail server of the operator, which has checked the sender. smtp: from anybody. */
+  protocol: 'smtp' | 'lmtp'
+  host: string
+  port: number
+}
+
+/** The paths of a certificate with its chain, and of its key, in PEM. */
+export interface CertificateFiles {
+  cert: string
+  key: string
+}
+
 /** The settings of the service, which come from the environment only. */
 export interface Settings {
   port: number
@@ -102,6 +129,10 @@ export interface Settings {
   streamsPerCaller: number
   /** The most connections that a process accepts at the same time. */
   maxConnections: number
+  /** Undefined: mail comes through the webhook only. */
+  inboundSmtp: InboundSmtp | undefined
+  /** The certificate of the receiver; undefined: it offers no STARTTLS. */
+  inboundCertificate: CertificateFiles | undefined
   /** The mail server whose Authentication-Results count, in lower case; undefined: those of no server. */
   authservId: string | undefined
   smtpUrl: string | undefined
@@ -157,6 +188,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,
     streamsPerCaller: env.EVENT_STREAMS_PER_CALLER,
     maxConnections: env.MAX_CONNECTIONS,
+    inboundSmtp: env.INBOUND_SMTP,
+    inboundCertificate: certificateFiles(env),
     authservId: env.AUTHSERV_ID?.toLowerCase(),
     smtpUrl: env.SMTP_URL,
     mailFrom: env.MAIL_FROM,
@@ -172,6 +205,13 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
     importMaxMb: env.IMPORT_MAX_MB,
   }
+}
+
+function certificateFiles({ INBOUND_SMTP_CERT: cert, INBOUND_SMTP_KEY: key }: z.infer<typeof Environment>): CertificateFiles | undefined {
+  if (cert && key) return { cert, key }
+  if (cert) throw new SettingsError('INBOUND_SMTP_KEY: is required with INBOUND_SMTP_CERT')
+  if (key) throw new SettingsError('INBOUND_SMTP_CERT: is required with INBOUND_SMTP_KEY')
+  return undefined
 }
 
 const secretKeysOf = (current: string, previous: string[]): SecretKeys => ({

@@ -11,6 +11,7 @@ import { appliedMigrations, checkMigrations, checkPreviousKeys, checkQueue, chec
 import { counted, type Database, type Examined, type Finding } from './finding.ts'
 import { checkOwners, checkSecrets } from './orphan-checks.ts'
 import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
+import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.ts'
 import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
 import { checkSettings } from './settings-checks.ts'
 import { checkDisks, checkStorage } from './storage-checks.ts'
@@ -50,7 +51,8 @@ export async function examine({ environment = process.env, scratch = temporarySe
   const settings = settingsOf(environment, report)
   if (!settings) return report
   report.findings.push(...checkSettings({ settings, environment }), ...(await checkDisks({ settings })))
-  for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain]) report.findings.push(...(await check({ settings })))
+  for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain, checkReceiverCertificate, checkReceiverReach])
+    report.findings.push(...(await check({ settings })))
   await onDatabase(settings, report, async (database) => {
     const examined = { settings, environment, database, scratch }
     if (!(await appliedMigrations(database)).length) {

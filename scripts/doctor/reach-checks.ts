@@ -83,7 +83,7 @@ const noMailServer = (problem: string): Finding => ({
   check: 'inbound.no_mail_server',
   severity: 'warning',
   problem,
-  advice: 'Add an MX record for the domain that names the mail server which hands messages to /webhooks/email_receive (docs/email.md).',
+  advice: 'Add an MX record for the domain that names the receiver of the service, or the mail server that hands it the messages (docs/mail.md).',
 })
 
 const firstLine = (error: unknown) =>

@@ -123,7 +123,7 @@ function unfinished({ publicUrl, smtpUrl, catchDomain }: Settings, { NODE_ENV }:
       check: 'settings.catch_domain',
       severity: 'warning',
       problem: `CATCH_DOMAIN is ${catchDomain}: nobody can reply to mails from records`,
-      advice: 'Set it to a domain whose mail server hands each message to /webhooks/email_receive (docs/email.md).',
+      advice: 'Set it to a domain whose mail comes to the service, through its receiver or a mail server (docs/mail.md).',
     })
   if (NODE_ENV !== 'production')
     findings.push({

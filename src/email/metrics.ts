@@ -31,6 +31,12 @@ export const inboundMails = counter({
 /** Counted when too many requests of tracking pixels came at once, or the database was away for too long. */
 export const lostOpens = counter({ name: 'gridpost_opens_lost_total', help: 'Opens of mails that could not be recorded.', labels: [] })
 
+export const receptions = counter({
+  name: 'gridpost_inbound_smtp_total',
+  help: 'What the receiver of mail answered: accepted, refused (unknown recipient), too_large, deferred, or cut_off (the content did not end).',
+  labels: ['outcome'],
+})
+
 const waiting = gauge({
   name: 'gridpost_mails_waiting',
   help: 'Emails with recipients that are still queued: scheduled, due, under way, or waiting for a retry.',
@@ -55,4 +61,4 @@ const oldest = gauge({
   },
 })
 
-export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails, lostOpens, waiting, oldest]
+export const emailMetrics: readonly Metric[] = [mails, recipients, deliverySeconds, inboundMails, receptions, lostOpens, waiting, oldest]

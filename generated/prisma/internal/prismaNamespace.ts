@@ -3938,7 +3938,8 @@ export const InboundEmailScalarFieldEnum = {
   subject: 'subject',
   receivedAt: 'receivedAt',
   processedAt: 'processedAt',
-  error: 'error'
+  error: 'error',
+  authentication: 'authentication'
 } as const
 
 export type InboundEmailScalarFieldEnum = (typeof InboundEmailScalarFieldEnum)[keyof typeof InboundEmailScalarFieldEnum]

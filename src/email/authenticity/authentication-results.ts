@@ -33,7 +33,7 @@ function resultsIn(texts: string[]): Authentication {
 }
 
 /** A message may have several DKIM signatures, of which one that passes suffices. */
-const bestOf = (results: string[]): string | null => (results.includes('pass') ? 'pass' : (results[0] ?? null))
+export const bestOf = (results: string[]): string | null => (results.includes('pass') ? 'pass' : (results[0] ?? null))
 
 /** The value without its comments, and without what has a meaning outside of quoted strings: a sender may choose the text of both. */
 function bare(value: string): string {

@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
+import type { Authentication } from '../authenticity/authentication-results.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import { inboundMails } from '../metrics.ts'
 import { lockThread, type Thread } from '../queries.ts'
@@ -34,6 +35,8 @@ interface StoredMessage {
   id: number
   raw: Buffer
   token_hashes: Buffer[]
+  /** The results of the receiver's own checks; null for a message that came in another way. */
+  authentication: Authentication | null
   received_at: string
 }
 
@@ -47,7 +50,7 @@ export interface Replayed {
 /** Parses a stored message and delivers it to each thread that its addresses name. */
 export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
   const [stored] = await context.db.query<StoredMessage>(sql`
-    select id, raw, token_hashes, received_at from inbound_emails e where id = ${id} and raw is not null and (
+    select id, raw, token_hashes, authentication, received_at from inbound_emails e where id = ${id} and raw is not null and (
       processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`)
   if (stored) await read(context, stored, false)
 }
@@ -59,7 +62,7 @@ export async function receive(context: Context, { id }: z.infer<typeof Received>
  */
 export async function replay(context: Context, id: number): Promise<Replayed[] | undefined> {
   const [stored] = await context.db.query<StoredMessage>(sql`
-    select id, raw, token_hashes, received_at from inbound_emails
+    select id, raw, token_hashes, authentication, received_at from inbound_emails
     where id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${id}) and raw is not null`)
   return stored && read(context, stored, true)
 }
@@ -67,7 +70,8 @@ export async function replay(context: Context, id: number): Promise<Replayed[] |
 let parser: MailParser | undefined
 
 async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
-  const { mail, problem } = await parsed(context, stored)
+  const { mail: written, problem } = await parsed(context, stored)
+  const mail = { ...written, authentication: stored.authentication ?? written.authentication }
   const results: Replayed[] = []
   for (const hash of stored.token_hashes) {
     const result = await deliverToThread(context, stored, hash, mail, isReplay)

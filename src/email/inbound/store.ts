@@ -7,6 +7,7 @@ import { type Database, type Sql, sql } from '../../platform/database/database.t
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
+import type { Authentication } from '../authenticity/authentication-results.ts'
 import { readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { hashesIn } from '../queries.ts'
@@ -19,23 +20,25 @@ export const receiveEmail = defineQueue({ name: 'email.receive', schema: Receive
 /** Queues the messages whose job was lost or has failed too often. */
 export const receiveWaiting = defineQueue({ name: 'email.receive-waiting', schema: z.object({}) })
 
+/** A message, and what the server that received it knows about it. */
+export interface Arrival {
+  raw: Buffer
+  /** Of the bytes that are the same when the client sends the message again. */
+  sha256: Buffer
+  /** The hashes of the reply tokens that it is for. */
+  tokens: Buffer[]
+  /** The results of the receiver's own checks; null for a message that came in another way. */
+  authentication: Authentication | null
+}
+
 /**
- * Stores a raw message and queues the job that reads it, in one transaction: once the promise has resolved, the message survives the end
- * of the process. A message that names no known reply address is dropped. A receiver that knows recipients only from its envelope
- * prepends them as `Delivered-To` headers.
+ * Stores a raw message for the known reply addresses that its headers name. One that names none is dropped.
  * @returns whether the message was stored
  */
 export async function storeInbound(context: Context, raw: Buffer): Promise<boolean> {
-  const { db, jobs, now, metrics } = context
-  const headers = readHeaders(raw)
-  const tokens = await knownTokens(context, headers)
+  const tokens = await addressed(context, raw)
   if (!tokens.length) return false
-  metrics.count(inboundMails, { verdict: 'accepted' })
-  await context.transaction(async () => {
-    const id = await insertMessage(db, raw, headers, tokens, now)
-    if (id === undefined) await insertRepeated(db, raw, now)
-    else await jobs.send(receiveEmail, { id })
-  })
+  await storeArrival(context, { raw, sha256: createHash('sha256').update(raw).digest(), tokens, authentication: null })
   return true
 }
 
@@ -44,29 +47,50 @@ export async function storeInbound(context: Context, raw: Buffer): Promise<boole
  * @param beginning its first bytes, at least its headers or MAX_HEADER_BYTES
  */
 export async function isAddressed(context: Context, beginning: Buffer): Promise<boolean> {
-  return (await knownTokens(context, readHeaders(beginning))).length > 0
+  return (await addressed(context, beginning)).length > 0
 }
 
-/** The hashes of the tokens in the headers that exist. Anyone can send to the service, so only messages with one take up storage. */
-async function knownTokens({ db, settings, log, metrics }: Context, headers: Header[]): Promise<Buffer[]> {
-  const hashes = replyTokens(headers, settings.catchDomain).map(tokenHash)
-  const known = hashes.length
-    ? await db.query<{ token_hash: Buffer }>(sql`select token_hash from reply_tokens where token_hash in ${hashesIn(hashes)}`)
-    : []
-  if (!known.length) {
+/** The hashes of the known tokens in the headers. Anyone can send to the service, so only messages with one take up storage. */
+async function addressed({ db, settings, log, metrics }: Context, beginning: Buffer): Promise<Buffer[]> {
+  const tokens = await knownTokens(db, replyTokens(readHeaders(beginning), settings.catchDomain))
+  if (!tokens.length) {
     metrics.count(inboundMails, { verdict: 'dropped' })
     log.info('inbound mail without a known reply address dropped')
   }
-  return known.map(({ token_hash }) => token_hash)
+  return tokens
+}
+
+/** The hashes of those tokens that exist. */
+export async function knownTokens(db: Database, tokens: readonly string[]): Promise<Buffer[]> {
+  if (!tokens.length) return []
+  const rows = await db.query<{ token_hash: Buffer }>(
+    sql`select token_hash from reply_tokens where token_hash in ${hashesIn(tokens.map(tokenHash))}`,
+  )
+  return rows.map(({ token_hash }) => token_hash)
+}
+
+/**
+ * Stores a message and queues the job that reads it, in one transaction: once the promise has resolved, the message survives the end of
+ * the process.
+ */
+export async function storeArrival(context: Context, arrival: Arrival): Promise<void> {
+  const { db, jobs, now, metrics } = context
+  await context.transaction(async () => {
+    const id = await insertMessage(db, arrival, now)
+    if (id === undefined) await insertRepeated(db, arrival, now)
+    else await jobs.send(receiveEmail, { id })
+  })
+  metrics.count(inboundMails, { verdict: 'accepted' })
 }
 
 /** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
-async function insertMessage(db: Database, raw: Buffer, headers: Header[], tokens: Buffer[], now: Date): Promise<number | undefined> {
-  const { name, email, subject } = listed(headers)
+async function insertMessage(db: Database, { raw, sha256, tokens, authentication }: Arrival, now: Date): Promise<number | undefined> {
+  const { name, email, subject } = listed(readHeaders(raw))
   const [stored] = await db.query<{ id: number }>(sql`
     with stored as (
-      insert into inbound_emails (raw, sha256, token_hashes, from_name, from_email, subject, received_at)
-      values (${raw}, ${sha256(raw)}, ${tokens}, ${name}, ${email}, ${subject}, ${formatInstant(now)}::timestamp)
+      insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
+      values (${raw}, ${sha256}, ${tokens}, ${authentication && JSON.stringify(authentication)}::jsonb, ${name}, ${email}, ${subject},
+        ${formatInstant(now)}::timestamp)
       on conflict (sha256) do nothing returning id
     ), named as (
       insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
@@ -77,20 +101,18 @@ async function insertMessage(db: Database, raw: Buffer, headers: Header[], token
 }
 
 /** Lists another arrival of bytes that are stored, without storing them again. */
-async function insertRepeated(db: Database, raw: Buffer, now: Date): Promise<void> {
+async function insertRepeated(db: Database, { sha256 }: Arrival, now: Date): Promise<void> {
   const at = sql`${formatInstant(now)}::timestamp`
   await db.execute(sql`
     with repeated as (
       insert into inbound_emails (duplicate_of, token_hashes, from_name, from_email, subject, received_at, processed_at)
-      select id, token_hashes, from_name, from_email, subject, ${at}, ${at} from inbound_emails where sha256 = ${sha256(raw)}
+      select id, token_hashes, from_name, from_email, subject, ${at}, ${at} from inbound_emails where sha256 = ${sha256}
       returning id, duplicate_of, token_hashes
     )
     insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id, verdict, reason, decided_at)
     select m.id, r.token_hash, r.account_id, r.space_id, r.table_id, 'duplicate', 'The same bytes arrived as message ' || m.duplicate_of, ${at}
     from repeated m join reply_tokens r on r.token_hash = any(m.token_hashes)`)
 }
-
-const sha256 = (raw: Buffer) => createHash('sha256').update(raw).digest()
 
 /** The sender and the subject for the list, read without the parser, which needs a process of its own. */
 function listed(headers: Header[]): { name: string; email: string; subject: string } {

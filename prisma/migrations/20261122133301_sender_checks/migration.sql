@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "inbound_emails" ADD COLUMN     "authentication" JSONB;
