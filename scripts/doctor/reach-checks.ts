@@ -83,7 +83,8 @@ const noMailServer = (problem: string): Finding => ({
   check: 'inbound.no_mail_server',
   severity: 'warning',
   problem,
-  advice: 'Add an MX record for the domain that names the receiver of the service, or the mail server that hands it the messages (docs/mail.md).',
+  advice:
+    'Add an MX record for the domain that names the receiver of the service, or the mail server that hands it the messages (docs/mail.md).',
 })
 
 const firstLine = (error: unknown) =>

@@ -1,6 +1,6 @@
 /** A DNS server with the records of a test. It answers queries of this process that do not come from the system's resolver. */
 import { createSocket, type RemoteInfo } from 'node:dgram'
-import { getServers, setServers } from 'node:dns'
+import system from 'node:dns'
 import { once } from 'node:events'
 
 export interface TestDns {
@@ -16,14 +16,14 @@ const TYPES: Record<number, string> = { 1: 'A', 15: 'MX', 16: 'TXT', 28: 'AAAA' 
 
 /** Becomes the DNS server of this process until it is closed. */
 export async function startDns(): Promise<TestDns> {
-  const before = getServers()
+  const before = system.getServers()
   const socket = createSocket('udp4')
   const dns: TestDns = {
     records: new Map(),
     silent: new Set(),
     queries: [],
     async close() {
-      setServers(before)
+      system.setServers(before)
       socket.close()
       await once(socket, 'close')
     },
@@ -45,7 +45,7 @@ export async function startDns(): Promise<TestDns> {
   })
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
-  setServers([`127.0.0.1:${socket.address().port}`])
+  system.setServers([`127.0.0.1:${socket.address().port}`])
   return dns
 }
 

@@ -1,5 +1,5 @@
 /** SPF, DKIM, DMARC and ARC of the messages that the receiver takes. A thread makes the checks, because a long message takes long. */
-import { getServers } from 'node:dns'
+import dns from 'node:dns'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { Semaphore } from '../../platform/semaphore.ts'
@@ -76,7 +76,7 @@ export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Opt
     underway.set(id, resolve)
     const timer = setTimeout(() => end(current, `The checks took longer than ${timeoutMs / 1000} s`), timeoutMs)
     try {
-      current.postMessage({ id, ...message, servers: getServers(), dnsMs })
+      current.postMessage({ id, ...message, servers: dns.getServers(), dnsMs })
       const reply = await promise
       if ('error' in reply) throw new Error(reply.error)
       return reply.authentication
