@@ -75,6 +75,12 @@ describe('the introduction of a quote is removed', () => {
     ['behind the last words', 'Blue, please. On Mon, Mar 2, 2026 at 10:12 AM Desk <desk@shop.example> wrote:\n> Which colour?'],
     ['behind the last words and a dash', 'Blue, please.--- On Mon, 2 Mar 2026 at 10:12, desk@shop.example wrote:\n> Which colour?'],
     ['above a quote, without a date', 'Blue, please.\n\nDesk <desk@shop.example> wrote:\n> Which colour?'],
+    ['above a copy without a date', 'Blue, please.\n\nAnn Lee <desk@shop.example> wrote:\n\nWhich colour?'],
+    [
+      'with the verb on a line of its own',
+      'Blue, please.\nLe 4 mars 2026 10:12, "Desk"\n<desk@shop.example>\na écrit :\n\n> Quelle couleur ?',
+    ],
+    ['above a quote with bars', 'Blue, please.\n\n2026/3/2 Desk <desk@shop.example>\n\n| Which colour?\n|\n| And how many?'],
     ['of Horde', 'Blue, please.\n\nZitat von Desk <desk@shop.example>:\n\n> Which colour?'],
     ['above the answer', 'On 2 Mar 2026, at 10:12, Desk <desk@shop.example> wrote:\n\nBlue, please.'],
     [
@@ -139,6 +145,9 @@ test.each([
   ['(sent from a phone, sorry for typos)'],
   ['<<sent by galaxy>>'],
   ['Sent from my cell. Please excuse any typos.'],
+  ['Sent from my Fairphone 5 black edition'],
+  ['Sent from SomeApp <https://app.example/x>'],
+  ['ᐧ'],
   ['Get Outlook for iOS<https://aka.ms/example>'],
   ['Télécharger Outlook pour Android<https://aka.ms/example>'],
   ['Hämta Outlook för iOS'],
@@ -197,6 +206,7 @@ describe('what a person wrote stays', () => {
     ['a sentence with a weekday', 'On Monday you wrote:\nchairs are blue.', undefined],
     ['a sentence about sending', 'It is blue.\nSent from Bern, on Monday.', undefined],
     ['a sentence about a phone', 'I like it.\nGet me the phone number, please.', undefined],
+    ['a table', 'Here it is:\n| blue | 12 |\n| red | 3 |', undefined],
     ['a name above an answer', 'Desk:\nBlue, please.', undefined],
   ])('%s', (_, text, expected = text) => {
     expect(visibleText(text)).toBe(expected)
@@ -205,6 +215,8 @@ describe('what a person wrote stays', () => {
 
 test.each([
   ['lines that begin like introductions', 'On 1 wrote\n'],
+  ['short introductions', 'On 1 a wrote:\n'],
+  ['introductions of copies', 'On 1.1.2026 a wrote:\n'],
   ['introductions', 'On 1 Mar 2026 at 10:12 x <a@b.example> wrote:\n'],
   ['quoted ends', '> wrote:\n'],
   ['addresses', '<a@b.example>\n'],

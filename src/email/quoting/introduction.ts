@@ -86,6 +86,8 @@ const CAN_END = new RegExp(`[:：]$|-{3,}$|(${WROTE})$|^\\d{4}[-/]\\d{1,2}[-/]\\
 
 const ADDRESS = /[<([][^<>()[\]\s]*@[^<>()[\]\s]+[>)\]]|<mailto:/
 const ADDRESS_AT_END = /[>)\]][^\p{L}\p{N}]{0,4}$/u
+/** "Ann Lee <ann@example.org> wrote:" and nothing else. */
+const NAME_AND_ADDRESS = new RegExp(`^"?(\\p{Lu}[^<>\\s]*\\s+){1,4}<[^<>\\s]+@[^<>\\s]+>\\s+(${WROTE})\\s*[:：]$`, 'u')
 const TIME = /\d{1,2}\s?[:.h時时시]\s?\d{2}/
 const DATE =
   /\d{4}\s?[-/.年년]\s?\d{1,2}\s?[-/.月월]\s?\d{1,2}|\d{1,2}[-/.]\s?\d{1,2}[-/.]\s?\d{2,4}|\d{1,2}\p{L}{0,2}[.,]?\s\p{L}{3,}[.,]?\s\d{4}|\p{L}{3,}\.?\s\d{1,2}\p{L}{0,2},?\s\d{4}/u
@@ -117,11 +119,14 @@ function kindOf(joined: string, isOneLine: boolean): 'certain' | 'possible' | un
 
 /** The same for a text with a verb. Without an address it must begin like an introduction, because people write such sentences, too. */
 function kindOfSentence(text: string, isDated: boolean, isOneLine: boolean): 'certain' | 'possible' | undefined {
-  if (ADDRESS.test(text)) return isDated ? 'certain' : 'possible'
-  const afterVerb = text.slice(VERB.exec(text)?.index)
-  const isBegun = OPENER.test(text) || EARLY_DIGIT.test(text) || TIME.test(afterVerb) || OWN_WORDS.test(text)
+  if (ADDRESS.test(text)) return isDated || (isOneLine && NAME_AND_ADDRESS.test(text)) ? 'certain' : 'possible'
+  const verb = VERB.exec(text)?.index ?? 0
+  const afterVerb = text.slice(verb)
+  // The French verb "a écrit" begins with a word that is an opener in Portuguese.
+  const isOpened = verb > 0 && OPENER.test(text)
+  const isBegun = isOpened || EARLY_DIGIT.test(text) || TIME.test(afterVerb) || OWN_WORDS.test(text)
   if (isDated && isBegun) return 'certain'
-  if (!OPENER.test(text) || !(isOneLine || /\d/.test(text))) return undefined
+  if (!isOpened || !(isOneLine || /\d/.test(text))) return undefined
   return /\d{4}/.test(text) ? 'certain' : 'possible'
 }
 

@@ -27,7 +27,7 @@ function ownLines(lines: string[]): OwnLine[] {
     const mark = introductions.get(index) ?? headingAt(lines, index)
     if (mark && (isQuoteNext(lines, mark.end + 1, introductions) || isAtTop(mark, hasWords))) {
       own.push(...wordsOf(mark), CUT)
-      index = mark.end
+      index = endOfBars(lines, mark.end)
     } else if (mark?.isCertain && (index > lastQuoted || mark.isHeading)) return [...withoutRule(own), ...wordsOf(mark), CUT]
     else if (isQuoted(line)) own.push(CUT)
     else {
@@ -47,12 +47,27 @@ function isQuoted(line: string | undefined): boolean {
   return line?.startsWith('>') === true && !/^>[>\s]*[^<>\s][^<>]*<<+\s*$/.test(line)
 }
 
-/** True if the next line with text is quoted, or introduces a quote. */
-function isQuoteNext(lines: string[], from: number, introductions: Map<number, Introduction>): boolean {
+/** True if the next line with text is quoted, or introduces a quote, as below "Original Message". */
+function isQuoteNext(lines: string[], from: number, introductions?: Map<number, Introduction>): boolean {
+  const next = nextText(lines, from)
+  const introduction = introductions?.get(next)
+  return isQuoted(lines[next]) || isBarred(lines[next]) || (introduction !== undefined && isQuoteNext(lines, introduction.end + 1))
+}
+
+/** The last line of a quote with bars below the introduction, or the end of the introduction. Bars without one may be a table. */
+function endOfBars(lines: string[], introductionEnd: number): number {
+  let end = nextText(lines, introductionEnd + 1)
+  if (!isBarred(lines[end])) return introductionEnd
+  while (isBarred(lines[end + 1])) end += 1
+  return end
+}
+
+const isBarred = (line: string | undefined) => /^\|( |$)/.test(line ?? '')
+
+function nextText(lines: string[], from: number): number {
   let index = from
   while (index < lines.length && !lines[index]?.trim()) index += 1
-  const introduction = introductions.get(index)
-  return isQuoted(lines[index]) || (introduction !== undefined && isQuoteNext(lines, introduction.end + 1, introductions))
+  return index
 }
 
 /** The heading of a mail that is quoted without quote marks: "Original Message" between dashes, or the header of the mail. */
@@ -146,14 +161,17 @@ function withoutPhoneLines(lines: string[]): string[] {
 const DEVICE = new RegExp(`${NO_LETTER_BEFORE}(${DEVICES})${NO_LETTER_AFTER}`, 'iu')
 const SENT = new RegExp(`^[<([]{0,2}(${SENT_FROM})(?!\\p{Script=Latin})`, 'iu')
 const SENT_AT_END = new RegExp(`(${SENT_FROM_AT_END})[.。!]?$`, 'iu')
-const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,2}$/i
+const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,4}$/i
+const SENT_FROM_LINK = new RegExp(`^(${SENT_FROM}) ?\\S+( \\S+){0,3} ?<https?:[^<>]*>$`, 'iu')
 const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)`, 'iu')
 const MAX_PHONE_LINE = 160
+/** The letter that a tracking extension of Gmail adds at the end. */
+const TRACKING_MARK = 'ᐧ'
 
 /** "Sent from my iPhone", "Get Outlook for Android". A device must be named, because "Sent from Bern" may be an answer. */
 function isPhoneLine(line: string): boolean {
   if (line.length > MAX_PHONE_LINE) return false
-  if (SENT_FROM_MY.test(line) || OFFERS_PROGRAM.test(line)) return true
+  if (SENT_FROM_MY.test(line) || SENT_FROM_LINK.test(line) || OFFERS_PROGRAM.test(line) || line === TRACKING_MARK) return true
   return (SENT.test(line) || SENT_AT_END.test(line)) && DEVICE.test(line.replace(/https?:\S+/g, ''))
 }
 
