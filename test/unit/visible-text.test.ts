@@ -205,6 +205,13 @@ describe('what a person wrote stays', () => {
     ['a sentence with a verb', 'This is what Desk wrote in 2024:\nchairs are blue.', undefined],
     ['a sentence with a weekday', 'On Monday you wrote:\nchairs are blue.', undefined],
     ['a sentence about sending', 'It is blue.\nSent from Bern, on Monday.', undefined],
+    ['a sentence about sending a letter', 'It is blue.\nSent by mail from the phone shop.', undefined],
+    ['a sentence about a desk', 'It is blue.\nSent from my desk, which is easier than with the phone.', undefined],
+    [
+      'a forwarded mail with a quote in it',
+      '---- Forwarded message ----\nFrom: Desk <d@e.example>\nTo: Ann\n\nOld\n\n> Older',
+      '---- Forwarded message ----\nFrom: Desk <d@e.example>\nTo: Ann\n\nOld',
+    ],
     ['a sentence about a phone', 'I like it.\nGet me the phone number, please.', undefined],
     ['a table', 'Here it is:\n| blue | 12 |\n| red | 3 |', undefined],
     ['a name above an answer', 'Desk:\nBlue, please.', undefined],

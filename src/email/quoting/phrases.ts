@@ -89,16 +89,20 @@ export const SENT_FROM = phrases(`
 
 /** The same at the end of the line. */
 export const SENT_FROM_AT_END = phrases(`
-  gesendet|gönderildi|lähetetty|küldve|from mobile|から送信|より送信|傳送|传送|发送|에서 보냄|보냄`)
+  gesendet|gönderildi|lähetetty|küldve|から送信|より送信|傳送|传送|发送|에서 보냄|보냄`)
 
 /** The devices and programs of such lines. */
 export const DEVICES = phrases(String.raw`
   phone|iphon\p{L}*|ipad\p{L}*|ipod|ios|android|mobile|mobil\p{L}*|móvil|celular|cell|handy|smartphone|tablet|tablette|device|gerät
   puhelime\p{L}*|laitteesta|telefon\p{L}*|téléphone|teléfono|telefoon|dispositivo|appareil|телефон\p{L}*|мобильн\p{L}*|мобільн\p{L}*
   устройства|пристрою|手机|手機|スマホ|휴대폰|아이폰
-  galaxy|samsung|huawei|honor|xiaomi|redmi|oppo|oneplus|nokia|htc|sony|xperia|pixel|motorola|alcatel|blackberry|surface
-  windows|macbook|mac|laptop|computer|mail|e-mail|email|mailbox|airmail|outlook|hotmail|gmail|yahoo|aol|proton\p{L}*|hey|spark|newton
-  thunderbird|k-9|fairemail|bluemail|zoho|gmx|web\.de|mail\.ru|yandex|яндекс\p{L}*|почты|пошти|superhuman|missive|tutanota|edison`)
+  galaxy|samsung|huawei|xiaomi|redmi|oppo|oneplus|nokia|htc|sony|xperia|pixel|motorola|alcatel|blackberry
+  windows|macbook|mac|laptop|mailbox|airmail|outlook|hotmail|gmail|yahoo|aol|proton\p{L}*|spark
+  thunderbird|k-9|fairemail|bluemail|zoho|gmx|web\.de|mail\.ru|yandex|яндекс\p{L}*|почты|пошти|superhuman|missive|tutanota`)
+
+/** What people add to such a line. */
+export const APOLOGIES = phrases(`
+  excuse|sorry|apolog|forgive|pardon|typo|brevity|terse|entschuldig|verzeih|tippfehler|désolé|fautes|disculp|perdon|desculp|scus|errori|excuses|ursäkta|beklager`)
 
 /** "Get", before the name of a mail program. */
 export const GET_PROGRAM = phrases(`

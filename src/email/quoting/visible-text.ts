@@ -1,5 +1,5 @@
 import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain } from './introduction.ts'
-import { DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './phrases.ts'
+import { APOLOGIES, DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './phrases.ts'
 
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
@@ -18,29 +18,35 @@ type OwnLine = string | typeof CUT
 /** The lines that are not quoted, and `CUT` where others were. */
 function ownLines(lines: string[]): OwnLine[] {
   const introductions = introductionsIn(lines)
-  const ends = new Set([...introductions.values()].map(({ end }) => end))
-  const lastQuoted = lines.findLastIndex((line, index) => isQuoted(line) && !ends.has(index))
+  const lastQuoted = lastQuotedIn(lines, introductions)
   const own: OwnLine[] = []
   let hasWords = false
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? ''
     const mark = introductions.get(index) ?? headingAt(lines, index)
-    if (mark && (isQuoteNext(lines, mark.end + 1, introductions) || isAtTop(mark, hasWords))) {
+    if (mark && (isQuoteNext(lines, mark.end + 1, introductions) || isIntroductionOfAll(mark, hasWords))) {
       own.push(...wordsOf(mark), CUT)
       index = endOfBars(lines, mark.end)
-    } else if (mark?.isCertain && (index > lastQuoted || mark.isHeading)) return [...withoutRule(own), ...wordsOf(mark), CUT]
-    else if (isQuoted(line)) own.push(CUT)
-    else {
-      own.push(line)
-      hasWords ||= line.trim() !== ''
-    }
+    } else if (mark && isHistory(mark, hasWords, index > lastQuoted)) return [...withoutRule(own), ...wordsOf(mark), CUT]
+    else own.push(isQuoted(line) ? CUT : line)
+    hasWords ||= isText(own.at(-1))
   }
   return own
 }
 
+function lastQuotedIn(lines: string[], introductions: Map<number, Introduction>): number {
+  const ends = new Set([...introductions.values()].map(({ end }) => end))
+  return lines.findLastIndex((line, index) => isQuoted(line) && !ends.has(index))
+}
+
 /** True for an introduction above all words: what follows is the answer, not marked as such. */
-const isAtTop = (mark: Introduction, hasWords: boolean) => mark.isCertain && !mark.isHeading && !hasWords && !mark.words
+const isIntroductionOfAll = (mark: Introduction, hasWords: boolean) => mark.isCertain && !mark.isHeading && !hasWords && !mark.words
+/** True if a mail without quote marks follows. Below an introduction, quotes may be followed by answers. */
+const isHistory = (mark: Introduction, hasWords: boolean, isBelowQuotes: boolean) =>
+  mark.isCertain && (mark.isHeading ? hasWords : isBelowQuotes)
 const wordsOf = ({ words }: Introduction) => (words ? [words] : [])
+/** False for a heading: that of a mail which was forwarded without a word is kept with it, because the sender has nothing else to say. */
+const isText = (line: OwnLine | undefined) => Boolean(line?.trim()) && !isRule(line ?? '') && roleOf(line ?? '') === undefined
 
 /** True for a line with a quote mark, unless arrows at both ends decorate it. */
 function isQuoted(line: string | undefined): boolean {
@@ -88,9 +94,10 @@ const RULE = new RegExp(`^(${DASH}*|${DASH}{3,}[^${DASH.slice(1, -1)}]{1,60}${DA
 
 /** The lines without the rule or the heading that a mail program draws above the history. */
 function withoutRule(own: OwnLine[]): OwnLine[] {
-  const last = own.findLastIndex((line) => line !== CUT && !RULE.test(plain(line)) && !FORWARDED.test(plain(line)))
-  return own.slice(0, last + 1)
+  return own.slice(0, own.findLastIndex((line) => line !== CUT && !isRule(line)) + 1)
 }
+
+const isRule = (line: string) => RULE.test(plain(line)) || FORWARDED.test(plain(line))
 
 type Role = keyof typeof FIELDS
 const ROLES = Object.keys(FIELDS) as Role[]
@@ -158,21 +165,31 @@ function withoutPhoneLines(lines: string[]): string[] {
   return lines.slice(last + 1).some((line) => line.trim()) ? lines.slice(0, last + 1) : lines
 }
 
-const DEVICE = new RegExp(`${NO_LETTER_BEFORE}(${DEVICES})${NO_LETTER_AFTER}`, 'iu')
-const SENT = new RegExp(`^[<([]{0,2}(${SENT_FROM})(?!\\p{Script=Latin})`, 'iu')
-const SENT_AT_END = new RegExp(`(${SENT_FROM_AT_END})[.。!]?$`, 'iu')
+/** The words of "Sent from my new phone" after "Sent from" in which the device must be named. */
+const WORDS_TO_DEVICE = '(?:[^\\s.,;]+\\s){0,2}[^\\s.,;]*?'
+const SENT = new RegExp(`^[<([]{0,2}(${SENT_FROM})\\s?${WORDS_TO_DEVICE}${NO_LETTER_BEFORE}(${DEVICES})${NO_LETTER_AFTER}`, 'iu')
+const SENT_AT_END = new RegExp(`${NO_LETTER_BEFORE}(${DEVICES})${NO_LETTER_AFTER}.{0,40}(${SENT_FROM_AT_END})$`, 'iu')
+const FROM_MOBILE = /^\p{L}+ from (my )?mobile$/iu
 const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,4}$/i
 const SENT_FROM_LINK = new RegExp(`^(${SENT_FROM}) ?\\S+( \\S+){0,3} ?<https?:[^<>]*>$`, 'iu')
-const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)`, 'iu')
+const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)\\b`, 'iu')
+const APOLOGY = new RegExp(`(${APOLOGIES})`, 'iu')
+const LINK = /\(https?:[^()]*\)|<https?:[^<>]*>|https?:\S+/g
 const MAX_PHONE_LINE = 160
+const MAX_PHONE_WORDS = 12
 /** The letter that a tracking extension of Gmail adds at the end. */
 const TRACKING_MARK = 'ᐧ'
 
-/** "Sent from my iPhone", "Get Outlook for Android". A device must be named, because "Sent from Bern" may be an answer. */
+/**
+ * "Sent from my iPhone", "Get Outlook for Android". A device must be named and no sentence may follow but an apology, because "Sent from Bern"
+ * and "Sent from my desk, not from the phone" may be answers.
+ */
 function isPhoneLine(line: string): boolean {
   if (line.length > MAX_PHONE_LINE) return false
-  if (SENT_FROM_MY.test(line) || SENT_FROM_LINK.test(line) || OFFERS_PROGRAM.test(line) || line === TRACKING_MARK) return true
-  return (SENT.test(line) || SENT_AT_END.test(line)) && DEVICE.test(line.replace(/https?:\S+/g, ''))
+  if (line === TRACKING_MARK || OFFERS_PROGRAM.test(line) || SENT_FROM_LINK.test(line)) return true
+  const [sentence = '', ...others] = line.replace(LINK, '').split(/[.,;!。](?:\s+|$)|[)>\]]+$/)
+  if (others.some((other) => other.trim() && !APOLOGY.test(other)) || sentence.split(/\s+/).length > MAX_PHONE_WORDS) return false
+  return [SENT, SENT_AT_END, SENT_FROM_MY, FROM_MOBILE].some((pattern) => pattern.test(sentence.trim()))
 }
 
 function trimmed(lines: string[]): string {
