@@ -86,7 +86,7 @@ describe('a connection is closed', () => {
   it('whose client sends a small body byte by byte', async () => {
     const open = await serviceWith(SHORT)
     const socket = await open()
-    socket.write(`${signIn(100_000)}\r\n`)
+    socket.write(`${signIn(60_000)}\r\n`)
     const trickle = setInterval(() => socket.write('x'), 10)
     const answer = await readToEnd(socket)
     clearInterval(trickle)
@@ -147,6 +147,24 @@ describe('large bodies that one account never ends', () => {
     expect((await app.as(other.member).post('/api/tasks/upload', file)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
   })
+})
+
+it.each<[string, number | 'chunked', string, string]>([
+  ['with a wrong session', 100_000, '/api/email/send', 'Cookie: gridpost_session=guessed\r\n'],
+  ['by RPC', 100_000, '/trpc/tasks.createMany', ''],
+  ['by RPC, in chunks', 'chunked', '/trpc/auth.login', ''],
+])('a body above 64 KB is refused before it is read if it comes from a stranger %s', async (_, length, path, headers) => {
+  const open = await serviceWith({})
+  const socket = await open()
+  socket.write(`${signIn(length, path)}${headers}\r\n`)
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 /)
+  socket.destroy()
+})
+
+it('a sign-in has at most 64 KB', async () => {
+  const { status } = await app.as(null).post('/api/auth/login', { email: 'a@example.com', password: 'x'.repeat(70_000) })
+  expect(status).toBe(413)
 })
 
 describe('a request is answered', () => {

@@ -1,4 +1,5 @@
 import { callers } from '../platform/access/authorize.ts'
+import { STRANGER_BODY_LIMIT } from '../platform/http/large-bodies.ts'
 import { listOf, NoInput, Ok } from '../platform/http/schemas.ts'
 import { accountProcedure, resourceProcedure, rest, router } from '../platform/http/trpc.ts'
 import { clearSession, setDevice, setSession, visitorOf } from './cookies.ts'
@@ -8,9 +9,11 @@ import { AcceptInvite, Forgot, Login, Me, PasswordChange, Profile, Reset, Sessio
 import * as auth from './service.ts'
 import * as sessions from './sessions.ts'
 
+const FOR_STRANGERS = { bodyLimit: STRANGER_BODY_LIMIT }
+
 export const authRouter = router({
   login: accountProcedure(callers.anyone, { hasOwnThrottle: true })
-    .meta(rest('POST', '/api/auth/login', docs.login))
+    .meta(rest('POST', '/api/auth/login', docs.login, FOR_STRANGERS))
     .input(Login)
     .output(Me)
     .mutation(async ({ ctx, input }) => {
@@ -50,7 +53,7 @@ export const authRouter = router({
     }),
 
   forgot: accountProcedure(callers.anyone, { hasOwnThrottle: true })
-    .meta(rest('POST', '/api/auth/forgot', docs.forgot))
+    .meta(rest('POST', '/api/auth/forgot', docs.forgot, FOR_STRANGERS))
     .input(Forgot)
     .output(Ok)
     .mutation(async ({ ctx, input }) => {
@@ -59,7 +62,7 @@ export const authRouter = router({
     }),
 
   reset: accountProcedure(callers.anyone)
-    .meta(rest('POST', '/api/auth/reset', docs.reset))
+    .meta(rest('POST', '/api/auth/reset', docs.reset, FOR_STRANGERS))
     .input(Reset)
     .output(Ok)
     .mutation(async ({ ctx, input }) => {
@@ -68,7 +71,7 @@ export const authRouter = router({
     }),
 
   acceptInvite: accountProcedure(callers.anyone)
-    .meta(rest('POST', '/api/auth/acceptInvite', docs.acceptInvite))
+    .meta(rest('POST', '/api/auth/acceptInvite', docs.acceptInvite, FOR_STRANGERS))
     .input(AcceptInvite)
     .output(Me)
     .mutation(async ({ ctx, input }) => {

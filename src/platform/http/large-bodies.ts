@@ -4,9 +4,13 @@
  * account can take all places.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Actor, authenticate } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { tooBusy, unavailable } from './errors.ts'
+import { accessRequestOf, type RequestContext } from './trpc.ts'
 
+/** The most that is read of a body before its caller is known: strangers could otherwise fill the memory with unfinished bodies. */
+export const STRANGER_BODY_LIMIT = 65_536
 /** A body larger than this is a large one. */
 export const LARGE_BYTES = 4 * 1_048_576
 const LARGE_AT_ONCE = 6
@@ -36,6 +40,16 @@ export async function admitBody(bodies: FairLimit, party: string, { raw }: Pick<
   if (closing.signal.aborted) bodies.leave(place)
 }
 
-/** A chunked body does not state its length, so it may be large. */
-export const isLarge = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean =>
-  headers['content-length'] === undefined ? 'transfer-encoding' in headers : Number(headers['content-length']) > LARGE_BYTES
+/** The size of the body as the request states it. A chunked body does not, so it may have any. */
+export const bodyBytes = ({ headers }: Pick<FastifyRequest, 'headers'>): number =>
+  Number(headers['content-length'] ?? ('transfer-encoding' in headers ? Number.POSITIVE_INFINITY : 0))
+
+/**
+ * Authenticates the caller before a body is read that is too large for strangers. The request is counted later, when access is checked.
+ * @returns undefined if the body is smaller
+ * @throws AppError 401
+ */
+export async function callerOfBody(ctx: RequestContext, bytes: number): Promise<Actor | undefined> {
+  if (bytes <= STRANGER_BODY_LIMIT) return undefined
+  return authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} })
+}

@@ -5,13 +5,12 @@
 import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { authenticate } from '../access/authenticate.ts'
 import { type Access, admit } from '../access/authorize.ts'
 import type { FairLimit } from '../fair-limit.ts'
 import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
-import { admitBody, isLarge, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
+import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
 import { accessRequestOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
 
 export interface RestProcedure {
@@ -71,7 +70,9 @@ function mount(
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(accessRequestOf(ctx), access, type === 'mutation', {})
-      if (bodyLimit > LARGE_BYTES && isLarge(request)) await admitBody(largeBodies, accountParty(await accountOf(ctx)), reply)
+      const bytes = bodyBytes(request)
+      const actor = ctx.admission?.actor ?? (await callerOfBody(ctx, bytes))
+      if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountParty(actor.accountId), reply)
     },
     handler: async (request, reply) => {
       const ids = idsOf(request.params as Record<string, string>)
@@ -100,12 +101,6 @@ function mount(
       return rows ?? answer
     },
   })
-}
-
-/** The account of the caller. If access is checked after the body was read, the request is counted then. @throws AppError 401 */
-async function accountOf(ctx: RequestContext): Promise<number> {
-  const { accountId } = ctx.admission?.actor ?? (await authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }))
-  return accountId
 }
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */

@@ -8,6 +8,7 @@ import { TRPC_ERROR_CODES_BY_KEY } from '@trpc/server/rpc'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, errorAnswer } from './errors.ts'
 import { jsonText } from './json-body.ts'
+import { bodyBytes, callerOfBody } from './large-bodies.ts'
 import type { CallContext, RequestContext } from './trpc.ts'
 
 export const RPC_PREFIX = '/trpc/'
@@ -39,6 +40,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       method: ['GET', 'POST'],
       url: `${RPC_PREFIX}:path`,
       bodyLimit: RPC_BODY_LIMIT,
+      onRequest: async (request) => void (await callerOfBody(contextOf(request), bodyBytes(request))),
       handler: async (req, res) => {
         // The library would read it before the context exists; over HTTP it has no meaning here.
         if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known key')
