@@ -349,7 +349,7 @@ describe('images', () => {
     const place = await desk()
     const image = await upload(place, 'plan.png', 'image/png', PNG)
     const other = await upload(place, 'notes.txt', 'text/plain', Buffer.from('Notes'))
-    const body = `<img src="/api/file/${image.path}"><img src="${app.url}/api/file/${image.path}"><img src="https://a.example/b.png">`
+    const body = `<img src="/api/file/${image.path}"><img src="${app.url}/api/file/${image.path}?w=320"><img src="https://a.example/b.png">`
     const { received, comment } = await place.sent({ body, attachments: [other] })
     const parts = received?.email.attachments ?? []
     expect(parts.map(({ filename, disposition }) => [filename, disposition]).toSorted()).toEqual([

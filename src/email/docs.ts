@@ -103,7 +103,8 @@ export const emailDocs = operationDocs('Email', {
     summary: 'Send a mail from a record',
     description:
       'The mail is accepted and queued: it appears at once as an email_out comment of the record, whose `metadata.status` then shows its ' +
-      'delivery. `{{field:slug}}` in subject and body becomes the value that the record has when the mail is sent. With `sendAt` the mail goes ' +
+      'delivery. `{{field:slug}}` in subject and body becomes the value that the record has when the mail is sent, ' +
+      'written for people; `{{field:slug|iso}}` becomes the value as the API answers it. With `sendAt` the mail goes ' +
       'at that time, and can be cancelled until then.',
     example: { input: newEmail, output: { id: 501, status: 'queued', comment: { id: 501, type: 'email_out', metadata } } },
     errors: SEND_ERRORS,

@@ -200,15 +200,23 @@ export const writtenInstant = (at: Date, timeZone: string): string => {
 
 /** The short name of the zone at that instant, such as CEST; where English has none, its offset, such as GMT-3. */
 function zoneName(at: Date, timeZone: string): string {
-  const names = ZONE_LOCALES.map((locale) => {
-    const parts = new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }).formatToParts(at)
-    return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
-  })
-  return names.find((name) => !/\d/.test(name)) ?? names[0] ?? ''
+  let format = zoneNames.get(timeZone)
+  if (!format) {
+    const formats = ZONE_LOCALES.map((locale) => new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }))
+    const isNamed = (one: Intl.DateTimeFormat) => SEASONS.every((season) => !/\d/.test(nameIn(one, season)))
+    format = formats.find(isNamed) ?? (formats[0] as Intl.DateTimeFormat)
+    zoneNames.set(timeZone, format)
+  }
+  return nameIn(format, at)
 }
 
+const nameIn = (format: Intl.DateTimeFormat, at: Date) => format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+
+/** By zone, the format of the first variety of English that has a name for it, in winter and in summer. */
+const zoneNames = new Map<string, Intl.DateTimeFormat>()
 /** Each variety of English has names for the zones of its countries only. */
 const ZONE_LOCALES = ['en-GB', 'en-US', 'en-AU', 'en-NZ', 'en-ZA', 'en-IN', 'en-HK']
+const SEASONS = [new Date('2026-01-01T00:00:00Z'), new Date('2026-07-01T00:00:00Z')]
 
 /**
  * The first instant of the local hour, at which mail digests are sent. In a zone with an offset of half an hour it is at half past in UTC;

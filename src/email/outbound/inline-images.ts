@@ -69,10 +69,10 @@ export async function findImages(context: Context, table: TableRef, { html, data
   return images
 }
 
-/** The path of a stored file in a link that is relative or has the address of the service. */
+/** The path of a stored file in a link that is relative or has the address of the service. A smaller width is ignored. */
 function storedPath({ publicUrl }: Context, source: string): string | undefined {
   const base = publicUrl()
-  return /^\/api\/file\/([\w.-]+)$/.exec(source.startsWith(`${base}/`) ? source.slice(base.length) : source)?.[1]
+  return /^\/api\/file\/([\w.-]+)(?:\?.*)?$/.exec(source.startsWith(`${base}/`) ? source.slice(base.length) : source)?.[1]
 }
 
 /** The types that every mail program shows. SVG is not among them, because it can contain scripts. */
