@@ -300,6 +300,59 @@ describe('the change of a type', () => {
   })
 })
 
+it('a worker of each release leaves the indexes of the other alone', async () => {
+  await run('previous web', 'current web', 'previous worker')
+  const cookie = await signIn(releases.url('previous web'), owner)
+  const fields = [
+    { name: 'Company', type: 'text' },
+    { name: 'Stage', type: 'select', options: ['New', 'Won'] },
+    { name: 'Due', type: 'date' },
+    { name: 'Amount', type: 'number', decimals: 2 },
+  ]
+  const { id } = await post('previous', `/api/space/${space_id}/tables/create`, { name: fresh('Table'), fields }, { cookie })
+  await query(`insert into t${id}.records (created_at, updated_at, company, stage, due, amount)
+    select now(), now(), 'Company ' || md5(i::text), 1 + i % 2, date '2026-01-01' + i % 700, i % 9973 from generate_series(1, 25000) i`)
+  await query(`analyze t${id}.records`)
+  const view = (release: Release, layout: object) =>
+    post(release, `/api/table/${id}/views/create`, { name: fresh('View'), type: 'grid', ...layout }, { cookie })
+  const indexes = (release: Release): Promise<{ name: string; state: string }[]> => get(release, `/api/table/${id}/indexes`, { cookie })
+  /** The indexes as PostgreSQL knows them: one that is built again has another id. */
+  const built = async () =>
+    new Map(
+      (
+        await query<{ name: string; oid: string }>(
+          `select relname as name, c.oid::text as oid from pg_index i join pg_class c on c.oid = indexrelid where indrelid = 't${id}.records'::regclass`,
+        )
+      ).map(({ name, oid }) => [name, oid]),
+    )
+  const untilBuilt = async (release: Release, count: number) => {
+    const states = async () => (await indexes(release)).map(({ state }) => state)
+    await expect.poll(states, { timeout: 30_000 }).toEqual(Array(count).fill('ready'))
+    const jobs = `select from pgboss.job where name = 'indexes.follow' and data->>'table_id' = '${id}' and state < 'completed'`
+    await expect.poll(async () => (await query(jobs)).length, { timeout: 30_000 }).toBe(0)
+  }
+
+  await view('previous', { type: 'calendar', config: { startField: 'due' } })
+  await view('previous', { type: 'kanban', config: { categoryField: 'stage' } })
+  await view('previous', { order_by: 'amount', order_dir: 'D' })
+  const planned = (await indexes('previous')).length
+  await untilBuilt('previous', planned)
+  expect(await indexes('current')).toMatchObject(await indexes('previous'))
+  const first = await built()
+
+  await run('previous web', 'current web', 'current worker')
+  await view('current', { filters: [{ column: 'stage', compare: '=', value: 'Won', connector: 'AND' }], order_by: 'due' })
+  await untilBuilt('current', planned + 1)
+  const second = await built()
+  for (const [name, oid] of first) expect([name, second.get(name)]).toEqual([name, oid])
+
+  await run('previous web', 'current web', 'previous worker')
+  await view('previous', { filters: [{ column: 'stage', compare: '=', value: 'New', connector: 'AND' }], order_by: 'amount' })
+  await untilBuilt('previous', planned + 2)
+  const third = await built()
+  for (const [name, oid] of second) expect([name, third.get(name)]).toEqual([name, oid])
+}, 120_000)
+
 it('answer alike about the data of both releases', expectSameAnswers)
 
 describe('after the way back', () => {

@@ -114,6 +114,10 @@ it('loses no acknowledged write while the processes are replaced one by one, and
   expect(await stored('record_comments', 'content')).toEqual(written.comments.sort())
   expect(await stored('tasks', 'title')).toEqual(written.tasks.sort())
   expect(releases.troubles()).toEqual([])
+  const doctor = await scripts.run('admin', ['doctor', '--json'])
+  const { findings, skipped } = JSON.parse(doctor.stdout) as { findings: { check: string }[]; skipped: unknown[] }
+  expect(skipped).toEqual([])
+  expect(findings.filter(({ check }) => !/^(settings|smtp|inbound|public_url|disk|files|database)\./.test(check))).toEqual([])
 }, 120_000)
 
 const [tagged] =
