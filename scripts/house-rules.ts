@@ -61,6 +61,7 @@ const OWNERS: Record<string, string[]> = {
     'inbound_verdicts',
     'inbound_deliveries',
     'email_opens',
+    'email_suppressions',
   ],
 }
 

@@ -12,7 +12,7 @@ import { csvOperations } from './csv/docs.ts'
 import { mountCsv } from './csv/routes.ts'
 import { emailOperations } from './email/docs.ts'
 import { inboundOperations } from './email/inbox/docs.ts'
-import { emailRouter, inboundRouter, signaturesRouter, smtpRouter } from './email/router.ts'
+import { emailRouter, inboundRouter, signaturesRouter, smtpRouter, suppressionsRouter } from './email/router.ts'
 import { mountEmail } from './email/routes.ts'
 import { streamOperations } from './events/docs.ts'
 import { eventsProcedure } from './events/router.ts'
@@ -57,6 +57,7 @@ export const appRouter = router({
   inbound: inboundRouter,
   signatures: signaturesRouter,
   smtp: smtpRouter,
+  suppressions: suppressionsRouter,
   events: eventsProcedure,
 })
 

@@ -358,6 +358,14 @@ it('audits every change in its transaction, or says why not', async () => {
     () => post(`/api/email/${mail.id}/retry`),
     () => ({ action: 'email.retried', ...ofMail }),
   )
+  const suppressed = 'ann@customer.example'
+  const [suppression] = await app.db.query<{ id: number }>(sql`
+    insert into email_suppressions (account_id, email, reason) values (${account.id}, ${suppressed}, 'complaint') returning id`)
+  await audited(
+    'suppressions.remove',
+    () => post('/api/email/suppressions/remove', { email: suppressed }),
+    () => ({ action: 'suppression.removed', object: object('suppression', suppression?.id) }),
+  )
   await audited(
     'smtp.delete',
     () => post(`${smtpPath}/delete`),

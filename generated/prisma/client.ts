@@ -233,6 +233,11 @@ export type InboundVerdict = Prisma.InboundVerdictModel
  */
 export type InboundDelivery = Prisma.InboundDeliveryModel
 /**
+ * Model EmailSuppression
+ * An address to which an account sends no more mail.
+ */
+export type EmailSuppression = Prisma.EmailSuppressionModel
+/**
  * Model EmailOpen
  * 
  */

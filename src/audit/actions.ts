@@ -77,6 +77,11 @@ export const ACTIONS = {
   'integration.created': { object: 'integration', means: 'An SMTP integration was created.', detail: '`host`, `port`, `tls`' },
   'integration.updated': { object: 'integration', means: 'An SMTP integration was changed.', detail: '`changed`: names of properties' },
   'integration.deleted': { object: 'integration', means: 'An SMTP integration was deleted.' },
+  'suppression.removed': {
+    object: 'suppression',
+    means: 'An admin let mail go again to an address that was suppressed.',
+    detail: '`reason`: why it was suppressed',
+  },
   'signature.created': { object: 'signature', means: 'A user created an email signature.' },
   'signature.updated': { object: 'signature', means: 'A user changed an email signature.', detail: '`changed`: names of properties' },
   'signature.deleted': { object: 'signature', means: 'A user deleted an email signature.' },

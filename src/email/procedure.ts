@@ -6,6 +6,7 @@ import { accountProcedure, resourceProcedure } from '../platform/http/trpc.ts'
 import { integrationResource } from './integrations.ts'
 import type { EmailRow } from './outbound/interventions.ts'
 import { signatureResource, writerResource } from './signatures.ts'
+import { suppressionsResource } from './suppressions/service.ts'
 
 // The ids are in the body, in camel case. Every email endpoint needs a key that can write, even those that only read (api.md, Email).
 const inBody = { idsIn: 'body', effect: 'write' } as const
@@ -31,6 +32,9 @@ export const writerProcedure = resourceProcedure(writerResource, 'write', caller
 
 /** On the spaces that the caller administers; on none for everybody else. */
 export const adminProcedure = accountProcedure(callers.any, writes)
+
+/** On the suppressed addresses of the account, for admins. */
+export const suppressionProcedure = resourceProcedure(suppressionsResource, 'admin', callers.any, writes)
 
 /** On the caller's signature named `id`. */
 export const signatureProcedure = resourceProcedure(signatureResource, 'write', callers.any, writes)

@@ -2,7 +2,7 @@ import { RecordComment } from '../comments/schema.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, NoInput, Ok, SpacePath } from '../platform/http/schemas.ts'
 import { answering, BATCH_BODY_LIMIT, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
-import { emailDocs, signatureDocs, smtpDocs } from './docs.ts'
+import { emailDocs, signatureDocs, smtpDocs, suppressionDocs } from './docs.ts'
 import { inboundDocs } from './inbox/docs.ts'
 import * as messages from './inbox/messages.ts'
 import { InboundMessage, InboundQuery } from './inbox/schema.ts'
@@ -15,6 +15,7 @@ import {
   integrationProcedure,
   recordProcedure,
   signatureProcedure,
+  suppressionProcedure,
   tableProcedure,
   writerProcedure,
 } from './procedure.ts'
@@ -40,6 +41,8 @@ import {
 } from './schema.ts'
 import * as email from './service.ts'
 import * as signatures from './signatures.ts'
+import { SuppressedAddress, Suppression, SuppressionQuery } from './suppressions/schema.ts'
+import * as suppressions from './suppressions/service.ts'
 
 export const emailRouter = router({
   send: recordProcedure
@@ -91,6 +94,23 @@ export const inboundRouter = router({
     .input(InboundQuery)
     .output(listOf(InboundMessage))
     .query(({ ctx, input }) => messages.list(ctx.context, input)),
+})
+
+export const suppressionsRouter = router({
+  list: suppressionProcedure
+    .meta(rest('GET', '/api/email/suppressions/list', suppressionDocs.list, { isList: true }))
+    .input(SuppressionQuery)
+    .output(listOf(Suppression))
+    .query(({ ctx, input }) => suppressions.list(ctx.context, input)),
+
+  remove: suppressionProcedure
+    .meta(rest('POST', '/api/email/suppressions/remove', suppressionDocs.remove))
+    .input(SuppressedAddress)
+    .output(Ok)
+    .mutation(async ({ ctx, input }) => {
+      await suppressions.remove(ctx.context, input.email)
+      return { ok: true }
+    }),
 })
 
 export const signaturesRouter = router({

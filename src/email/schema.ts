@@ -5,6 +5,7 @@ import { parseInstant } from '../platform/time.ts'
 import { Domain, parseMailbox } from './address.ts'
 import type { Authentication } from './authenticity/authentication-results.ts'
 import { Dkim, DkimRecord, NewDkim } from './authenticity/dkim.ts'
+import { BOUNCE_KINDS } from './reports/failure-causes.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
 // ── SMTP integrations ───────────────────────────────────────────────────────
@@ -207,6 +208,16 @@ export type NewEmail = z.infer<typeof NewEmail>
 
 const Failure = z.object({ code: z.string(), enhanced: z.string().nullable(), message: z.string() })
 
+const Bounce = z
+  .object({
+    kind: z.enum(BOUNCE_KINDS).meta({
+      description:
+        'hard: the address takes no mail. soft: it may later. block: the server refuses the sender. policy: it refuses this email.',
+    }),
+    reason: z.string().meta({ description: 'The cause in plain words.' }),
+  })
+  .meta({ id: 'Bounce' })
+
 export const RecipientState = z.object({
   email: z.string(),
   kind: z.enum(['to', 'cc', 'bcc']),
@@ -214,6 +225,16 @@ export const RecipientState = z.object({
     .enum(RECIPIENT_STATUSES)
     .meta({ description: 'unknown: the email was handed over, but the answer of the server was not received.' }),
   error: Failure.nullable(),
+  bounce: Bounce.optional().meta({ description: 'Of a bounced recipient: the kind of the failure, and its reason.' }),
+  delay: Failure.extend({ at: z.string() }).optional().meta({ description: 'The last notice that the email is delayed.' }),
+  complaint: z
+    .object({ at: z.string(), type: z.string() })
+    .optional()
+    .meta({ description: 'Set when the provider of the recipient reported the email as unwanted.' }),
+  receipt: z
+    .object({ at: z.string(), disposition: z.string() })
+    .optional()
+    .meta({ description: 'The read receipt of the recipient, such as displayed or deleted.' }),
 })
 export type RecipientState = z.infer<typeof RecipientState>
 

@@ -35,6 +35,7 @@ import {
   type RecordContext,
 } from './schema.ts'
 import { newEmailState } from './states.ts'
+import { suppressedAmong } from './suppressions/service.ts'
 
 /** The limit on all files of an email. Few servers take more than 25 MB. */
 const MAX_ATTACHMENT_BYTES = 25 * 1_048_576
@@ -119,6 +120,12 @@ export async function preview(context: Context, table: TableRef, record: RecordR
   if (!subject.trim()) problems.push('The subject is empty')
   if (!textOfHtml(html) && !/<img\b/.test(html)) problems.push('The body is empty')
   if (leftOut.length) problems.push('An image is left out: only PNG, JPEG, GIF and WebP can be sent')
+  const suppressed = await suppressedAmong(
+    context.db,
+    table.account_id,
+    request.recipients.map(({ email }) => email),
+  )
+  for (const [email, { message }] of suppressed) problems.push(`${email}: ${message}`)
   return { subject, html: restore(html, dataUrls), text: restore(textOfHtml(html), dataUrls, MAX_DATA_URL_TEXT), unresolved, problems }
 }
 

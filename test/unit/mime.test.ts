@@ -111,23 +111,22 @@ describe('visible text', () => {
 
 describe('a delivery report', () => {
   test('of Postfix names the mail, the recipient and the reason', async () => {
-    expect((await mail('dsn-postfix')).report).toEqual({
-      originalMessageId: '<offer-1@example.com>',
-      recipients: [
-        {
-          address: 'nobody@customer.example',
-          action: 'failed',
-          status: '5.1.1',
-          diagnostic: '550 5.1.1 <nobody@customer.example>: Recipient address rejected: User unknown',
-        },
-      ],
+    const { report } = await mail('dsn-postfix')
+    expect(report?.messageIds).toContain('<offer-1@example.com>')
+    expect(report?.recipients[0]).toEqual({
+      address: 'nobody@customer.example',
+      action: 'failed',
+      isCertain: true,
+      code: '550',
+      status: '5.1.1',
+      diagnostic: '550 5.1.1 <nobody@customer.example>: Recipient address rejected: User unknown',
     })
   })
 
   test('of Exchange distinguishes failed from delayed', async () => {
     const { report } = await mail('dsn-exchange')
-    expect(report?.originalMessageId).toBe('<offer-1@example.com>')
-    expect(report?.recipients.map(({ address, action, status }) => [address, action, status])).toEqual([
+    expect(report?.messageIds).toContain('<offer-1@example.com>')
+    expect(report?.recipients.slice(0, 2).map(({ address, action, status }) => [address, action, status])).toEqual([
       ['full@customer.example', 'failed', '5.2.2'],
       ['slow@customer.example', 'delayed', '4.4.7'],
     ])

@@ -15,6 +15,8 @@ export interface Message extends Email {
 
 export interface MessagePart {
   type: string
+  /** The character set that the part names. */
+  charset: string | null
   /** The decoded bytes. */
   content: Uint8Array
 }
@@ -131,5 +133,6 @@ function leavesOf(node: Node): Node[] {
 
 const partOf = ({ contentType, content }: Node): MessagePart => ({
   type: contentType.parsed.value,
+  charset: contentType.parsed.params.charset ?? null,
   content: new Uint8Array(content ?? new ArrayBuffer(0)),
 })

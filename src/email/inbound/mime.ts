@@ -5,7 +5,9 @@ import { textOfHtml } from '../../platform/html-text.ts'
 import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
 import { isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
-import { type DeliveryReport, deliveryReport } from './delivery-report.ts'
+import { deliveryReport } from '../reports/delivery-report.ts'
+import { type Feedback, feedback } from '../reports/feedback.ts'
+import type { DeliveryReport } from '../reports/report.ts'
 import { readMessage } from './message.ts'
 
 /** A received message (contract.md §6, Inbound). All text can be stored: it has no NUL and no lone surrogate. */
@@ -29,6 +31,8 @@ export interface ParsedMail {
   authentication: Authentication | null
   /** Set when the message reports on the delivery of another. */
   report: DeliveryReport | null
+  /** Set when the message is a complaint about another, or its read receipt. */
+  feedback: Feedback | null
   attachments: ParsedAttachment[]
   /** True if the message could not be parsed; `text` says so, and the only attachment is the raw message. */
   isUnreadable: boolean
@@ -56,7 +60,7 @@ const MAX_ADDRESSES = 200
  */
 export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail> {
   const email = await readMessage(raw)
-  const report = deliveryReport(email)
+  const report = deliveryReport(email, raw)
   const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
   const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
   const fields = fieldsOf(email, raw, authservId)
@@ -66,6 +70,7 @@ export async function parseMail(raw: Uint8Array, authservId?: string): Promise<P
     visibleText: visibleText(text),
     html,
     report,
+    feedback: feedback(email),
     attachments: email.attachments.slice(0, MAX_ATTACHMENTS).map(parsedAttachment),
     isUnreadable: false,
   }
@@ -96,6 +101,7 @@ export function unreadableMail(raw: Uint8Array, authservId?: string): ParsedMail
     visibleText: UNREADABLE,
     html: null,
     report: null,
+    feedback: null,
     attachments: [{ name: 'message.eml', type: 'message/rfc822', content: raw, cid: null }],
     isUnreadable: true,
   }

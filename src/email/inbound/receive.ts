@@ -9,13 +9,14 @@ import type { Authentication } from '../authenticity/authentication-results.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import { inboundMails } from '../metrics.ts'
 import { lockThread, type Thread } from '../queries.ts'
+import { recordBounces } from '../reports/bounces.ts'
+import { isFeedbackOn, recordFeedback } from '../reports/feedback.ts'
+import { proveSent } from '../reports/recipients.ts'
+import { isAbout } from '../reports/report-scope.ts'
 import type { OutgoingMetadata } from '../schema.ts'
-import { recordBounces } from './bounces.ts'
-import type { DeliveryReport } from './delivery-report.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
 import { type MailParser, openParser, UnreadableMail } from './parser.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
-import { isAbout } from './report-scope.ts'
 import type { Received } from './store.ts'
 import {
   claimDelivery,
@@ -110,8 +111,8 @@ async function deliverToThread(
 ): Promise<Replayed | undefined> {
   const { db, now } = context
   const { id } = stored
-  const mail = { ...message, report: await reportOn(context, hash, message) }
-  const files = mail.report ? [] : await attachmentsOf(context, stored, hash, mail)
+  const mail = { ...message, ...(await reportsOn(context, hash, message)) }
+  const files = mail.report || mail.feedback ? [] : await attachmentsOf(context, stored, hash, mail)
   return context.transaction(async () => {
     const thread = await lockThread(db, hash)
     const before = await lockVerdict(db, id, hash, thread)
@@ -126,12 +127,19 @@ async function deliverToThread(
   })
 }
 
-/** The message as a report about the email of the thread; null for any other message. A report about another email is a comment. */
-async function reportOn({ db }: Context, hash: Buffer, { report }: ParsedMail): Promise<DeliveryReport | null> {
-  if (!report) return null
+/** The message as a report about the email of the thread. A report about another email is a comment. */
+async function reportsOn(
+  { db }: Context,
+  hash: Buffer,
+  { report, feedback }: ParsedMail,
+): Promise<Pick<ParsedMail, 'report' | 'feedback'>> {
+  if (!report && !feedback) return { report, feedback }
   const [row] = await db.query<{ metadata: OutgoingMetadata }>(sql`
     select c.metadata from reply_tokens r join record_comments c on c.id = r.comment_id where r.token_hash = ${hash}`)
-  return row && isAbout(report, row.metadata) ? report : null
+  return {
+    report: row && report && isAbout(report, row.metadata) ? report : null,
+    feedback: row && feedback && isFeedbackOn(feedback, row.metadata) ? feedback : null,
+  }
 }
 
 async function auditReplay(context: Context, id: number, thread: Thread, before: OpenVerdict, { verdict, commentId }: Outcome) {
@@ -150,8 +158,8 @@ async function decide(
 ): Promise<Outcome> {
   const { db, now } = context
   // A replay on a slow machine may not be able to read what was read before.
-  if (mail.isUnreadable && before.verdict) return kept(before, before.verdict)
-  const isAutomatic = mail.isAutomatic && !mail.report
+  if (mail.isUnreadable && before.verdict) return kept({ ...before, verdict: before.verdict })
+  const isAutomatic = mail.isAutomatic && !mail.report && !mail.feedback
   const claim = { id: stored.id, receivedAt: stored.received_at, key: mail.key, isAutomatic }
   const delivery = await claimDelivery(db, thread, claim, now)
   if (!delivery) {
@@ -161,17 +169,31 @@ async function decide(
   }
   // The key of a message can be another one than it was read to have before.
   const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
-  if (mail.report) {
-    await recordBounces(context, thread, mail.report)
-    return kept({ ...before, reason: null, comment_id: commentId }, 'bounced')
-  }
+  if (mail.report || mail.feedback) return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail)) })
+  // Only somebody who has the email knows the reply address. Who sent an automatic message is certain only of a recipient.
+  await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
   if (commentId !== null) return correctComment(context, thread, mail, { commentId, isAnnounced: before.is_announced }, files)
   if (isAutomatic && (await isLoop(context, thread, delivery)))
     return { ...dropped(`More than ${MAX_AUTOMATIC_PER_HOUR} automatic messages came within an hour`), isChanged: false }
   return insertComment(context, thread, mail, before.is_announced, files)
 }
 
-const kept = ({ reason, comment_id, is_announced }: OpenVerdict, verdict: Verdict): Outcome => ({
+/** Records a report about the email of the thread, and says what it was. */
+async function recordReport(
+  context: Context,
+  thread: Thread,
+  { report, feedback }: ParsedMail,
+): Promise<{ verdict: Verdict; reason: string | null }> {
+  if (feedback) {
+    await recordFeedback(context, thread, feedback)
+    return { verdict: 'automatic', reason: feedback.kind === 'complaint' ? 'A complaint about the mail' : 'A read receipt' }
+  }
+  if (report) await recordBounces(context, thread, report)
+  if (report?.recipients.some(({ action }) => action === 'failed')) return { verdict: 'bounced', reason: null }
+  return { verdict: 'automatic', reason: 'A notice about the delivery, which has not failed' }
+}
+
+const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { verdict: Verdict }): Outcome => ({
   verdict,
   reason,
   commentId: comment_id,

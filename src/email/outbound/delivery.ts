@@ -19,6 +19,7 @@ import { deliverySeconds, mails, recipients as recipientStates } from '../metric
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
+import { suppressedAmong } from '../suppressions/service.ts'
 import type { Server } from './connections.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
 import { DeliveryError, type Failure } from './failure.ts'
@@ -49,10 +50,13 @@ export async function deliverLeased(context: Context, lease: Lease): Promise<boo
   const mail = await outboundMail(context.db, lease.comment_id)
   // The comment was deleted, and the email with it; or the email was cancelled.
   if (!mail?.metadata.recipients.some(({ status }) => status === 'queued')) return void (await endLease(context, lease))
-  const obstacle = obstacleTo(mail, context.now)
-  const outcome = obstacle ?? (await attempt(context, mail, lease))
+  const waiting = mail.metadata.recipients.filter(({ status }) => status === 'queued').map(({ email }) => email)
+  const suppressed = await suppressedAmong(context.db, mail.account_id, waiting)
+  const allowed = waiting.filter((email) => !suppressed.has(email.toLowerCase()))
+  const obstacle = obstacleTo(mail, context.now) ?? (allowed.length ? undefined : FOR_NOBODY)
+  const outcome = obstacle ?? (await attempt(context, mail, allowed, lease))
   if (!outcome) return undefined
-  await settle(context, lease, outcome)
+  await settle(context, lease, { ...outcome, suppressed })
   return obstacle ? undefined : isReached(outcome)
 }
 
@@ -74,10 +78,10 @@ const hasWaited = ({ waiting_since }: OutboundMail, now: Date) => waiting_since 
 const gaveUp = (message: string) => gone('INTEGRATION_FAILING', message)
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */
-async function attempt(context: Context, mail: OutboundMail, lease: Lease): Promise<Outcome | undefined> {
+async function attempt(context: Context, mail: OutboundMail, to: string[], lease: Lease): Promise<Outcome | undefined> {
   try {
     const content = await contentOf(context, mail)
-    return content ? await handOver(context, mail, lease, content) : RECORD_GONE
+    return content ? await handOver(context, mail, to, lease, content) : RECORD_GONE
   } catch (error) {
     if (error instanceof LeaseLost) return undefined
     // The worker stops. Another one takes up the email at once.
@@ -101,13 +105,12 @@ async function contentOf(context: Context, mail: OutboundMail): Promise<Resolved
   return resolveContent(request, texts)
 }
 
-async function handOver(context: Context, mail: OutboundMail, lease: Lease, content: ResolvedContent): Promise<Outcome> {
+async function handOver(context: Context, mail: OutboundMail, to: string[], lease: Lease, content: ResolvedContent): Promise<Outcome> {
   const { message, envelopeFrom } = await compose(context, mail, content)
-  const waiting = mail.metadata.recipients.filter(({ status }) => status === 'queued')
   const beforeEnd = () => stamp(context, lease, content)
   try {
     const server = serverOf(context, mail.server as ServerRow)
-    const envelope = { from: envelopeFrom, to: waiting.map(({ email }) => email) }
+    const envelope = { from: envelopeFrom, to }
     const dkim = await signerOf(context, mail.dkim)
     const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
@@ -260,6 +263,9 @@ async function endAttempt(
   else if (isReached(outcome)) await resume(db, smtp_integration_id)
   if (retryAt && !fault) await jobs.send(sendEmail, { comment_id }, { startAfter: retryAt })
 }
+
+/** Every recipient that is still queued is suppressed. */
+const FOR_NOBODY: Outcome = { accepted: new Set(), refused: new Map() }
 
 const gone = (code: string, message: string) => failedForAll({ kind: 'permanent', code, enhanced: null, message })
 const RECORD_GONE = gone('RECORD_GONE', 'The record was deleted before the mail was sent')

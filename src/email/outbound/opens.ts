@@ -5,6 +5,7 @@ import { type Database, sql } from '../../platform/database/database.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
 import { mails } from '../metrics.ts'
+import { proveSent } from '../reports/recipients.ts'
 import type { Open } from '../schema.ts'
 import { transitionTo } from '../states.ts'
 
@@ -38,8 +39,9 @@ export const isToken = (text: string) => /^[\w-]{20,100}$/.test(text)
 export async function recordOpens({ db, metrics }: Pick<Deps, 'db' | 'metrics'>, seen: readonly SeenOpen[]): Promise<void> {
   const read = await db.transaction(async () => {
     let count = 0
-    for (const { comment_id, shown_at } of await insertOpens(db, seen)) {
+    for (const { comment_id, shown_at, has_unknown } of await insertOpens(db, seen)) {
       const at = instantOf(shown_at)
+      if (has_unknown) await proveSent({ db, now: at, metrics }, comment_id, null)
       // Of two concurrent requests, one finds the status `sent`.
       if (await updateEmail(db, comment_id, transitionTo('read', at), at)) count += 1
     }
@@ -48,9 +50,16 @@ export async function recordOpens({ db, metrics }: Pick<Deps, 'db' | 'metrics'>,
   if (read) metrics.count(mails, { state: 'read' }, read)
 }
 
+interface Shown {
+  comment_id: number
+  shown_at: string
+  /** Whether nobody knew yet if it had arrived for some of its recipients. */
+  has_unknown: boolean
+}
+
 /** @returns the emails that were shown for the first time among these, in the order of their ids: all lock them in this order */
-function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<{ comment_id: number; shown_at: string }[]> {
-  return db.query<{ comment_id: number; shown_at: string }>(sql`
+function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<Shown[]> {
+  return db.query<Shown>(sql`
     with seen as (
       select * from unnest(${seen.map(({ token }) => tokenHash(token))}::bytea[], ${seen.map(classOf)}::text[],
         ${seen.map(agentOf)}::text[], ${seen.map(({ at }) => formatInstant(at))}::timestamp[], ${seen.map(({ isHead }) => !isHead)}::bool[])
@@ -69,7 +78,9 @@ function insertOpens(db: Database, seen: readonly SeenOpen[]): Promise<{ comment
       ) <= ${MAX_OPENS_PER_EMAIL}
       order by position
     )
-    select comment_id, min(seen_at) as shown_at from email where is_shown and not is_off group by 1 order by 1`)
+    select comment_id, min(seen_at) as shown_at, exists (
+      select from record_comments c where c.id = comment_id and c.metadata->'recipients' @> '[{"status":"unknown"}]') as has_unknown
+    from email where is_shown and not is_off group by 1 order by 1`)
 }
 
 const agentOf = ({ userAgent }: PixelRequest) => userAgent.replaceAll('\0', '').toWellFormed().slice(0, 500) || null

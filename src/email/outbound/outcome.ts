@@ -7,6 +7,8 @@ import type { Failure } from './failure.ts'
 export interface Outcome {
   accepted: ReadonlySet<string>
   refused: ReadonlyMap<string, Failure>
+  /** Addresses that are not tried, because the account sends them no mail. */
+  suppressed?: ReadonlyMap<string, Failure>
   /** Counts for recipients that are neither accepted nor refused. Without it they stay as they are. */
   others?: Failure
   /** Set if the integration failed, and not the mail: the version of the integration that the attempt has used. */
@@ -21,12 +23,19 @@ export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLa
   const address = recipient.email.toLowerCase()
   if (outcome.accepted.has(address) && recipientCanBecome(recipient.status, 'sent')) return { ...recipient, status: 'sent', error: null }
   if (recipient.status !== 'queued') return recipient
-  const failure = outcome.refused.get(address) ?? outcome.others
+  const failure = outcome.suppressed?.get(address) ?? outcome.refused.get(address) ?? outcome.others
   if (!failure) return recipient
   const { kind, ...error } = failure
   if (kind === 'unknown') return { ...recipient, status: 'unknown', error }
   return { ...recipient, status: kind === 'permanent' || isLastAttempt ? 'dropped' : 'queued', error }
 }
+
+/**
+ * The recipients after a proof that the server had taken the email. Those of unknown outcome had the same answer, because it answers once for
+ * all of them.
+ */
+export const afterProof = (recipients: readonly RecipientState[]): RecipientState[] =>
+  recipients.map((recipient) => (recipient.status === 'unknown' ? { ...recipient, status: 'sent', error: null } : recipient))
 
 /** Returns the new state of an email whose recipients have changed; undefined if it stays in its state. */
 export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {

@@ -1,0 +1,56 @@
+/** Records what delivery reports say about the recipients of an email, and so about the email (contract.md §6, Not a reply). */
+import type { Context } from '../../platform/context.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { afterProof } from '../outbound/outcome.ts'
+import { outboundMail, type Thread } from '../queries.ts'
+import type { RecipientState } from '../schema.ts'
+import { recipientCanBecome } from '../states.ts'
+import { suppress } from '../suppressions/service.ts'
+import { bounceCause } from './bounce-cause.ts'
+import { notifyOfBounces } from './bounce-notice.ts'
+import { changeRecipients } from './recipients.ts'
+import type { DeliveryReport, ReportedRecipient } from './report.ts'
+import { reportedAbout } from './report-scope.ts'
+
+/**
+ * Marks the recipients that the report names as bounced, and the email once no recipient has received it or still can. A delay is kept with
+ * its recipient and changes nothing else. The reply address identifies the email, because the report itself could name any email. Addresses
+ * that take no mail are suppressed in the same transaction.
+ * @throws Error when the report overtook the end of the attempt, so that its job is repeated
+ */
+export async function recordBounces(context: Context, thread: Thread, report: DeliveryReport): Promise<void> {
+  const { db, now } = context
+  const email = await outboundMail(db, thread.comment_id, true)
+  if (!email) return
+  const { metadata } = email
+  if (metadata.status === 'queued' && email.attempted_at !== null)
+    throw new Error('A delivery report arrived before the email was marked as sent')
+  const reported = reportedAbout(report, metadata)
+  const changed = metadata.recipients.map((recipient) => {
+    const said = reported.get(recipient.email.toLowerCase())
+    return said ? afterReport(recipient, said, now) : recipient
+  })
+  // Only a server that had taken the email reports on it.
+  const isProof = changed.some(({ status }, index) => status !== 'unknown' && metadata.recipients[index]?.status === 'unknown')
+  await changeRecipients(context, email, isProof ? afterProof(changed) : changed)
+  await notifyOfBounces(context, email, changed)
+  const gone = changed.filter((recipient, index) => recipient !== metadata.recipients[index] && recipient.bounce?.kind === 'hard')
+  for (const { email: address } of gone) await suppress(context, email, address, 'hard_bounce')
+}
+
+/** The state of a recipient after what the report says about it; the same object if it changes nothing. */
+function afterReport(recipient: RecipientState, said: ReportedRecipient, now: Date): RecipientState {
+  const error = { code: said.code ?? 'BOUNCED', enhanced: said.status, message: (said.diagnostic ?? UNDELIVERED).slice(0, 500) }
+  switch (said.action) {
+    case 'failed':
+      if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
+      return { ...recipient, status: 'bounced', error, bounce: bounceCause(said) }
+    case 'delayed':
+      if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
+      return { ...recipient, delay: { at: formatInstant(now), ...error, code: said.code ?? 'DELAYED' } }
+    default:
+      return recipient.status === 'unknown' ? { ...recipient, status: 'sent', error: null } : recipient
+  }
+}
+
+const UNDELIVERED = 'The mail could not be delivered'

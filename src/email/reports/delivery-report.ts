@@ -1,0 +1,159 @@
+import { textOfHtml } from '../../platform/html-text.ts'
+import { messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import type { Message, MessagePart } from '../inbound/message.ts'
+import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
+import { codesIn, isGeneral } from './reply-codes.ts'
+import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
+import { reportParts } from './report-scope.ts'
+
+/**
+ * Reads a report about the delivery of a mail, in the form of RFC 3464 or in words. Returns null for any other message.
+ * @param raw the whole message, which is searched if its parts say nothing, because some servers send parts without their MIME headers
+ */
+export function deliveryReport(message: Message, raw: Uint8Array): DeliveryReport | null {
+  const source = sourceOf(message)
+  const isSystem = isFromMailSystem(source)
+  const parts = reportParts(message) ?? (isSystem ? message.parts : null)
+  if (!parts) return null
+  const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
+  const noticed = isSystem || fields.length ? noticedRecipients(source) : []
+  const read = recipientsIn(fields.join('\n\n'), noticed)
+  const recipients = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: bodyOf(raw) }) : read
+  if (!recipients.length) return null
+  const returned = parts.filter(({ type }) => RETURNED.has(type)).map(decoded)
+  return { ...referencesOf(message, [...returned, bodyOf(raw)]), recipients }
+}
+
+const namesCause = ({ code, status, diagnostic }: ReportedRecipient) => code !== null || status !== null || diagnostic !== null
+
+const STATUS = new Set(['message/delivery-status', 'message/global-delivery-status'])
+export const RETURNED = new Set([
+  'message/rfc822',
+  'message/global',
+  'text/rfc822-headers',
+  'message/rfc822-headers',
+  'message/global-headers',
+])
+
+/** The bytes of a message that are searched. */
+const MAX_BODY = 131_072
+
+function sourceOf({ headers, from, subject = '', parts }: Message): NoticeSource {
+  const html = () => textOfHtml(textIn(parts, 'text/html'))
+  return {
+    headers,
+    from: { name: from?.name ?? '', email: from?.address ?? '' },
+    subject,
+    text: textIn(parts, 'text/plain') || html(),
+    hasReturned: parts.some(({ type }) => RETURNED.has(type)),
+  }
+}
+
+/** The first text that is not empty. Further ones are often the returned mail. */
+const textIn = (parts: MessagePart[], wanted: string): string =>
+  parts
+    .filter(({ type }) => type === wanted)
+    .map(decoded)
+    .find((text) => text.trim()) ?? ''
+
+function decoded({ charset, content }: MessagePart): string {
+  const bytes = content.subarray(0, MAX_BODY)
+  try {
+    return new TextDecoder(charset ?? 'utf-8').decode(bytes)
+  } catch {
+    // Not a character set that this service knows.
+    return Buffer.from(bytes).toString('latin1')
+  }
+}
+
+function bodyOf(raw: Uint8Array): string {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BODY)).toString('utf8')
+  const end = /\r?\n\r?\n/.exec(text)
+  return end ? text.slice(end.index) : ''
+}
+
+/** The recipients in the fields of a report, with what its words add, and those that only the words name. */
+function recipientsIn(fields: string, noticed: ReportedRecipient[]): ReportedRecipient[] {
+  const reported = recipientsOf(fields).map((recipient) => completed(recipient, noticed))
+  // The words add nothing about mails that were delivered.
+  return reported.length && !reported.some(({ action }) => action === 'failed') ? reported : [...reported, ...noticed]
+}
+
+function recipientsInText(source: NoticeSource): ReportedRecipient[] {
+  const hasFields = /^(final|original)-recipient\s*:/im.test(source.text)
+  return recipientsIn(hasFields ? source.text : '', noticedRecipients(source))
+}
+
+/**
+ * The report has groups of header fields, separated by empty lines. The first is about the message, each other one about a recipient. Some
+ * servers leave out the empty lines, so a field that is there already begins a group, too.
+ */
+function recipientsOf(report: string): ReportedRecipient[] {
+  return report
+    .replace(/\r\n?/g, '\n')
+    .split(/\n[ \t]*\n/)
+    .flatMap((group) => groupsIn(group.trim()))
+    .flatMap((fields) => recipientOf(fields) ?? [])
+}
+
+type Fields = Map<string, string>
+
+function groupsIn(text: string): Fields[] {
+  const groups: Fields[] = [new Map()]
+  for (const { key, value } of readHeaders(Buffer.from(text))) {
+    const last = groups.at(-1)
+    if (/^(original|final)-recipient$/.test(key) && (last?.has(key) || last?.has('action'))) groups.push(new Map())
+    const group = groups.at(-1)
+    if (group && !group.has(key)) group.set(key, value.trim())
+  }
+  return groups
+}
+
+function recipientOf(fields: Fields): ReportedRecipient | undefined {
+  // The original recipient is the address that the email was sent to; the final one may be a forwarding address.
+  const address = addressOf(fields.get('original-recipient')) ?? addressOf(fields.get('final-recipient'))
+  const given = fields.get('status') ?? ''
+  const action = actionOf(fields.get('action'), given)
+  if (!address || !action) return undefined
+  const diagnostic = fields.get('diagnostic-code')?.replace(/^[\w-]+\s*;\s*/, '') || null
+  const { code, status } = codesIn(diagnostic ?? '')
+  // The words of the server name the cause more often than the status, which may be 5.0.0 for everything.
+  return { address, action, isCertain: true, code, status: isGeneral(status) ? (codesIn(given).status ?? status) : status, diagnostic }
+}
+
+const ACTIONS = ['failed', 'delayed', 'delivered', 'relayed', 'expanded'] as const
+
+/** A group without an action has failed if its status says so. Some servers write `expired` or `failure` for `failed`. */
+function actionOf(action: string | undefined, status: string): ReportedRecipient['action'] | undefined {
+  const given = action?.toLowerCase() ?? (/^[45]\./.test(status) ? 'failed' : '')
+  return ACTIONS.find((known) => given.startsWith(known)) ?? (/^(fail|expire|undeliver|reject|bounce)/.test(given) ? 'failed' : undefined)
+}
+
+/** The recipient with the code and the cause that the words of the report name and its fields do not. */
+function completed(recipient: ReportedRecipient, noticed: ReportedRecipient[]): ReportedRecipient {
+  const own = noticed.find(({ address, isCertain }) => isCertain && address === recipient.address)
+  const words = own ?? noticed.find(({ address }) => address === null)
+  if (!words || (recipient.action !== 'failed' && recipient.action !== 'delayed')) return recipient
+  return {
+    ...recipient,
+    code: recipient.code ?? words.code,
+    status: isGeneral(recipient.status) && !isGeneral(words.status) ? words.status : (recipient.status ?? words.status),
+    diagnostic: recipient.diagnostic ?? words.diagnostic,
+  }
+}
+
+/** `rfc822; Ann@example.org` */
+const addressOf = (value: string | undefined): string | undefined => /([^\s;<>"]+@[^\s;<>"]+)/.exec(value ?? '')?.[1]?.toLowerCase()
+
+const MAX_REFERENCES = 50
+
+/** The mails that the report refers to: by the header of the returned mail, attached or in the text, and by the headers of the report. */
+export function referencesOf(message: Message, returned: string[]): References {
+  const unfolded = returned.map((text) => text.replace(/\r?\n[> ]*[ \t]+/g, ' '))
+  const fields = unfolded.flatMap((text) => [...text.matchAll(/^[> \t]*(message-id|to|cc)[ \t]*:(.*)/gim)])
+  const values = (wanted: string) => fields.flatMap(([, key, value = '']) => (key?.toLowerCase() === wanted ? value : []))
+  const inHeaders = ['in-reply-to', 'references', 'x-original-message-id'].flatMap((key) => valuesOf(message.headers, key))
+  const ids = [...values('message-id'), ...inHeaders].flatMap((value) => value.match(/<[^<>\s]+>/g) ?? []).filter((id) => messageIdOf(id))
+  const addresses = [...values('to'), ...values('cc')].flatMap(addressesIn)
+  return { messageIds: [...new Set(ids)].slice(0, MAX_REFERENCES), returnedTo: [...new Set(addresses)].slice(0, MAX_REFERENCES) }
+}

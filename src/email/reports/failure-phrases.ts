@@ -1,0 +1,72 @@
+/**
+ * The words by which a notice about a failed delivery is known, as data. Phrases are separated by semicolons. In a phrase ` * ` is up to 40
+ * characters of any kind, and `(a|b)` one of several words. Case does not matter.
+ */
+
+/** One expression for phrases that are separated by semicolons. */
+export const anyOf = (phrases: string) =>
+  new RegExp(
+    phrases
+      .split(';')
+      .map((phrase) => phrase.trim().replaceAll(' * ', '.{0,40}'))
+      .filter(Boolean)
+      .join('|'),
+    'i',
+  )
+
+/** The local parts and the names of programs that report on mail. */
+export const SYSTEM_ADDRESS =
+  /(^|[-_.+"])((mailer|mail|smtp)[-_.]?(daemon|error|service|system|gateway|delivery)|daemon|maild|mdaemon|mmdf|uucp|smtp|imss|antivirus|poo?st[-_.]?master|system administrator|(double-)?bounces?|ndr|dsn)($|[-_.+=@"])/i
+export const SYSTEM_NAME = anyOf(`
+    mail(er)?[- _]?daemon; mail (delivery|router|transport|transfer|system|gateway); delivery (subsystem|system|status|notification);
+    post[- _]?master; (system|mail|internet|network) administrator; content[- ]filter
+  `)
+
+/** Subjects of notices about mail that was not delivered. */
+export const FAILURE_SUBJECT = anyOf(`
+    un-?deliver(ed|able); non[- ]?deliver(y|able); (not|couldn't|cannot|can't)( be)? delivered; user unknown;
+    unknown (user|recipient|address); (delivery|sending|mail|message|send)( has| could| was)? (fail|error|problem|not);
+    fail(ed|ure) (mail|delivery|to deliver|notice|sending); failure notice; delivery (notification|report|notice|status);
+    mail delivery; return(ed|ing)( to)? (mail|sender|e-?mail|message); error sending; mail error; unzustellbar; nicht zugestellt;
+    zustell(ung|fehler); fehler bei der übermittlung; non (remis|distribu|délivré); échec * (remise|distribution);
+    no (se )?(puede|pudo|ha podido) entregar; no entregado; error de entrega; fallo * entrega; não (foi )?entregue; falha na entrega;
+    mancato recapito; impossibile (consegnare|recapitare); non recapitabile; onbestelbaar; niet (bezorgd|afgeleverd);
+    kan ikke leveres; kunde inte levereras; ei voitu toimittaa; nie ?dostarcz; nedoru[čc]iteln; kézbesíthetetlen; недостав;
+    не (было )?доставлен; teslim edilemedi; (配信|送信)(不能|エラー|できません); メールエラー; エラー通知; 退信; (无法|無法)(送达|傳遞); 반송; 전송 실패
+  `)
+
+/** Words of a notice about a mail that is still tried. */
+export const DELAY = anyOf(String.raw`
+    warning: (could not send|message|mail|your); warning message only; \(delay; \bdelayed\b; not (yet )?been delivered;
+    (do|need) not (need to )?re-?send; (will|shall) (be )?(continue|keep|retr|try|tried|attempt);
+    still (being )?(try|tried|retr|attempt|queued); continue to try; no action is required; temporarily (deferred|delayed);
+    verzögert; retardée?\b; demorad; задерж; 延迟; 遅延
+  `)
+
+/** Words of a notice that ends the attempts, also where it speaks of a delay before. */
+export const FINAL = anyOf(`
+    giv(en|ing) up; permanent; fatal error; returned to (you|sender); (can|could)(not| not|n't) be delivered; unable to deliver;
+    undeliverable; no longer be (re)?tried; has been returned; wasn't able to deliver; delivery (has )?failed
+  `)
+
+/** Sentences that say that a mail has failed, without its cause. */
+export const FAILED = anyOf(`
+    (could|can|did|was|were|has|have|is) ?(n't|not)( yet)?( been?)? (deliver|reach|sent); un-?deliver; non-?deliver;
+    unable to (deliver|relay|send|route|be delivered);
+    (delivery|delivering|deliver|sending|transmission|transfer) * (fail|error|reject|abort|refused|not possible);
+    (fail|error|problem)(ed|ure|s)? * (deliver|send|transmi|recipient|address); has been returned;
+    was (rejected|refused|bounced|blocked|quarantined); (rejected|refused) (by|your|because); fatal errors?;
+    permanent(ly)? (error|fail); nicht (zugestellt|ausgeliefert|übermittelt); unzustellbar; n'a pas (pu|été);
+    no (se )?(pudo|puede|ha podido); não (foi|pôde); non (è stat|può); kon niet; не (может|удалось|было|доставлен);
+    nie (mo[zż]e|zosta); (送信|配信)できません; 届け; 送れません; 无法|無法|失败|失敗|退回|拒绝
+  `)
+
+/** The lines above the returned message, in notices that have it as text. */
+export const RETURNED_BELOW = anyOf(String.raw`
+    ^\W*(below this line is|this is|the following is|here is|attached is|below is|enclosed is) (a |the )?(copy of|header);
+    ^[\s*>]*[-=_*+]{2,} * (original|unsent|returned|undelivered|bounced|rejected|copy of|start of|beginning of);
+    ^[\s*>]*[-=_*+]{2,} * (headers? (of|follow)|message (header|body|text|follows|contents?));
+    ^\W*(the )?(headers?|text|body|contents?|first \w+ lines) of (the |your )?((original|undelivered|returned) )?(message|mail)( follows?| is| below)?\W*$;
+    ^\W*(the |your )?(original|unsent|returned|undelivered) (message|mail)( headers?| text)?( is| are)?( follows?| below| attached)?:?\W*$;
+    ^\W*message headers?( follow)?:?\W*$; ^[-\s]*(ursprüngliche nachricht|originalnachricht|исходное сообщение|元のメッセージ|原始邮件)
+  `)

@@ -1,0 +1,92 @@
+/** Reports of recipients and their providers on an email that has arrived: complaints (RFC 5965) and read receipts (RFC 8098). */
+import type { Context } from '../../platform/context.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { readHeaders, valuesOf } from '../headers.ts'
+import type { Message, MessagePart } from '../inbound/message.ts'
+import { afterProof } from '../outbound/outcome.ts'
+import { outboundMail, type Thread } from '../queries.ts'
+import type { RecipientState } from '../schema.ts'
+import { suppress } from '../suppressions/service.ts'
+import { RETURNED, referencesOf } from './delivery-report.ts'
+import { addressesIn } from './failure-notice.ts'
+import { changeRecipients } from './recipients.ts'
+import type { References } from './report.ts'
+import { type ReportedEmail, refersTo } from './report-scope.ts'
+
+export interface Feedback extends References {
+  kind: 'complaint' | 'receipt'
+  /** The type of the complaint, such as abuse, or the disposition of the receipt, such as displayed. */
+  type: string
+  /** The recipients that the report names, in lower case. Providers often leave out who complains. */
+  addresses: string[]
+}
+
+/** Reads a complaint or a read receipt. Returns null for any other message. */
+export function feedback(message: Message): Feedback | null {
+  if (message.type !== 'multipart/report') return null
+  const { parts } = message
+  const references = () => referencesOf(message, parts.filter(({ type }) => RETURNED.has(type)).map(textOf))
+  const complaint = parts.find(({ type }) => type === 'message/feedback-report')
+  if (complaint) {
+    const { fields, values } = fieldsOf(complaint)
+    // `not-spam` takes a complaint back.
+    const type = fields('feedback-type').toLowerCase().slice(0, 50) || 'abuse'
+    if (type === 'not-spam') return null
+    return { kind: 'complaint', type, addresses: [...values('original-rcpt-to'), ...values('removal-recipient')], ...references() }
+  }
+  const receipt = parts.find(({ type }) => type === 'message/disposition-notification')
+  if (!receipt) return null
+  const { fields, values } = fieldsOf(receipt)
+  const type = /;\s*([\w-]{1,50})/.exec(fields('disposition'))?.[1]?.toLowerCase() ?? 'displayed'
+  const { messageIds, returnedTo } = references()
+  const ids = fields('original-message-id').match(/<[^<>\s]+>/g) ?? []
+  return {
+    kind: 'receipt',
+    type,
+    addresses: [...values('original-recipient'), ...values('final-recipient')],
+    messageIds: [...messageIds, ...ids],
+    returnedTo,
+  }
+}
+
+const textOf = ({ content }: MessagePart) => Buffer.from(content.subarray(0, 131_072)).toString('utf8')
+
+function fieldsOf(part: MessagePart) {
+  const headers = readHeaders(Buffer.from(textOf(part).trimStart()))
+  return {
+    fields: (key: string) => valuesOf(headers, key)[0] ?? '',
+    values: (key: string) => valuesOf(headers, key).flatMap(addressesIn).slice(0, 50),
+  }
+}
+
+/** True if the report is about the email: it returns its Message-ID or names one of its recipients. */
+export const isFeedbackOn = (report: Feedback, email: ReportedEmail): boolean =>
+  refersTo(report, email) || senderOf(report, email) !== undefined
+
+/**
+ * Notes a complaint or a read receipt with its recipient, if the report says who that is. The email itself stays as it is. After a complaint
+ * nothing more is sent to the address.
+ */
+export async function recordFeedback(context: Context, thread: Thread, report: Feedback): Promise<void> {
+  const { db, now } = context
+  const email = await outboundMail(db, thread.comment_id, true)
+  const address = email && senderOf(report, email.metadata)
+  if (!email || address === undefined) return
+  const at = formatInstant(now)
+  const noted = email.metadata.recipients.map((recipient): RecipientState => {
+    if (recipient.email.toLowerCase() !== address) return recipient
+    return report.kind === 'complaint'
+      ? { ...recipient, complaint: { at, type: report.type } }
+      : { ...recipient, receipt: { at, disposition: report.type } }
+  })
+  const isProof = noted.some(({ email: named, status }) => status === 'unknown' && named.toLowerCase() === address)
+  await changeRecipients(context, email, isProof ? afterProof(noted) : noted)
+  if (report.kind === 'complaint') await suppress(context, email, address, 'complaint')
+}
+
+/** The recipient of the email whom the report is from: the one that it names, or the only one there is. */
+function senderOf(report: Feedback, email: ReportedEmail): string | undefined {
+  const recipients = email.recipients.map((recipient) => recipient.email.toLowerCase())
+  const named = recipients.find((address) => report.addresses.includes(address))
+  return named ?? (recipients.length === 1 && refersTo(report, email) ? recipients[0] : undefined)
+}

@@ -1,0 +1,358 @@
+/** What comes back from mail servers, providers and mail programs about a mail that was sent, and what follows from it. */
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { startSmtp } from './support/smtp.ts'
+import { makeTable } from './support/tables.ts'
+
+const smtp = await startSmtp()
+afterAll(() => smtp.close())
+const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true })
+
+beforeEach(() => {
+  smtp.onContent = {}
+})
+
+/** An account with a record, an SMTP server, and what a test does with them. */
+async function desk() {
+  const account = await app.account()
+  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
+  const integration = { label: 'Desk', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'] }
+  const { body: created } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, integration)
+  const as = app.as(account.keys.account)
+  const mail = (to: string[]) => ({
+    tableId: table,
+    recordId: records[0],
+    smtpIntegrationId: created.id,
+    fromIdentity: { email: 'desk@example.com' },
+    to,
+    subject: 'Our offer',
+    body: '<p>Dear Ann</p>',
+  })
+  const comments = async () => (await as.get(`/api/table/${table}/record/${records[0]}/comments/get?limit=100`)).body.toReversed()
+  const metadataOf = async (id: number) => (await comments()).find((comment: { id: number }) => comment.id === id).metadata
+  /** Sends a mail, and waits until it has left the queue. */
+  const sent = async (...to: string[]) => {
+    const { body } = await as.post('/api/email/send', mail(to))
+    await expect.poll(async () => (await metadataOf(body.id)).status, { timeout: 10_000 }).not.toBe('queued')
+    const { messageId } = await metadataOf(body.id)
+    return { id: body.id as number, messageId: messageId as string, metadata: () => metadataOf(body.id) }
+  }
+  return { ...account, table, as, mail, comments, sent }
+}
+
+/** The reply address and the pixel of the last mail that the server received. */
+const replyAddress = () => /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
+const pixelPath = () => /\/email\/pixel\/[\w-]+\.png/.exec(smtp.received.at(-1)?.email.html ?? '')?.[0] as string
+
+async function post(...lines: string[]): Promise<void> {
+  const response = await fetch(`${app.url}/webhooks/email_receive`, {
+    method: 'POST',
+    body: lines.join('\r\n'),
+    headers: { 'content-type': 'text/raw' },
+  })
+  expect(response.status).toBe(200)
+  const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
+  await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+}
+
+const failure = (address: string, words: string, to = replyAddress()) => [
+  'From: Mail Delivery System <MAILER-DAEMON@mx.customer.example>',
+  `To: ${to}`,
+  'Subject: Undelivered Mail Returned to Sender',
+  'Auto-Submitted: auto-replied',
+  '',
+  'Your message could not be delivered.',
+  '',
+  `<${address}>: ${words}`,
+]
+
+/** A report (RFC 6522) with one part about the mail, and the header of the mail. */
+const report = (type: string, part: string[], messageId: string) => [
+  'From: reports@provider.example',
+  `To: ${replyAddress()}`,
+  'Subject: A report',
+  `Content-Type: multipart/report; report-type=${type}; boundary=b`,
+  '',
+  '--b',
+  '',
+  'This is a report.',
+  '--b',
+  `Content-Type: message/${type}`,
+  '',
+  ...part,
+  '--b',
+  'Content-Type: text/rfc822-headers',
+  '',
+  `Message-ID: ${messageId}`,
+  '--b--',
+]
+
+describe('a failure message', () => {
+  test('gives the recipient its codes, the words of the server, and the kind of the bounce in plain words', async () => {
+    const { sent, comments } = await desk()
+    const { metadata } = await sent('ann@customer.example', 'bob@customer.example')
+    await post(...failure('Ann@Customer.example', '552 5.2.2 The mailbox is over quota'))
+    expect(await metadata()).toMatchObject({
+      status: 'sent',
+      recipients: [
+        {
+          email: 'ann@customer.example',
+          status: 'bounced',
+          error: { code: '552', enhanced: '5.2.2', message: '552 5.2.2 The mailbox is over quota' },
+          bounce: { kind: 'soft', reason: 'The mailbox is full' },
+        },
+        { email: 'bob@customer.example', status: 'sent', error: null },
+      ],
+    })
+    await post(...failure('bob@customer.example', '550 5.1.1 User unknown'))
+    expect(await metadata()).toMatchObject({
+      status: 'bounced',
+      recipients: [{}, { bounce: { kind: 'hard', reason: 'The address does not exist' } }],
+    })
+    expect(await comments()).toHaveLength(1)
+  })
+
+  test('of a delay changes nothing, and is kept with the recipient', async () => {
+    const { sent, comments } = await desk()
+    const { metadata } = await sent('ann@customer.example')
+    await post(
+      'From: Mail Delivery System <MAILER-DAEMON@mx.customer.example>',
+      `To: ${replyAddress()}`,
+      'Subject: Warning: message delayed 4 hours',
+      '',
+      '<ann@customer.example>: 451 4.4.1 No answer from the host',
+      'We will keep trying.',
+    )
+    const { status, error, recipients } = await metadata()
+    expect([status, error, recipients[0].status, recipients[0].error]).toEqual(['sent', null, 'sent', null])
+    expect(recipients[0].delay).toEqual({
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\d /),
+      code: '451',
+      enhanced: '4.4.1',
+      message: expect.stringMatching(/^451 4\.4\.1 No answer/),
+    })
+    expect(await comments()).toHaveLength(1)
+  })
+})
+
+describe('a recipient whose outcome was unknown', () => {
+  const unknown = async (...to: string[]) => {
+    const all = await desk()
+    smtp.onContent = { hangUp: 'after' }
+    const { body } = await all.as.post('/api/email/send', all.mail(to))
+    const metadata = async () => (await all.comments()).find(({ id }: { id: number }) => id === body.id).metadata
+    await expect.poll(async () => (await metadata()).error?.code, { timeout: 10_000 }).toBe('OUTCOME_UNKNOWN')
+    smtp.onContent = {}
+    return { ...all, id: body.id as number, metadata }
+  }
+  const states = ({ recipients }: { recipients: { status: string }[] }) => recipients.map(({ status }) => status)
+
+  /** Gives the mail tokens that the test knows. */
+  async function tokens(id: number) {
+    const reply = (0x1000000000000000n + BigInt(id)).toString(16)
+    const pixel = `pixel-of-the-mail-with-the-id-${id}`
+    await app.db.execute(sql`update reply_tokens set token_hash = ${tokenHash(reply)} where comment_id = ${id}`)
+    await app.db.execute(sql`update outbound_emails set pixel_token_hash = ${tokenHash(pixel)} where comment_id = ${id}`)
+    return { address: `reply-${reply}@reply.example.net`, path: `/email/pixel/${pixel}.png` }
+  }
+
+  test('is sent, and the mail read, when its image is loaded', async () => {
+    const { id, metadata } = await unknown('ann@customer.example', 'bob@customer.example')
+    const { path } = await tokens(id)
+    expect((await fetch(app.url + path)).status).toBe(200)
+    await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('read')
+    const after = await metadata()
+    expect([after.status, after.error, states(after)]).toEqual(['read', null, ['sent', 'sent']])
+    expect(after.readAt).not.toBeNull()
+  })
+
+  test('is bounced by a report, which proves that the server took the mail for the others', async () => {
+    const { id, metadata } = await unknown('ann@customer.example', 'bob@customer.example')
+    const { address } = await tokens(id)
+    await post(...failure('ann@customer.example', '550 5.1.1 User unknown', address))
+    expect(states(await metadata())).toEqual(['bounced', 'sent'])
+    expect(await metadata()).toMatchObject({ status: 'sent', error: { code: '550' } })
+  })
+
+  test.each([
+    ['of a recipient', 'Ann <ann@customer.example>', ['sent']],
+    ['of somebody to whom it was forwarded', 'Carl <carl@elsewhere.example>', ['sent']],
+  ])('is sent by an answer %s', async (_, from, expected) => {
+    const { id, metadata, comments } = await unknown('ann@customer.example')
+    const { address } = await tokens(id)
+    await post(`From: ${from}`, `To: ${address}`, 'Subject: Re: Our offer', '', 'Thank you.')
+    expect([states(await metadata()), (await metadata()).error]).toEqual([expected, null])
+    expect((await comments()).map(({ type }: { type: string }) => type)).toEqual(['email_out', 'email_in'])
+  })
+
+  test('stays unknown after an automatic message of somebody else', async () => {
+    const { id, metadata } = await unknown('ann@customer.example')
+    const { address } = await tokens(id)
+    await post('From: robot@elsewhere.example', `To: ${address}`, 'Auto-Submitted: auto-replied', 'Subject: Ticket 12', '', 'Received.')
+    expect(states(await metadata())).toEqual(['unknown'])
+  })
+})
+
+describe('a complaint', () => {
+  test('is noted with its recipient, adds no comment, and suppresses the address', async () => {
+    const { sent, comments, as } = await desk()
+    const { id, messageId, metadata } = await sent('ann@customer.example')
+    await post(...report('feedback-report', ['Feedback-Type: abuse', 'User-Agent: provider/1.0', 'Version: 1'], messageId))
+    const { status, recipients } = await metadata()
+    expect([status, recipients[0].status, recipients[0].complaint]).toEqual(['sent', 'sent', { at: expect.any(String), type: 'abuse' }])
+    expect(await comments()).toHaveLength(1)
+    expect((await as.get('/api/email/suppressions/list')).body).toMatchObject([
+      { email: 'ann@customer.example', reason: 'complaint', comment_id: id },
+    ])
+  })
+
+  test('that does not say who complains is not held against anybody of several', async () => {
+    const { sent, comments, as } = await desk()
+    const { messageId, metadata } = await sent('ann@customer.example', 'bob@customer.example')
+    await post(...report('feedback-report', ['Feedback-Type: abuse', 'Version: 1'], messageId))
+    expect((await metadata()).recipients.map(({ complaint }: { complaint?: object }) => complaint)).toEqual([undefined, undefined])
+    expect((await as.get('/api/email/suppressions/list')).body).toEqual([])
+    await post(...report('feedback-report', ['Feedback-Type: abuse', 'Original-Rcpt-To: <Bob@customer.example>'], messageId))
+    expect((await as.get('/api/email/suppressions/list')).body).toMatchObject([{ email: 'bob@customer.example' }])
+    expect(await comments()).toHaveLength(1)
+  })
+
+  test('about another mail is an automatic comment', async () => {
+    const { sent, comments, as } = await desk()
+    await sent('ann@customer.example')
+    await post(...report('feedback-report', ['Feedback-Type: abuse', 'Original-Rcpt-To: carl@elsewhere.example'], '<other@example.com>'))
+    expect((await comments()).map(({ type }: { type: string }) => type)).toEqual(['email_out', 'email_in'])
+    expect((await as.get('/api/email/suppressions/list')).body).toEqual([])
+  })
+})
+
+test('a read receipt is noted with its recipient, and is no comment', async () => {
+  const { sent, comments } = await desk()
+  const { messageId, metadata } = await sent('ann@customer.example', 'bob@customer.example')
+  const part = [
+    'Final-Recipient: rfc822; Ann@customer.example',
+    `Original-Message-ID: ${messageId}`,
+    'Disposition: manual-action/MDN-sent-manually; displayed',
+  ]
+  await post(...report('disposition-notification', part, messageId))
+  const { status, recipients } = await metadata()
+  expect([status, recipients[0].receipt, recipients[1].receipt]).toEqual([
+    'sent',
+    { at: expect.any(String), disposition: 'displayed' },
+    undefined,
+  ])
+  expect(await comments()).toHaveLength(1)
+})
+
+describe('a suppressed address', () => {
+  /** A desk with an address that has bounced for good. */
+  const bounced = async (address = 'ann@customer.example') => {
+    const all = await desk()
+    const { id } = await all.sent(address)
+    await post(...failure(address, '550 5.1.1 User unknown'))
+    return { ...all, causeId: id }
+  }
+  const list = (as: ReturnType<typeof app.as>, query = '') => as.get(`/api/email/suppressions/list${query}`)
+
+  test('gets no more mail from the account, and the preview says so', async () => {
+    const { as, mail, sent, causeId } = await bounced()
+    const since = (await list(as)).body[0]?.since as string
+    expect((await list(as)).body).toEqual([{ email: 'ann@customer.example', reason: 'hard_bounce', since, comment_id: causeId }])
+    const message = `No mail is sent to this address since ${since.slice(0, 10)}, because an earlier mail to it bounced for good`
+    const preview = await as.post('/api/email/preview', mail(['ANN@customer.example', 'bob@customer.example']))
+    expect(preview.body.problems).toEqual([`ann@customer.example: ${message}`])
+
+    smtp.received.length = 0
+    const { metadata } = await sent('ANN@customer.example', 'bob@customer.example')
+    expect(await metadata()).toMatchObject({
+      status: 'sent',
+      recipients: [
+        { email: 'ANN@customer.example', status: 'dropped', error: { code: 'SUPPRESSED', enhanced: null, message } },
+        { email: 'bob@customer.example', status: 'sent', error: null },
+      ],
+    })
+    expect(smtp.received.map(({ envelopeTo }) => envelopeTo)).toEqual([['bob@customer.example']])
+  })
+
+  test('as the only recipient drops the mail without a connection', async () => {
+    const { sent } = await bounced()
+    const connections = smtp.connections
+    const { metadata } = await sent('ann@customer.example')
+    expect(await metadata()).toMatchObject({ status: 'dropped', error: { code: 'SUPPRESSED' } })
+    expect(smtp.connections).toBe(connections)
+  })
+
+  test('gets mail again once it is removed, which is audited', async () => {
+    const { as, sent, keys } = await bounced()
+    expect(await as.post('/api/email/suppressions/remove', { email: 'nobody@customer.example' })).toMatchObject({
+      status: 404,
+      body: { message: 'Suppression not found' },
+    })
+    expect(await as.post('/api/email/suppressions/remove', { email: ' Ann@Customer.example ' })).toMatchObject({
+      status: 200,
+      body: { ok: true },
+    })
+    expect((await list(as)).body).toEqual([])
+    const { body: audited } = await app.as(keys.account).get('/api/audit/list?action=suppression.removed')
+    expect(audited).toMatchObject([{ action: 'suppression.removed', object: { type: 'suppression' }, detail: { reason: 'hard_bounce' } }])
+    const { metadata } = await sent('ann@customer.example')
+    expect((await metadata()).status).toBe('sent')
+  })
+
+  test('is not one after a bounce that may pass', async () => {
+    const { sent, as } = await desk()
+    await sent('ann@customer.example')
+    await post(...failure('ann@customer.example', '552 5.2.2 Mailbox full'))
+    expect((await list(as)).body).toEqual([])
+  })
+
+  test('stays one for a mail that was dropped for it and is retried', async () => {
+    const { as, sent } = await bounced()
+    const { id, metadata } = await sent('ann@customer.example')
+    expect((await as.post(`/api/email/${id}/retry`)).status).toBe(200)
+    await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('dropped')
+    expect((await metadata()).error.code).toBe('SUPPRESSED')
+  })
+
+  test('is listed and removed by admins alone, on REST and RPC', async () => {
+    const { admin, member, viewer, keys, as } = await bounced()
+    const other = await app.account()
+    const remove = (caller: Caller) => app.as(caller).post('/api/email/suppressions/remove', { email: 'ann@customer.example' })
+    for (const [caller, status] of [
+      [null, 401],
+      [member, 403],
+      [viewer, 403],
+    ] as [Caller, number][]) {
+      expect((await list(app.as(caller))).status).toBe(status)
+      expect((await remove(caller)).status).toBe(status)
+    }
+    expect((await list(app.as(other.keys.account))).body).toEqual([])
+    expect((await remove(other.keys.account)).status).toBe(404)
+    expect((await list(app.as(admin))).body).toHaveLength(1)
+    expect((await list(as, '?limit=1&offset=1')).body).toEqual([])
+    expect(await app.as(admin).rpc.suppressions.list.query({})).toMatchObject({ rows: [{ email: 'ann@customer.example' }], total: 1 })
+    expect(await app.as(admin).rpc.suppressions.remove.mutate({ email: 'ann@customer.example' })).toEqual({ ok: true })
+    expect((await list(app.as(keys.account))).body).toEqual([])
+  })
+
+  test.each<[object, string]>([
+    [{}, 'email: is required'],
+    [{ email: 'ann' }, 'email: must be an email address'],
+    [{ email: 'Ann <ann@customer.example>' }, 'email: must be an email address'],
+    [{ email: 'ann@customer.example', other: 1 }, 'other: is not a known key'],
+  ])('%j is not accepted for removal', async (body, message) => {
+    const { keys } = await app.account()
+    const answer = await app.as(keys.account).post('/api/email/suppressions/remove', body)
+    expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(message.split(':')[0] as string)])
+  })
+})
+
+test('the image of a mail that arrived says nothing new about its recipients', async () => {
+  const { sent } = await desk()
+  const { metadata } = await sent('ann@customer.example')
+  await fetch(app.url + pixelPath())
+  await expect.poll(async () => (await metadata()).status, { timeout: 10_000 }).toBe('read')
+  expect(await metadata()).toMatchObject({ recipients: [{ status: 'sent' }] })
+})
