@@ -389,6 +389,7 @@ describe('images', () => {
       dataUrl('image/png', SVG),
       dataUrl('IMAGE/SVG+XML', SVG),
       'data:image/svg+xml;utf8,%3Csvg%3E',
+      'data:image/svg+xml,%3Csvg%20onload=(x)%3E',
       'data&#58;image/svg+xml;base64,PHN2Zz4=',
       'data:text/html;base64,PHN2Zz4=',
       'data:image/png;base64,',
@@ -404,6 +405,15 @@ describe('images', () => {
         problems: ['An image is left out: only PNG, JPEG, GIF and WebP can be sent'],
       })
     }
+  })
+
+  test('that the value of a token makes of them are not sent if they are SVG', async () => {
+    const { sent, keys, table, record } = await desk()
+    const set = (name: string) => app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name } })
+    await set('data:image/svg+xml,%3Csvg%3E')
+    expect((await sent({ body: '<img alt="b" src="{{field:name}}">' })).received?.email.html).toContain('<img alt="b" /><img ')
+    await set('https://a.example/b.png')
+    expect((await sent({ body: '<img src="{{field:name}}">' })).received?.email.html).toContain('<img src="https://a.example/b.png" />')
   })
 
   test('are shown by preview as they were given, and nothing is stored for it', async () => {

@@ -21,6 +21,8 @@ export interface ShortHtml {
 
 // A data URL ends before the first character that base64 does not have; one in another encoding is not sent.
 const DATA_URL = /data:image\/[\w.+-]{1,50}(?:;[\w=.+-]{1,50}){0,3},(?:[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*)?)*/gi
+/** More data URLs are images that would be refused anyway, or part of the text. */
+const MAX_PLACEHOLDERS = 1_000
 const PLACEHOLDER = /cid:[0-9a-f]{16}\.\d+\.data/g
 
 /** Takes the data URLs out of HTML. */
@@ -28,6 +30,7 @@ export function shorten(html: string): ShortHtml {
   const secret = newHexToken(8)
   const placeholders = new Map<string, string>()
   const short = html.replace(DATA_URL, (url) => {
+    if (placeholders.size >= MAX_PLACEHOLDERS) return url
     const placeholder = placeholders.get(url) ?? `cid:${secret}.${placeholders.size}.data`
     placeholders.set(url, placeholder)
     return placeholder
@@ -44,6 +47,9 @@ type Image = { entry: FileEntry } | { file: NewFile }
 
 /** The images to send by their `src`; null for one that cannot be sent. Images from elsewhere are missing, because they stay links. */
 export type Images = ReadonlyMap<string, Image | null>
+
+/** A data URL that is not base64 to its end, or that follows more of them than a mail can have. */
+const NOT_SENT = new RegExp(`^\\s*(data:|${PLACEHOLDER.source})`, 'i')
 
 const MAX_IMAGES = 50
 const IMAGE_TAG = /<img\b[^>]*>/g
@@ -62,7 +68,7 @@ export async function findImages(context: Context, table: TableRef, { html, data
     const dataUrl = dataUrls.get(source.trim())
     if (images.has(source)) continue
     if (dataUrl !== undefined) images.set(source, fileOf(dataUrl, images.size + 1))
-    else if (/^\s*data:/i.test(source)) images.set(source, null)
+    else if (NOT_SENT.test(source)) images.set(source, null)
     else if (path !== undefined) images.set(source, await storedImage(context, table, path, field))
     if (images.size > MAX_IMAGES) throw badInput(field, `must have at most ${MAX_IMAGES} images`)
   }
@@ -144,17 +150,21 @@ export async function storeImages(context: Context, table: TableRef, record: Rec
 
 const linkTo = (path: string) => `/api/file/${path}`
 
-/** The HTML as it is sent: links to its stored images become Content-IDs. */
-export const withContentIds = (html: string, inline: readonly InlineImage[]): string =>
-  withSources(html, new Map(inline.map(({ cid, path }) => [linkTo(path), `cid:${cid}`])))
+/** The HTML as it is sent: links to its stored images become Content-IDs. The value of a token may have become an SVG, which is removed. */
+export function withContentIds(html: string, inline: readonly InlineImage[]): string {
+  const cids = new Map(inline.map(({ cid, path }) => [linkTo(path), `cid:${cid}`]))
+  return replaceSources(html, (source) => cids.get(source) ?? (/^\s*data:(?!image\/(png|jpeg|gif|webp)[;,])/i.test(source) ? null : source))
+}
 
 /** Replaces the sources of images; null removes one. @param html sanitised */
-export function withSources(html: string, sources: ReadonlyMap<string, string | null>): string {
+export const withSources = (html: string, sources: ReadonlyMap<string, string | null>): string =>
+  replaceSources(html, (source) => (sources.has(source) ? (sources.get(source) ?? null) : source))
+
+function replaceSources(html: string, next: (source: string) => string | null): string {
   return html.replace(IMAGE_TAG, (tag) =>
-    tag.replace(SOURCE, (attribute, source: string) => {
-      const next = sources.get(source)
-      if (next === undefined) return attribute
-      return next === null ? '' : ` src="${next}"`
+    tag.replace(SOURCE, (_, source: string) => {
+      const replaced = next(source)
+      return replaced === null ? '' : ` src="${replaced}"`
     }),
   )
 }
