@@ -46,10 +46,10 @@ export const bodyBytes = ({ headers }: Pick<FastifyRequest, 'headers'>): number 
 
 /**
  * Authenticates the caller before a body is read that is too large for strangers. The request is counted later, when access is checked.
- * @returns undefined if the body is smaller
+ * @returns undefined if the body is smaller, at once: most are
  * @throws AppError 401
  */
-export async function callerOfBody(ctx: RequestContext, bytes: number): Promise<Actor | undefined> {
+export function callerOfBody(ctx: RequestContext, bytes: number): Promise<Actor> | undefined {
   if (bytes <= STRANGER_BODY_LIMIT) return undefined
   return authenticate({ ...accessRequestOf(ctx), onAuthenticated: async () => {} })
 }

@@ -40,7 +40,11 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       method: ['GET', 'POST'],
       url: `${RPC_PREFIX}:path`,
       bodyLimit: RPC_BODY_LIMIT,
-      onRequest: async (request) => void (await callerOfBody(contextOf(request), bodyBytes(request))),
+      onRequest: (request, _, done) => {
+        const caller = callerOfBody(contextOf(request), bodyBytes(request))
+        if (!caller) return done()
+        caller.then(() => done(), done)
+      },
       handler: async (req, res) => {
         // The library would read it before the context exists; over HTTP it has no meaning here.
         if ('connectionParams' in req.query) throw new AppError('BAD_REQUEST', 'connectionParams: is not a known key')
