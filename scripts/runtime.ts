@@ -1,6 +1,4 @@
 /** Shared by the scripts: opens the database of the settings, finds the running service, and ends a script. */
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import pino from 'pino'
 import { openDeps } from '../src/deps.ts'
 import type { Deps } from '../src/platform/context.ts'
@@ -10,6 +8,7 @@ import { missingRight } from '../src/platform/database/missing-right.ts'
 import { AppError } from '../src/platform/http/errors.ts'
 import { readServiceFile, reserveCatcher, urlOf } from '../src/platform/service-file.ts'
 import { type Settings, SettingsError } from '../src/settings.ts'
+import { freePort } from './free-port.ts'
 
 /** Why a script cannot run, in one line. */
 export class ScriptError extends Error {}
@@ -79,10 +78,7 @@ export function findService(settings: Settings): ServiceAddress {
 export async function catcherOf(settings: Settings): Promise<{ host: string; port: number }> {
   const { catcher, baseUrl, catchDomain } = findService(settings)
   if (catcher) return catcher
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const free = { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
-  await new Promise((resolve) => server.close(resolve))
+  const free = { host: '127.0.0.1', port: await freePort() }
   reserveCatcher(settings.dataDir, { url: baseUrl, catchDomain, catcher: free })
   return readServiceFile(settings.dataDir)?.catcher ?? free
 }

@@ -4,12 +4,13 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { request } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { freePort } from '../scripts/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { testApp } from './support/app.ts'
@@ -29,14 +30,6 @@ afterAll(async () => {
 })
 
 const sample = (name: string) => readFileSync(new URL(`../deploy/${name}`, import.meta.url), 'utf8')
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 interface Running {
   /** Where the proxy listens, with the certificate that it shows. */

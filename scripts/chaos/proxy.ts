@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './service-process.ts'
+import { freePort } from '../free-port.ts'
 
 export interface Front {
   /** The address for the next request. */

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startArguments } from '../bench/process.ts'
+import { freePort } from '../free-port.ts'
 
 const START_WITHIN_MS = 60_000
 /** The end of the output that is shown when a process ends by itself. */
@@ -39,6 +39,7 @@ interface Options {
 }
 
 export async function serviceProcess({ name, role, logDir, environment, root }: Options): Promise<ServiceProcess> {
+  // A process that is started again listens on the same port.
   const port = role === 'worker' ? 0 : await freePort()
   const { PATH = '', HOME = '' } = process.env
   const env = { PATH, HOME, HOST: '127.0.0.1', PORT: String(port), ROLE: role, LOG_LEVEL: 'error', ...environment }
@@ -107,13 +108,4 @@ export async function serviceProcess({ name, role, logDir, environment, root }: 
     ends: () => ends,
     faults: () => faults,
   }
-}
-
-/** A port that is free now. A process that is started again listens on the same one. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -1,11 +1,11 @@
 /** The parts that other products share here: a process from a folder outside of the repository, on the same database. */
 import { spawn } from 'node:child_process'
 import { existsSync, openSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../../src/platform/database/database.ts'
 import type { EmbeddedConnection } from '../../../src/platform/database/embedded/embedded-postgres.ts'
+import { freePort } from '../../free-port.ts'
 import { type Process, stopOf } from '../process.ts'
 
 /** A product that answers some of the cases, measured beside the service and the bare server. */
@@ -85,14 +85,4 @@ async function isUp(url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }
