@@ -2,6 +2,7 @@
 import { constants } from 'node:fs'
 import { access, opendir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { bucketConfig } from '../../src/platform/storage.ts'
 import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
 
 /** Uploads write the row first, and deletions remove the bytes last. Within this time they may differ. */
@@ -54,13 +55,7 @@ async function listFolder(folder: string): Promise<Map<string, Stored>> {
 
 async function listBucket(url: URL): Promise<Map<string, Stored>> {
   const { ListObjectsV2Command, S3Client } = await import('@aws-sdk/client-s3')
-  const endpoint = url.searchParams.get('endpoint')
-  const s3 = new S3Client({
-    region: url.searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
-    forcePathStyle: url.searchParams.get('forcePathStyle') === 'true',
-    maxAttempts: 1,
-    ...(endpoint !== null && { endpoint }),
-  })
+  const s3 = new S3Client({ ...bucketConfig(url), maxAttempts: 1 })
   const stored = new Map<string, Stored>()
   let token: string | undefined
   do {

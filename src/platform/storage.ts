@@ -140,16 +140,22 @@ async function syncFolder(path: string): Promise<void> {
 /** The size of the parts of an upload of unknown length. S3 requires at least 5 MB. */
 const PART_BYTES = 8 * 1_048_576
 
-function bucketStorage(url: URL): Storage {
-  const Bucket = url.hostname
-  const config: S3ClientConfig = {
-    region: url.searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
-    forcePathStyle: url.searchParams.get('forcePathStyle') === 'true',
+/** The configuration of a client for the bucket of a setting STORAGE. Credentials come from the usual AWS_* variables. */
+export function bucketConfig({ searchParams }: URL): S3ClientConfig {
+  const endpoint = searchParams.get('endpoint')
+  return {
+    region: searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
+    forcePathStyle: searchParams.get('forcePathStyle') === 'true',
     // Most stores with an S3 API do not support checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    ...(url.searchParams.has('endpoint') && { endpoint: url.searchParams.get('endpoint') as string }),
+    ...(endpoint !== null && { endpoint }),
   }
+}
+
+function bucketStorage(url: URL): Storage {
+  const Bucket = url.hostname
+  const config = bucketConfig(url)
   let opened: Promise<{ s3: S3Client; sdk: typeof import('@aws-sdk/client-s3') }> | undefined
   // The package takes about 30 MB of memory, so it is loaded only for a bucket.
   const connection = () => {
