@@ -308,3 +308,25 @@ test('a reply of which nothing remains without its quote and signature is shown 
   expect(comment?.content).toBe('> Is blue fine?\n> > Blue or green.\n\n--\nYes, blue. Ann')
   expect(comment?.metadata.visibleText).toBe(comment?.content)
 })
+
+test('large messages that take long delay no others', async () => {
+  const [held, other] = [await thread(), await thread()]
+  const post = async (body: string) => {
+    const headers = { 'content-type': 'text/raw' }
+    const response = await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body, headers })
+    expect(response.status).toBe(200)
+  }
+  const waiting = async () => (await app.db.query(sql`select id from inbound_emails where processed_at is null`)).length
+  await app.db.transaction(async () => {
+    await app.db.query(sql`select token_hash from reply_tokens where table_id = ${held.table} for update`)
+    for (let index = 0; index < 3; index++)
+      await post(
+        `To: ${held.address}\r\nMessage-ID: <${index}@customer.example>\r\n\r\n${`${'A long line. '.repeat(60)}\r\n`.repeat(1_500)}`,
+      )
+    await post(`To: ${other.address}\r\nMessage-ID: <short@customer.example>\r\n\r\nA short answer.\r\n`)
+    const answers = () => app.db.query(sql`select content from record_comments where table_id = ${other.table} and type = 'email_in'`)
+    await expect.poll(answers, { timeout: 20_000 }).toEqual([{ content: 'A short answer.' }])
+    expect(await waiting()).toBe(3)
+  })
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(0)
+})

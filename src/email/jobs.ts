@@ -1,6 +1,6 @@
 import { type Work, work } from '../platform/jobs/worker.ts'
 import { receive } from './inbound/receive.ts'
-import { queueWaiting, receiveEmail, receiveWaiting } from './inbound/store.ts'
+import { queueWaiting, receiveEmail, receiveLargeEmail, receiveWaiting } from './inbound/store.ts'
 import { forgetSpaces, removeOrphans } from './integrations.ts'
 import { sendEmail } from './outbound/delivery.ts'
 import { startDispatcher, wakeDispatcher } from './outbound/dispatcher.ts'
@@ -8,7 +8,8 @@ import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
   work(sendEmail, wakeDispatcher, { concurrency: 4, start: startDispatcher }),
-  work(receiveEmail, receive),
+  work(receiveEmail, receive, { concurrency: 6 }),
+  work(receiveLargeEmail, receive),
   work(receiveWaiting, queueWaiting, { concurrency: 1, cron: '29 * * * *' }),
   work(forgetSpaces, removeOrphans, { concurrency: 1, cron: '17 3 * * *' }),
   work(forgetMail, removeOldMail, { concurrency: 1, cron: '47 3 * * *' }),

@@ -24,8 +24,11 @@ interface Options {
   idleMs?: number
 }
 
-/** After a message of this size the process is ended, to give back the memory that it has taken. */
-const LARGE_BYTES = 1_048_576
+/**
+ * A message over this size is large: it is read beside the others, so that a sender of hostile messages delays no ordinary ones, and after
+ * it the process is ended, to give back the memory that it has taken.
+ */
+export const LARGE_BYTES = 1_048_576
 
 type Reply = { id: number; mail: ParsedMail } | { id: number; error: string }
 

@@ -15,7 +15,7 @@ import { proveSent } from '../reports/recipients.ts'
 import { isAbout } from '../reports/report-scope.ts'
 import type { OutgoingMetadata } from '../schema.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
-import { type MailParser, openParser, UnreadableMail } from './parser.ts'
+import { LARGE_BYTES, type MailParser, openParser, UnreadableMail } from './parser.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
 import {
@@ -68,7 +68,7 @@ export async function replay(context: Context, id: number): Promise<Replayed[] |
   return stored && read(context, stored, true)
 }
 
-let parser: MailParser | undefined
+const parsers: { ordinary?: MailParser; large?: MailParser } = {}
 
 async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
   const { mail: written, problem } = await parsed(context, stored)
@@ -91,8 +91,9 @@ async function parsed(
   { id, raw }: StoredMessage,
 ): Promise<{ mail: ParsedMail; problem: string | null }> {
   try {
-    parser ??= openParser()
-    return { mail: await parser.parse(raw, settings.authservId), problem: null }
+    const parser = raw.length > LARGE_BYTES ? 'large' : 'ordinary'
+    parsers[parser] ??= openParser()
+    return { mail: await parsers[parser].parse(raw, settings.authservId), problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     log.error({ err: error, id }, 'inbound mail cannot be read')

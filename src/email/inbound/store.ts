@@ -11,11 +11,17 @@ import type { Authentication } from '../authenticity/authentication-results.ts'
 import { readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { hashesIn } from '../queries.ts'
+import { LARGE_BYTES } from './parser.ts'
 
 export const Received = z.object({ id: z.int() })
 
 /** Reads a stored message. */
 export const receiveEmail = defineQueue({ name: 'email.receive', schema: Received, options: { retryLimit: 10 } })
+
+/** The same for large messages, which may take seconds each, so that the others need not wait for them. */
+export const receiveLargeEmail = defineQueue({ name: 'email.receive-large', schema: Received, options: { retryLimit: 10 } })
+
+const queueFor = (bytes: number) => (bytes > LARGE_BYTES ? receiveLargeEmail : receiveEmail)
 
 /** Queues the messages whose job was lost or has failed too often. */
 export const receiveWaiting = defineQueue({ name: 'email.receive-waiting', schema: z.object({}) })
@@ -78,7 +84,7 @@ export async function storeArrival(context: Context, arrival: Arrival): Promise<
   await context.transaction(async () => {
     const id = await insertMessage(db, arrival, now)
     if (id === undefined) await insertRepeated(db, arrival, now)
-    else await jobs.send(receiveEmail, { id })
+    else await jobs.send(queueFor(arrival.raw.length), { id })
   })
   metrics.count(inboundMails, { verdict: 'accepted' })
 }
@@ -140,12 +146,16 @@ const WAITING_AT_ONCE = 1_000
 
 /** Queues the messages of the last week that have waited for over an hour, such as after a long failure of the database. */
 export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
-  const waiting = await db.query<{ id: number }>(sql`
-    select id from inbound_emails
+  const waiting = await db.query<{ id: number; bytes: number }>(sql`
+    select id, octet_length(raw) as bytes from inbound_emails
     where received_at between ${ago(now, 7 * 24 * HOUR_MS)} and ${ago(now, HOUR_MS)} and raw is not null
       and (processed_at is null or id in (select inbound_email_id from inbound_verdicts where verdict is null))
     order by id limit ${WAITING_AT_ONCE}`)
-  if (waiting.length) await jobs.sendMany(receiveEmail, waiting)
+  for (const [queue, messages] of Map.groupBy(waiting, ({ bytes }) => queueFor(bytes)))
+    await jobs.sendMany(
+      queue,
+      messages.map(({ id }) => ({ id })),
+    )
 }
 
 const ago = (now: Date, ms: number): Sql => sql`${formatInstant(new Date(now.getTime() - ms))}::timestamp`
