@@ -25,13 +25,13 @@ export interface ResolvedContent {
   unresolved: string[]
 }
 
-/** Resolves the field tokens of a request. The body is sanitised again because a value may have become part of a link. */
+/** Resolves the field tokens of a request. A body with tokens is sanitised again, because a value may have become part of a link. */
 export function resolveContent(request: OutgoingRequest, fields: FieldTexts): ResolvedContent {
   const subject = resolveInSubject(request.subject, fields)
   const body = resolveInHtml(request.body, fields)
   return {
     subject: subject.text,
-    html: withSignature(sanitizeHtml(body.text), request.signature),
+    html: withSignature(body.text === request.body ? body.text : sanitizeHtml(body.text), request.signature),
     unresolved: [...new Set([...subject.unresolved, ...body.unresolved])],
   }
 }

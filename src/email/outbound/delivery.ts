@@ -1,6 +1,7 @@
 /** Sends leased emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { updateEmail } from '../../comments/emails.ts'
 import { openStored } from '../../files/reading.ts'
@@ -107,7 +108,7 @@ async function contentOf(context: Context, mail: OutboundMail): Promise<Resolved
 
 async function handOver(context: Context, mail: OutboundMail, to: string[], lease: Lease, content: ResolvedContent): Promise<Outcome> {
   const { message, envelopeFrom } = await compose(context, mail, content)
-  const beforeEnd = () => stamp(context, lease, content)
+  const beforeEnd = () => stamp(context, mail, lease, content)
   try {
     const server = serverOf(context, mail.server as ServerRow)
     const envelope = { from: envelopeFrom, to }
@@ -146,8 +147,11 @@ async function measured({ metrics }: Context, { host, port }: Server, dialogue: 
 }
 
 /** From now on a second attempt could be a second delivery. The comment shows what the recipients may have got, even if the worker dies. */
-async function stamp(context: Context, lease: Lease, { html, ...metadata }: ResolvedContent): Promise<void> {
+async function stamp(context: Context, mail: OutboundMail, lease: Lease, { html, ...metadata }: ResolvedContent): Promise<void> {
   const { db, now, transaction } = context
+  const { subject, unresolved } = mail.metadata
+  const isShown = mail.content === html && isDeepStrictEqual({ subject, unresolved }, metadata)
+  if (isShown) return stampAttempt(context, lease)
   await transaction(async () => {
     await stampAttempt(context, lease)
     await updateEmail(db, lease.comment_id, { metadata, content: html }, now)
@@ -260,7 +264,7 @@ async function endAttempt(
       attempted_at = case when ${retryAt !== null} then null else attempted_at end
     where comment_id = ${comment_id}`)
   if (fault && others) await markFailing(context, { ...mail, ...fault, integration_id: smtp_integration_id }, others)
-  else if (isReached(outcome)) await resume(db, smtp_integration_id)
+  else if (mail.failing_message !== null && isReached(outcome)) await resume(db, smtp_integration_id)
   if (retryAt && !fault) await jobs.send(sendEmail, { comment_id }, { startAfter: retryAt })
 }
 

@@ -121,7 +121,7 @@ async function deliverOver(
   async function* content(): AsyncGenerator<Buffer> {
     progress.hasBegun = true
     limit.set(CONTENT_MS)
-    for await (const chunk of signed(compose(message, isSupported), dkim)) yield chunk as Buffer
+    yield* inBlocks(signed(compose(message, isSupported), dkim))
     progress.isEnding = true
     try {
       await beforeEnd()
@@ -195,6 +195,23 @@ const refusedIn = ({ mailError, rejectedErrors = [] }: NotedEnvelope): Refusal[]
 
 /** The code with which a server ends a connection. */
 const CLOSING = 421
+
+const BLOCK_BYTES = 65_536
+
+/** nodemailer composes a message in pieces of a line or two, and each of them would be a write of its own. */
+async function* inBlocks(message: Readable): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of message as AsyncIterable<Buffer>) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes < BLOCK_BYTES) continue
+    yield Buffer.concat(pieces)
+    pieces = []
+    bytes = 0
+  }
+  if (bytes) yield Buffer.concat(pieces)
+}
 
 const sendOver = (connection: SMTPConnection, envelope: SMTPConnection.Envelope, content: Readable) =>
   new Promise<SMTPConnection.SentMessageInfo>((resolve, reject) =>
