@@ -17,6 +17,7 @@ import { api } from './api.ts'
 import type { Account, Ground, Suite } from './case.ts'
 import { events } from './events/suite.ts'
 import { foundation } from './foundation/suite.ts'
+import { mail } from './mail/suite.ts'
 import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
 import { startOthers } from './others/start.ts'
@@ -27,7 +28,7 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail }
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)

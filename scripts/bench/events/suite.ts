@@ -1,8 +1,6 @@
 /**
  * The suite "events": a thousand users with an open stream each. It measures the memory of streams, their delay and their cost for writers.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -11,6 +9,7 @@ import type autocannonType from 'autocannon'
 import { SESSION_COOKIE, startSession } from '../../../src/auth/sessions.ts'
 import type { Database } from '../../../src/platform/database/database.ts'
 import type { Field, Suite } from '../case.ts'
+import { asked, withChild } from '../child.ts'
 import { cpuMs } from '../cpu.ts'
 import { unhurried } from '../sql.ts'
 import type { Order, Report } from './listeners.ts'
@@ -80,23 +79,14 @@ type Measure = (field: Field, prepared: Prepared, listeners: Listeners) => Promi
 
 async function withListeners(field: Field, prepared: Prepared, measure: Measure): Promise<void> {
   const cookies = await sessions(field.db, prepared.userIds)
-  const child = fork(join(import.meta.dirname, 'listeners.ts'))
-  try {
+  await withChild(join(import.meta.dirname, 'listeners.ts'), async (child) => {
+    const ask = (order: Order) => asked(child, order)
     await measure(field, prepared, {
-      open: async () => void (await asked(child, { open: { url: field.url, cookies } })),
-      close: async () => void (await asked(child, { close: true })),
-      report: async () => (await asked(child, { report: true })) as Report,
+      open: async () => void (await ask({ open: { url: field.url, cookies } })),
+      close: async () => void (await ask({ close: true })),
+      report: async () => (await ask({ report: true })) as Report,
     })
-  } finally {
-    child.disconnect()
-    await once(child, 'exit')
-  }
-}
-
-async function asked(child: ChildProcess, order: Order): Promise<unknown> {
-  child.send(order)
-  const [answer] = await once(child, 'message')
-  return answer
+  })
 }
 
 async function sessions(db: Database, userIds: number[]): Promise<string[]> {
