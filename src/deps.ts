@@ -57,7 +57,7 @@ export interface OpenOptions {
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
   /** Replacements for parts that this function would open. The caller closes them. */
-  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>>
+  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number }
 }
 
 export interface Opened {
@@ -83,7 +83,7 @@ export async function openDeps(
     await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
-    const db = openDatabase(connection, { observe: observeStatement(metrics) })
+    const db = openDatabase(connection, { observe: observeStatement(metrics), silentMs: overrides.databaseSilentMs })
     closers.push(() => db.close())
     const recorder = await recordSecretKey(db, settings.secretKeys, log)
     closers.push(() => recorder.stop())

@@ -28,7 +28,7 @@ export interface Staging {
 const IMPORTING = 0x637376
 
 /** The limit for publishing: a large table with indexes takes minutes, and does not block writers. */
-const PUBLISH_TIMEOUT = '30min'
+const PUBLISH_MINUTES = 30
 const FILES_AT_ONCE = 5_000
 
 /**
@@ -41,7 +41,7 @@ export async function withStaging<T>(
   work: (open: (fields: readonly FieldDef[]) => Promise<Staging>) => Promise<T>,
 ): Promise<T> {
   // The lock belongs to the connection. When a process dies, its lock is released, which shows the clean-up that the table is abandoned.
-  const client = await db.connect()
+  const client = await db.connect((PUBLISH_MINUTES + 1) * 60_000)
   const run = ({ text, values }: Sql) => client.query({ text, values })
   try {
     const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
@@ -77,7 +77,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
       const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
       await run(sql`begin`)
       try {
-        await run(sql`select set_config('statement_timeout', ${PUBLISH_TIMEOUT}, true), set_config('work_mem', '64MB', true)`)
+        await run(sql`select set_config('statement_timeout', ${`${PUBLISH_MINUTES}min`}, true), set_config('work_mem', '64MB', true)`)
         await holdStaged(run, tableId, fields)
         const inserted = await run(sql`
           insert into ${recordsOf(tableId)} (created_at, created_by, updated_at, updated_by, ${join(names)})

@@ -11,7 +11,8 @@ const LOCK = 7_201
  * @returns 'busy' when another connection holds that lock
  */
 export async function withBuildLock<T>(db: Database, tableId: number, fn: (client: pg.Client) => Promise<T>): Promise<T | 'busy'> {
-  const client = await db.connect()
+  // A large index takes hours, in which the server says nothing.
+  const client = await db.connect(Number.POSITIVE_INFINITY)
   try {
     // A change of the table finds the build by this name and cancels it (ddl.ts, settle).
     await client.query(`set application_name = '${indexBuilder(tableId)}'; set statement_timeout = 0; set maintenance_work_mem = '128MB'`)

@@ -12,18 +12,26 @@ export interface DatabaseProxy {
   restore(): Promise<void>
   /** Lets nothing pass on the open connections any more, like a machine that has lost its power. New connections work. */
   silence(): void
+  /** Keeps all connections open and accepts others, but forwards nothing, like a suspended server. The others are closed at `resume`. */
+  hang(): void
+  resume(): void
 }
 
 export async function databaseProxy(): Promise<DatabaseProxy> {
   const { connection } = await testDatabase()
-  const sockets = new Set<Socket>()
+  /** Each with the socket that gets its bytes. */
+  const sockets = new Map<Socket, Socket>()
+  /** Connections that came while the proxy hangs. */
+  const held: Socket[] = []
+  let isHanging = false
   const server = createServer((client) => {
+    if (isHanging) return void held.push(client.on('error', () => {}))
     const database = createConnection(join(connection.host, `.s.PGSQL.${connection.port}`))
     for (const [from, to] of [
       [client, database],
       [database, client],
     ] as const) {
-      sockets.add(from)
+      sockets.set(from, to)
       from.on('error', () => to.destroy())
       from.on('close', () => {
         sockets.delete(from)
@@ -43,12 +51,21 @@ export async function databaseProxy(): Promise<DatabaseProxy> {
     async cut() {
       const closed = once(server, 'close')
       server.close()
-      for (const socket of sockets) socket.destroy()
+      for (const socket of sockets.keys()) socket.destroy()
       await closed
     },
     restore: () => listen(port),
     silence() {
-      for (const socket of sockets) socket.unpipe().pause()
+      for (const socket of sockets.keys()) socket.unpipe().pause()
+    },
+    hang() {
+      isHanging = true
+      for (const socket of sockets.keys()) socket.unpipe().pause()
+    },
+    resume() {
+      isHanging = false
+      for (const client of held.splice(0)) client.destroy()
+      for (const [from, to] of sockets) from.pipe(to)
     },
   }
 }

@@ -65,8 +65,9 @@ export interface Database {
   /**
    * Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. If it is lost, its
    * statements fail, and it emits `end`.
+   * @param silentMs the time without an answer after which a statement counts as lost, if it may take longer than usual
    */
-  connect(): Promise<pg.Client>
+  connect(silentMs?: number): Promise<pg.Client>
   close(): Promise<void>
 }
 
@@ -109,14 +110,14 @@ interface DatabaseOptions {
   /** Observes the statements of all connections but those of `connect`. */
   observe?: ObserveStatement
   /** How long the server may leave a statement of the pool without an answer. */
-  silentMs?: number
+  silentMs?: number | undefined
 }
 
 /**
  * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
  * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
-export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silentMs = SILENT_MS }: DatabaseOptions = {}): Database {
+export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silentMs: usualSilentMs = SILENT_MS }: DatabaseOptions = {}): Database {
   const connection = {
     ...config,
     max: size,
@@ -135,7 +136,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silent
   // process. The statement itself fails, so the listener has nothing to do.
   pool.on('connect', (client) => {
     client.on('error', () => {})
-    closeIfSilent(client, silentMs)
+    closeIfSilent(client, usualSilentMs)
     if (observe) observeStatements(client, observe)
   })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
@@ -146,7 +147,7 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silent
   const places = Math.max(1, size - KEPT_FREE)
   // Of several accounts none takes all places, because a query may run for ten seconds.
   const queries = new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
-  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs })
+  const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch(text, values, label, options)
@@ -232,12 +233,13 @@ export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silent
     get prisma() {
       return transactions.getStore()?.tx ?? prisma
     },
-    connect: async () => {
+    connect: async (silentMs = usualSilentMs) => {
       const { max: _, ...single } = connection
       const client = new pg.Client(single)
       // Without a listener the loss of the connection would end the process. The statement that is running fails as well.
       client.on('error', () => {})
       await client.connect()
+      if (Number.isFinite(silentMs)) closeIfSilent(client, silentMs)
       return client
     },
     close: async () => {

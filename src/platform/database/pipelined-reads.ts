@@ -13,6 +13,8 @@ import { closeIfSilent } from './silent-connections.ts'
 const STUCK_AFTER_MS = 20
 /** A statement that delays the others longer than this is cancelled and sent again on the pool, whose limits are higher. */
 const TIMEOUTS = '-c lock_timeout=50 -c statement_timeout=1000'
+/** More than these timeouts, after which the server answers. */
+const SILENT_MS = 3_000
 const LOCK_TIMEOUT = '55P03'
 const CANCELED = '57014'
 /**
@@ -78,7 +80,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
       await client.connect()
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
       if (isClosed) return await client.end()
-      closeIfSilent(client, silentMs)
+      closeIfSilent(client, Math.min(SILENT_MS, silentMs))
       open = { client, stream, openedAt: performance.now(), pending: 0, answered: 0, isStuck: false, watch: undefined }
     } catch {
       // Until the next attempt reads go to the pool, which reports what is wrong with the database.

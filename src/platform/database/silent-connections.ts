@@ -21,6 +21,12 @@ export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   const inside = client as unknown as Inside
   const { stream } = inside.connection
   stream.setTimeout(silentMs).on('timeout', () => {
-    if (inside._activeQuery) stream.destroy()
+    // Once it has fired on an idle connection, the timer of Node 24 does not start again with the next statement.
+    stream.setTimeout(silentMs)
+    const { bytesRead } = stream
+    // If this process was busy, the answer may have arrived. The immediate runs after the socket was read.
+    setImmediate(() => {
+      if (inside._activeQuery && stream.bytesRead === bytesRead) stream.destroy()
+    })
   })
 }
