@@ -1,6 +1,7 @@
 /** Deletes files a day after they were dropped, unless something uses them again, and bytes that killed processes have left. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
+import type { Database } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { deleteFileRows, holdFiles, namedKeys, STAGED_PREFIX, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
@@ -8,6 +9,16 @@ import { heldPaths, lockDropped } from './queries.ts'
 /** The time in which a dropped file can be restored, and an upload can be attached. */
 const KEPT_HOURS = 24
 const AT_ONCE = 200
+/** The most files without a row that a run deletes; the next one goes on. */
+const MOST_ORPHANS = 1_000
+/**
+ * Beyond this number, orphans must be a small part of the files: otherwise the database is probably a copy or an older backup, and the
+ * storage belongs to another one.
+ */
+const FEW_ORPHANS = 20
+const ORPHANS_PART = 0.1
+/** A path that `store` in service.ts has made. A bucket may hold objects of others. */
+const OWN_PATH = /^(?:\d+-\d+|task-\d+)-[\w-]{16}-/
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
 /** Moves the bytes of a staged file to its final path. */
@@ -64,20 +75,51 @@ export async function settleAll({ db, storage }: Context, { paths }: { paths: st
   }
 }
 
-/** Deletes what killed processes have left in storage: unfinished writes, and staged files that were moved before their bytes were deleted. */
-export async function sweepStorage({ db, storage, now }: Context): Promise<void> {
+/**
+ * Deletes what killed processes have left in storage: unfinished writes, staged files that were moved before their bytes were deleted, and
+ * other bytes without a row.
+ */
+export async function sweepStorage(context: Context): Promise<void> {
+  const { db, storage, now } = context
   // The row of a file is written before its bytes, so at this age nobody will name the bytes any more.
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
   await storage.removeUnfinished(before)
-  let paths: string[] = []
-  const removeUnnamed = async () => {
-    const named = await namedKeys(db, paths)
-    for (const path of paths) if (!named.has(path)) await storage.remove(path)
-    paths = []
+  for await (const paths of inBatches(storage.list(STAGED_PREFIX, before)))
+    for (const path of await unnamed(db, paths)) await storage.remove(path)
+  await removeOrphans(context, before)
+}
+
+/** Deletes bytes at final paths that no row names, some in each run. */
+async function removeOrphans({ db, storage, log }: Context, before: Date): Promise<void> {
+  const orphans: string[] = []
+  let [examined, found] = [0, 0]
+  for await (const paths of inBatches(storage.list('', before))) {
+    const own = paths.filter((path) => OWN_PATH.test(path))
+    examined += own.length
+    const some = await unnamed(db, own)
+    found += some.length
+    orphans.push(...some.slice(0, MOST_ORPHANS - orphans.length))
   }
-  for await (const path of storage.list(STAGED_PREFIX, before)) {
-    paths.push(path)
-    if (paths.length === AT_ONCE) await removeUnnamed()
+  if (found > Math.max(FEW_ORPHANS, examined * ORPHANS_PART))
+    return log.error({ orphans: found, files: examined }, 'too many files without a row: does the storage belong to another database?')
+  for (const path of orphans) await storage.remove(path)
+  if (orphans.length) log.warn({ files: orphans.length }, 'files without a row deleted')
+}
+
+/** Those of the paths that no row names. */
+async function unnamed(db: Database, paths: string[]): Promise<string[]> {
+  if (!paths.length) return []
+  const named = await namedKeys(db, paths)
+  return paths.filter((path) => !named.has(path))
+}
+
+async function* inBatches(paths: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let batch: string[] = []
+  for await (const path of paths) {
+    batch.push(path)
+    if (batch.length < AT_ONCE) continue
+    yield batch
+    batch = []
   }
-  if (paths.length) await removeUnnamed()
+  if (batch.length) yield batch
 }
