@@ -1,9 +1,9 @@
 /** The file storage fails and comes back, while the service runs. */
 import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { basename, join } from 'node:path'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { settleAll } from '../src/files/sweep.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -78,6 +78,79 @@ test('an upload whose transaction is lost leaves no bytes behind', async () => {
   expect(await text()).toBe('hello')
   await sweepLeftoversAfter(25)
   expect(stored()).toEqual([expect.stringMatching(new RegExp(`/${body[0].path}$`))])
+})
+
+test('bytes without a row are deleted after a day, but neither those of others nor too many at once', async () => {
+  const { storage } = app.deps
+  const stored = () => new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((place) => basename(place)))
+  const store = async (...paths: string[]) => {
+    for (const path of paths) await storage.write(path, Buffer.from('bytes'))
+  }
+  const account = await app.account()
+  const { path, records } = await makeTable(app, account, { fields: [{ name: 'File', type: 'file' }], records: [{}] })
+  const upload = { field_id: 'file', name: 'kept.txt', data: Buffer.from('hello').toString('base64') }
+  const { body } = await app.as(account.keys.account).post(`${path}/record/${records[0]}/files/create`, upload)
+  const kept = body[0].path as string
+  const orphans = ['1-2-AAAAAAAAAAAAAAAA-lost.txt', 'task-7-BBBBBBBBBBBBBBBB-lost.txt']
+  const foreign = ['backup.tar.gz', '1-2-notes.txt']
+  await store(...orphans, ...foreign)
+
+  await sweepLeftoversAfter(20)
+  for (const name of [kept, ...orphans, ...foreign]) expect([name, stored().has(name)]).toEqual([name, true])
+  await sweepLeftoversAfter(25)
+  for (const name of orphans) expect([name, stored().has(name)]).toEqual([name, false])
+  for (const name of [kept, ...foreign]) expect([name, stored().has(name)]).toEqual([name, true])
+
+  const many = Array.from({ length: 21 }, (_, index) => `1-2-${'C'.repeat(16)}-${index}.txt`)
+  await store(...many)
+  await sweepLeftoversAfter(25)
+  for (const name of many) expect([name, stored().has(name)]).toEqual([name, true])
+  await storage.remove(many[0] as string)
+  await sweepLeftoversAfter(25)
+  for (const name of many) expect([name, stored().has(name)]).toEqual([name, false])
+})
+
+/** Lets every write of a file fail as on a full disk, by writing to /dev/full. @returns ends it */
+async function fillDisk(): Promise<() => Promise<void>> {
+  const full = await open('/dev/full', 'w')
+  const handles = Object.getPrototypeOf(full) as FileHandle
+  const { write, writeFile } = handles
+  vi.spyOn(handles, 'write').mockImplementation(((...args: Parameters<typeof write>) => write.apply(full, args)) as typeof write)
+  vi.spyOn(handles, 'writeFile').mockImplementation((...args) => writeFile.apply(full, args))
+  return async () => {
+    vi.restoreAllMocks()
+    await full.close()
+  }
+}
+
+test('uploads and exports get 507 while the disk is full, and work again at once', async () => {
+  const account = await app.account()
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'File', type: 'file' },
+  ]
+  const { id, path, records } = await makeTable(app, account, { fields, records: [{ name: 'first' }] })
+  const as = app.as(account.keys.account)
+  const file = { field_id: 'file', name: 'a.txt', data: Buffer.from('hello').toString('base64') }
+  const upload = () => as.post(`${path}/record/${records[0]}/files/create`, file)
+  const overRpc = () => as.post('/trpc/files.create', { table_id: id, record_id: records[0], ...file })
+  const asked = [upload, () => as.get(`${path}/export.csv`)]
+  const openFiles = () => readdirSync('/proc/self/fd').length
+
+  const makeRoom = await fillDisk()
+  onTestFinished(makeRoom)
+  const refused = await Promise.all(asked.map((ask) => ask()))
+  const refusedRpc = await overRpc()
+  const before = openFiles()
+  await asked[1]?.()
+  await expect.poll(openFiles).toBeLessThanOrEqual(before)
+  await makeRoom()
+  for (const { status, body, headers } of refused) {
+    expect([status, body.message, body.code]).toEqual([507, 'The disk is full', 'SERVICE_UNAVAILABLE'])
+    expect(headers.get('retry-after')).toBe('60')
+  }
+  expect([refusedRpc.status, refusedRpc.body.error.data.httpStatus, refusedRpc.headers.get('retry-after')]).toEqual([507, 507, '60'])
+  for (const ask of [...asked, overRpc]) expect((await ask()).status).toBe(200)
 })
 
 test('a bucket that cannot be reached is logged', async () => {

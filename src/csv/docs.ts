@@ -45,7 +45,7 @@ export const csvOperations: PlainOperation[] = [
         content: csv('ID,Company,Amount\r\n12,Acme,1250.5\r\n'),
       },
     },
-    errors: [400, 401, 403, 404, 429],
+    errors: [400, 401, 403, 404, 429, 507],
   },
   {
     method: 'post',

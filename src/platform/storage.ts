@@ -7,7 +7,7 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { FastifyBaseLogger } from 'fastify'
-import { unavailable } from './http/errors.ts'
+import { isDiskFull, unavailable } from './http/errors.ts'
 import { ifMissing } from './missing-file.ts'
 
 export interface Storage {
@@ -27,7 +27,8 @@ export interface Storage {
 
 /**
  * Opens the storage of the setting STORAGE: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true` with credentials
- * from the usual AWS_* variables. It connects at the first use. If it fails, its functions throw AppError 503, and the reason is logged.
+ * from the usual AWS_* variables. It connects at the first use. If it fails, its functions throw AppError 503, or
+ * the error of a full disk, which is answered with 507. The reason is logged.
  */
 export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'error'>): Storage {
   const storage = setting.startsWith('s3://') ? bucketStorage(new URL(setting)) : folderStorage(setting)
@@ -39,6 +40,7 @@ export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'erro
       // The caller who was sending the bytes has failed, not the storage.
       if (source instanceof Readable && source.errored) throw error
       log?.error({ err: error }, 'file storage')
+      if (isDiskFull(error)) throw error
       throw unavailable('The file storage is not available', 5, error)
     }
   }

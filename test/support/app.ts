@@ -50,7 +50,9 @@ export interface As {
 }
 
 /** Starts the service on its own port for the tests of one file, opened as src/main.ts opens it. @param environment settings that differ */
-export async function testApp(environment: Record<string, string> = {}, { worker = false, databaseSilentMs }: { worker?: boolean; databaseSilentMs?: number } = {},
+export async function testApp(
+  environment: Record<string, string> = {},
+  { worker = false, databaseSilentMs }: { worker?: boolean; databaseSilentMs?: number } = {},
 ) {
   const { url: databaseUrl } = await testDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-files-'))
@@ -72,7 +74,11 @@ export async function testApp(environment: Record<string, string> = {}, { worker
     log: pino({ level: settings.logLevel }) as unknown as Deps['log'],
     publicUrl: () => settings.publicUrl ?? url,
     isWorker: worker,
-    overrides: { clock: () => now ?? new Date(), ...(databaseSilentMs && { databaseSilentMs }), ...(!settings.smtpUrl && { mailer: collector }) },
+    overrides: {
+      clock: () => now ?? new Date(),
+      ...(databaseSilentMs && { databaseSilentMs }),
+      ...(!settings.smtpUrl && { mailer: collector }),
+    },
   })
   const { db } = deps
   const server = await buildApp(deps)

@@ -117,7 +117,10 @@ interface DatabaseOptions {
  * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
  * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
  */
-export function openDatabase(config: pg.PoolConfig, { size = 10, observe, silentMs: usualSilentMs = SILENT_MS }: DatabaseOptions = {}): Database {
+export function openDatabase(
+  config: pg.PoolConfig,
+  { size = 10, observe, silentMs: usualSilentMs = SILENT_MS }: DatabaseOptions = {},
+): Database {
   const connection = {
     ...config,
     max: size,

@@ -27,6 +27,8 @@ interface Details {
   /** The version of `current`, for the ETag. */
   version?: number | undefined
   retryAfterSeconds?: number
+  /** The HTTP status, if tRPC has no code for it. */
+  status?: number
   cause?: unknown
 }
 
@@ -37,11 +39,12 @@ export class AppError extends TRPCError {
   readonly current: unknown
   readonly version: number | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly status: number | undefined
 
   constructor(
     code: TRPC_ERROR_CODE_KEY,
     message: string,
-    { issues, cellIssues, current, version, retryAfterSeconds, cause }: Details = {},
+    { issues, cellIssues, current, version, retryAfterSeconds, status, cause }: Details = {},
   ) {
     super({ code, message, cause })
     this.issues = issues
@@ -49,6 +52,7 @@ export class AppError extends TRPCError {
     this.current = current
     this.version = version
     this.retryAfterSeconds = retryAfterSeconds
+    this.status = status
   }
 }
 
@@ -74,6 +78,13 @@ export const unavailable = (message: string, retryAfterSeconds = 1, cause?: unkn
 /** 503 when no connection or permit became free in time. */
 export const tooBusy = ({ retryAfterSeconds = 2, cause }: { retryAfterSeconds?: number; cause?: unknown } = {}) =>
   unavailable('Too busy; retry', retryAfterSeconds, cause)
+
+/** 507 with Retry-After. tRPC has no code of its own for it. */
+const diskFull = (cause: unknown) => new AppError('SERVICE_UNAVAILABLE', 'The disk is full', { status: 507, retryAfterSeconds: 60, cause })
+
+/** True if a file could not be written because its disk, or the share of it that the service may use, is full. */
+export const isDiskFull = (thrown: unknown): boolean =>
+  thrown instanceof Error && 'syscall' in thrown && 'code' in thrown && (thrown.code === 'ENOSPC' || thrown.code === 'EDQUOT')
 
 /** 400 for one input: `due_time: needs due_date`. */
 export function badInput(path: string | (string | number)[], reason: string): AppError {
@@ -135,7 +146,7 @@ export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
   if (error.version !== undefined) headers.etag = `"${error.version}"`
   if (error.retryAfterSeconds !== undefined) headers['retry-after'] = String(error.retryAfterSeconds)
   return {
-    status: getHTTPStatusCodeFromError(error),
+    status: error.status ?? getHTTPStatusCodeFromError(error),
     headers,
     body: {
       message: error.message,
@@ -144,7 +155,8 @@ export function errorAnswer(thrown: unknown, requestId: string): ErrorAnswer {
       ...(error.current !== undefined && { current: error.current }),
       request_id: requestId,
     },
-    isFault: error.message === FAULT && error.code === 'INTERNAL_SERVER_ERROR',
+    // The operator has to make room.
+    isFault: error.status === 507 || (error.message === FAULT && error.code === 'INTERNAL_SERVER_ERROR'),
   }
 }
 
@@ -155,13 +167,15 @@ function known(thrown: unknown): AppError {
   if (thrown instanceof TRPCError) {
     if (thrown.cause instanceof AppError) return thrown.cause
     if (thrown.cause instanceof ZodError && thrown.code === 'BAD_REQUEST') return badInputs(thrown.cause.issues.flatMap(issuesOf))
-    const ofDatabase = databaseError(thrown.cause)
-    if (ofDatabase) return ofDatabase
+    const missing = missingResource(thrown.cause)
+    if (missing) return missing
     if (thrown.code !== 'INTERNAL_SERVER_ERROR' && !isFaultOfSchema(thrown.cause))
       return new AppError(thrown.code, trpcMessage(thrown), { cause: thrown })
   }
-  return databaseError(thrown) ?? fastifyError(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
+  return missingResource(thrown) ?? fastifyError(thrown) ?? new AppError('INTERNAL_SERVER_ERROR', FAULT, { cause: thrown })
 }
+
+const missingResource = (thrown: unknown) => (isDiskFull(thrown) ? diskFull(thrown) : databaseError(thrown))
 
 /** A fault of a schema. tRPC treats anything thrown while it parses as a refusal, and would show the message. */
 const isFaultOfSchema = (cause: unknown) => cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError

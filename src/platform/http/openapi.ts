@@ -4,7 +4,7 @@ import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
 import { z } from 'zod'
 import { TAGS } from './operation-docs.ts'
 import { type RestProcedure, restProcedures } from './rest.ts'
-import { BODY_LIMIT } from './trpc.ts'
+import { BATCH_BODY_LIMIT, BODY_LIMIT } from './trpc.ts'
 
 export const API_VERSION = '1'
 
@@ -45,6 +45,7 @@ const MESSAGES: Record<number, [code: string, message: string, description: stri
   ],
   429: ['TOO_MANY_REQUESTS', 'Too many requests', 'The rate limit is exceeded; retry after Retry-After seconds.'],
   500: ['INTERNAL_SERVER_ERROR', 'Something went wrong on our side', 'An internal error; the log has the request_id.'],
+  507: ['SERVICE_UNAVAILABLE', 'The disk is full', 'The disk of the service is full; retry after Retry-After seconds.'],
   503: [
     'SERVICE_UNAVAILABLE',
     'Query took too long',
@@ -254,6 +255,8 @@ function errorsOf({ meta, type }: RestProcedure): Operation['responses'] {
   // A change that a page of another site asks for is refused, also without credentials.
   if (type === 'mutation') statuses.add(403)
   if (meta.isRepeatable) statuses.add(409)
+  // Only uploads have bodies that large.
+  if ((meta.bodyLimit ?? 0) > BATCH_BODY_LIMIT) statuses.add(507)
   const own = meta.openapi.errorResponses as Record<string, string> | undefined
   for (const status of Object.keys(own ?? {})) statuses.add(Number(status))
   const shared = meta.bodyLimit === undefined
@@ -266,7 +269,7 @@ const errorRef = (status: number) => ({ $ref: `#/components/responses/Error${sta
 
 function errorAnswer(status: number, own?: string, bodyLimit = BODY_LIMIT) {
   const [code, message, description] = MESSAGES[status] ?? ['BAD_REQUEST', 'Invalid input', 'Refused.']
-  const extra = status === 401 ? ['WWW-Authenticate'] : status === 429 || status === 503 ? ['Retry-After'] : []
+  const extra = status === 401 ? ['WWW-Authenticate'] : [429, 503, 507].includes(status) ? ['Retry-After'] : []
   return {
     description: own ?? (status === 413 ? `The body is larger than ${bodyLimit} bytes.` : description),
     headers: headerRefs([...COMMON, ...RATE, ...extra]),

@@ -60,6 +60,11 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
           router,
           createContext: (): CallContext => ({ request: contextOf(req) }),
           allowMethodOverride: true,
+          // tRPC knows the status of its own codes only. A batch has one for all of its calls.
+          responseMeta: ({ errors, info }) => {
+            const [error] = errors
+            return error && !info?.isBatchCall ? { status: errorAnswer(error, '').status } : {}
+          },
           onError: ({ error, path, ctx }) => {
             const answer = errorAnswer(error, ctx?.request.requestId ?? '')
             for (const [name, value] of Object.entries(answer.headers)) ctx?.request.setHeader(name, value)
