@@ -10,7 +10,7 @@ import { tokenHash } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 
 interface Pace {
-  /** So many failures have no effect. */
+  /** The number of failures that have no effect. */
   free: number
   /** The delay after the first further failure. It doubles with each one. */
   firstWaitSeconds: number

@@ -21,7 +21,7 @@ export class BoundedMap<Key, Value> {
     return entry.value
   }
 
-  /** Whether the map has the key. AccessRequest does not count as a use. */
+  /** Whether the map has the key. Asking does not count as a use. */
   has(key: Key): boolean {
     return this.#entries.has(key)
   }

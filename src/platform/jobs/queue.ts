@@ -55,10 +55,10 @@ export interface Jobs {
   stop(): Promise<void>
 }
 
-/** A worker that could not fetch a job tries again so soon. With LISTEN, pg-boss would let it wait for ten seconds. */
+/** The time after which a worker that could not fetch a job tries again. With LISTEN, pg-boss would let it wait for ten seconds. */
 const RETRY_MS = 1_000
 
-/** pg-boss compares the server's clock with this one so often, because a machine that was suspended lags behind by as much. */
+/** How often pg-boss compares the server's clock with this one: after the machine was suspended, they differ by as much as that. */
 const CLOCK_CHECK_SECONDS = 60
 
 /** Longer than pg-boss's own maintenance takes in a large queue. Nothing else runs on its connections. */
