@@ -12,6 +12,7 @@ const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true 
 
 beforeEach(() => {
   smtp.onContent = {}
+  smtp.hidesDsn = false
 })
 
 /** An account with a record, an SMTP server, and what a test does with them. */
@@ -192,6 +193,44 @@ describe('a recipient whose outcome was unknown', () => {
     const { address } = await tokens(id)
     await post('From: robot@elsewhere.example', `To: ${address}`, 'Auto-Submitted: auto-replied', 'Subject: Ticket 12', '', 'Received.')
     expect(states(await metadata())).toEqual(['unknown'])
+  })
+})
+
+describe('the server', () => {
+  test('is asked to report failures and delays, with the address of each recipient and the id of the mail', async () => {
+    const { sent, comments } = await desk()
+    const { messageId, metadata } = await sent('ann+chairs=12@customer.example', 'bob@customer.example')
+    const id = messageId.slice(1, messageId.indexOf('@'))
+    expect(smtp.received.at(-1)).toMatchObject({
+      dsn: { ret: 'HDRS', envid: id },
+      recipientDsn: [
+        { notify: ['FAILURE', 'DELAY'], orcpt: 'rfc822;ann+chairs=12@customer.example' },
+        { notify: ['FAILURE', 'DELAY'], orcpt: 'rfc822;bob@customer.example' },
+      ],
+    })
+    const fields = ['Final-Recipient: rfc822; somebody@elsewhere.example', 'Action: failed', 'Status: 5.1.1']
+    await post(
+      ...report(
+        'delivery-status',
+        [`Original-Envelope-Id: ${id}`, '', 'Original-Recipient: rfc822; bob@customer.example', ...fields],
+        '<relay@x.example>',
+      ),
+    )
+    expect((await metadata()).recipients.map(({ status }: { status: string }) => status)).toEqual(['sent', 'bounced'])
+    const other = await sent('carl@customer.example')
+    const otherId = other.messageId.slice(1, other.messageId.indexOf('@'))
+    await post(...report('delivery-status', [`Original-Envelope-Id: ${otherId}`, '', ...fields], '<relay@x.example>'))
+    expect(await other.metadata()).toMatchObject({ status: 'bounced', recipients: [{ error: { enhanced: '5.1.1' } }] })
+    expect(await comments()).toHaveLength(2)
+  })
+
+  test('is not asked for reports that it does not offer', async () => {
+    const { sent } = await desk()
+    smtp.hidesDsn = true
+    smtp.endConnections()
+    const { metadata } = await sent('ann@customer.example')
+    expect((await metadata()).status).toBe('sent')
+    expect(smtp.received.at(-1)).toMatchObject({ dsn: undefined, recipientDsn: [undefined] })
   })
 })
 

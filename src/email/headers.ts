@@ -51,6 +51,9 @@ export function tokenOf(address: string, catchDomain: string): string | undefine
 
 export const replyAddress = (token: string, catchDomain: string) => `reply-${token}@${catchDomain}`
 
+/** The id of an email in its envelope: the part of its Message-ID that is not the domain. */
+export const envelopeIdOf = (messageId: string): string => messageId.replace(/^<|@.*$/g, '')
+
 const AUTOMATIC_HEADERS = [
   'x-autoreply',
   'x-autorespond',

@@ -8,6 +8,9 @@ import { SMTPServer } from 'smtp-server'
 export interface Received {
   envelopeFrom: string
   envelopeTo: string[]
+  /** What the server was asked to report (RFC 3461), and for each recipient. */
+  dsn: { ret: string | null; envid: string | null } | undefined
+  recipientDsn: ({ notify?: string[]; orcpt?: string } | undefined)[]
   raw: string
   email: Email
   /** True if the mail came over TLS. */
@@ -25,6 +28,8 @@ export interface TestSmtp {
   onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after'; meanwhile?: () => Promise<void> }
   /** The greeting. */
   onGreeting: { code?: number }
+  /** Whether the server does not offer to report on deliveries. */
+  hidesDsn: boolean
   /** The reply to MAIL FROM. */
   onSender: { code?: number }
   login: { user: string; password: string } | undefined
@@ -62,6 +67,7 @@ export async function startSmtp(tls?: TestTls, hides: { hideSMTPUTF8?: boolean }
     recipients: new Map(),
     onContent: {},
     onGreeting: {},
+    hidesDsn: false,
     onSender: {},
     login: undefined,
     on: {},
@@ -77,6 +83,7 @@ export async function startSmtp(tls?: TestTls, hides: { hideSMTPUTF8?: boolean }
     closeTimeout: 200,
     async onConnect(_, callback) {
       smtp.connections += 1
+      server.options.hideDSN = smtp.hidesDsn
       await smtp.on.connect?.()
       callback(smtp.onGreeting.code ? refusal(smtp.onGreeting.code) : null)
     },
@@ -106,6 +113,8 @@ export async function startSmtp(tls?: TestTls, hides: { hideSMTPUTF8?: boolean }
         smtp.received.push({
           envelopeFrom: mailFrom ? mailFrom.address : '',
           envelopeTo: rcptTo.map(({ address }) => address),
+          dsn: session.envelope.dsn as Received['dsn'],
+          recipientDsn: rcptTo.map(({ dsn }) => dsn as Received['recipientDsn'][number]),
           raw: raw.toString('latin1'),
           email: await PostalMime.parse(raw),
           isSecure: session.secure,

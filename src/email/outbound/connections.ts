@@ -78,8 +78,27 @@ export async function connect(server: Server, allowPrivate: boolean): Promise<SM
   throw new DeliveryError(failureOf(last as SmtpError, false), { isFault: isFaultOfServer(last as SmtpError) })
 }
 
+/** What nodemailer 10 keeps inside. Its types do not contain it, so the tests notice when an update changes it. */
+interface Internals {
+  _envelope: { dsn?: { orcpt: string | null } }
+  _sendRcpt(recipient: string, callback: unknown): void
+}
+
+const Base = SMTPConnection as unknown as new (options: SMTPConnection.Options) => SMTPConnection & Internals
+
+class Connection extends Base {
+  /** Called for each recipient: reports then name the address that the mail was sent to, also if it is forwarded (RFC 3461 §4.2). */
+  override _sendRcpt(recipient: string, callback: unknown): void {
+    const { dsn } = this._envelope
+    if (dsn) dsn.orcpt = NOT_ASCII.test(recipient) ? null : `rfc822;${recipient}`
+    super._sendRcpt(recipient, callback)
+  }
+}
+
+const NOT_ASCII = /[^\x21-\x7e]/
+
 async function signIn(server: Server, address: string): Promise<SMTPConnection> {
-  const connection = new SMTPConnection({
+  const connection = new Connection({
     // Connects to the checked address; the name is only for the certificate.
     host: address,
     port: server.port,

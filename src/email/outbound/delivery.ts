@@ -14,7 +14,7 @@ import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import { signerOf } from '../authenticity/dkim-keys.ts'
-import { replyAddress } from '../headers.ts'
+import { envelopeIdOf, replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
@@ -111,7 +111,7 @@ async function handOver(context: Context, mail: OutboundMail, to: string[], leas
   const beforeEnd = () => stamp(context, mail, lease, content)
   try {
     const server = serverOf(context, mail.server as ServerRow)
-    const envelope = { from: envelopeFrom, to }
+    const envelope = { from: envelopeFrom, to, id: envelopeIdOf(mail.metadata.messageId) }
     const dkim = await signerOf(context, mail.dkim)
     const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))

@@ -27,6 +27,8 @@ export interface Message {
 export interface Envelope {
   from: string
   to: string[]
+  /** Comes back in the reports of servers (RFC 3461 §4.4). */
+  id?: string
 }
 
 export interface Delivery {
@@ -136,7 +138,9 @@ async function deliverOver(
 
   // Without a buffer of its own, the stream ends only when the server has taken the rest.
   const stream = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
-  const noted: NotedEnvelope = { from: envelope.from, to, use8BitMime: false }
+  // Where the server offers it, it is asked to report failures and delays, with the header of the mail alone.
+  const dsn = { ret: 'HDRS' as const, ...(envelope.id !== undefined && { envid: envelope.id }), notify: 'FAILURE,DELAY' }
+  const noted: NotedEnvelope = { from: envelope.from, to, use8BitMime: false, dsn }
   const refused = () => [...unsupported, ...refusedIn(noted)]
   const stop = () => {
     if (progress.isEnding) return

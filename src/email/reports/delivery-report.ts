@@ -150,10 +150,12 @@ const MAX_REFERENCES = 50
 /** The mails that the report refers to: by the header of the returned mail, attached or in the text, and by the headers of the report. */
 export function referencesOf(message: Message, returned: string[]): References {
   const unfolded = returned.map((text) => text.replace(/\r?\n[> ]*[ \t]+/g, ' '))
-  const fields = unfolded.flatMap((text) => [...text.matchAll(/^[> \t]*(message-id|to|cc)[ \t]*:(.*)/gim)])
+  const fields = unfolded.flatMap((text) => [...text.matchAll(/^[> \t]*(message-id|original-envelope-id|to|cc)[ \t]*:(.*)/gim)])
   const values = (wanted: string) => fields.flatMap(([, key, value = '']) => (key?.toLowerCase() === wanted ? value : []))
   const inHeaders = ['in-reply-to', 'references', 'x-original-message-id'].flatMap((key) => valuesOf(message.headers, key))
   const ids = [...values('message-id'), ...inHeaders].flatMap((value) => value.match(/<[^<>\s]+>/g) ?? []).filter((id) => messageIdOf(id))
   const addresses = [...values('to'), ...values('cc')].flatMap(addressesIn)
-  return { messageIds: [...new Set(ids)].slice(0, MAX_REFERENCES), returnedTo: [...new Set(addresses)].slice(0, MAX_REFERENCES) }
+  const few = (references: string[]) => [...new Set(references)].slice(0, MAX_REFERENCES)
+  const envelopeIds = values('original-envelope-id').map((id) => id.trim())
+  return { messageIds: few(ids), envelopeIds: few(envelopeIds), returnedTo: few(addresses) }
 }

@@ -38,14 +38,14 @@ export function feedback(message: Message): Feedback | null {
   if (!receipt) return null
   const { fields, values } = fieldsOf(receipt)
   const type = /;\s*([\w-]{1,50})/.exec(fields('disposition'))?.[1]?.toLowerCase() ?? 'displayed'
-  const { messageIds, returnedTo } = references()
+  const { messageIds, ...others } = references()
   const ids = fields('original-message-id').match(/<[^<>\s]+>/g) ?? []
   return {
     kind: 'receipt',
     type,
     addresses: [...values('original-recipient'), ...values('final-recipient')],
+    ...others,
     messageIds: [...messageIds, ...ids],
-    returnedTo,
   }
 }
 

@@ -2,7 +2,7 @@
  * Which messages count as reports about an email (contract.md §6, Not a reply). People forward failure reports and answer below them, so a
  * report counts only if it is the message itself, and only for the email that it is about.
  */
-import { isAutomatic, valuesOf } from '../headers.ts'
+import { envelopeIdOf, isAutomatic, valuesOf } from '../headers.ts'
 import type { Message, MessagePart } from '../inbound/message.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 
@@ -51,8 +51,9 @@ export function reportedAbout(report: DeliveryReport, email: ReportedEmail): Map
 }
 
 /** True if the report returns the email: its Message-ID, or for an email with one recipient that one in its To. */
-export function refersTo({ messageIds, returnedTo }: References, email: ReportedEmail): boolean {
+export function refersTo({ messageIds, envelopeIds, returnedTo }: References, email: ReportedEmail): boolean {
   const [only, ...others] = addressesOf(email)
+  if (envelopeIds.includes(envelopeIdOf(email.messageId))) return true
   return messageIds.includes(email.messageId) || (only !== undefined && !others.length && returnedTo.includes(only))
 }
 

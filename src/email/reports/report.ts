@@ -14,6 +14,8 @@ export interface ReportedRecipient extends ReplyCodes {
 /** The mails that a report refers to. */
 export interface References {
   messageIds: string[]
+  /** The id that the email had in its envelope (RFC 3461 §4.4). */
+  envelopeIds: string[]
   /** The addresses in To and Cc of the returned mail, in lower case. */
   returnedTo: string[]
 }
