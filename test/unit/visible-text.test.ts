@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { parseMail } from '../../src/email/inbound/mime.ts'
 import { unflowed } from '../../src/email/quoting/flowed.ts'
 import { visibleText } from '../../src/email/quoting/visible-text.ts'
 
@@ -135,6 +136,39 @@ const HEADERS: [program: string, header: string][] = [
 
 test.each(HEADERS)('the copy below the header of %s is removed', (_, header) => {
   expect(visibleText(`Blue, please.\nTwelve of them.\n\n${header}\n\nWhich colour?\n> Or none?`)).toBe('Blue, please.\nTwelve of them.')
+})
+
+const OUTLOOK = '<b>From:</b> Desk &lt;desk@shop.example&gt;<br><b>Sent:</b> Monday, 10:12<br><b>To:</b> Ann<br><b>Subject:</b> Our offer'
+
+test.each([
+  ['Outlook for the web', `<div>Blue, please.</div><hr><div id="divRplyFwdMsg">${OUTLOOK}</div><div>Which colour?</div>`],
+  [
+    'Outlook',
+    `<p class="MsoNormal">Blue, please.</p><p>&nbsp;</p><div><div style="border-top:solid"><p>${OUTLOOK}</p></div></div><p>Which?</p>`,
+  ],
+  [
+    'Outlook with paragraphs',
+    '<p>Blue, please.</p><p><b>From:</b> Desk</p><p><b>Sent:</b> Monday</p><p><b>Subject:</b> Offer</p><p>Which?</p>',
+  ],
+  [
+    'Outlook for iOS',
+    `<div>Blue, please.</div><div>Get <a href="https://aka.ms/x">Outlook for iOS</a></div><hr><div>${OUTLOOK}</div><div>Which?</div>`,
+  ],
+  [
+    'Gmail',
+    '<div>Blue, please.</div><div>On Mon, Mar 2, 2026 at 10:12 AM Desk &lt;<a href="mailto:d@e.example">d@e.example</a>&gt; wrote:</div><blockquote>Which?</blockquote>',
+  ],
+  [
+    'Yahoo',
+    '<div>Blue, please.</div><div>On Monday, March 2, 2026, 10:12:13 AM GMT+1, Desk &lt;d@e.example&gt; wrote: </div><div>Which?</div>',
+  ],
+  [
+    'Apple Mail',
+    'Blue, please.<br><div>Sent from my iPhone</div><blockquote>On 2 Mar 2026, at 10:12, Desk &lt;d@e.example&gt; wrote:<br></blockquote><blockquote>Which?</blockquote>',
+  ],
+])('the copy in HTML of %s is removed', async (_, html) => {
+  const mail = await parseMail(Buffer.from(`From: ann@customer.example\r\nContent-Type: text/html; charset=utf-8\r\n\r\n${html}`))
+  expect(mail.visibleText).toBe('Blue, please.')
 })
 
 test.each([

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 import { unflowed } from '../quoting/flowed.ts'
+import { BodyLines } from './body-lines.ts'
 
 export interface Message extends Email {
   /** The media type of the message. */
@@ -21,6 +22,8 @@ export interface MessagePart {
   content: Uint8Array
 }
 
+/** Text is cut to fewer characters after it was read (mime.ts). */
+const MAX_FLOWED = 1_000_000
 const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 }
 
 /** @throws Error for a message with excessive nesting or headers */
@@ -34,7 +37,10 @@ export async function readMessage(raw: Uint8Array): Promise<Message> {
 interface Node {
   contentType: { value: string; parsed: { value: string; params: Record<string, string> }; multipart: string | false }
   contentDisposition: { parsed: { value: string; params: Record<string, string> } }
+  contentTransferEncoding: { encoding: string }
   headers: { key: string }[]
+  state: 'header' | 'body' | 'finished'
+  contentDecoder: { update(line: Uint8Array): void } | null
   /** The decoded content; of a multipart, the text before its first part. */
   content: ArrayBuffer | null
   parentNode?: Node
@@ -44,19 +50,42 @@ interface Node {
 
 interface Internals {
   root: Node
+  currentNode: Node
+  processLine(line: Uint8Array, isLast: boolean): Promise<void>
   collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void>
 }
 
 const Parser = PostalMime as unknown as new (options: PostalMimeOptions) => PostalMime & Internals
 
+const DASH = 0x2d
+const ENCODED = /base64|quoted-printable/i
+const DONE = Promise.resolve()
+
 class Reader extends Parser {
   /** The text part that is the body although it has a file name. */
   #namedBody: Node | undefined
   readonly #isRepair: boolean
+  /** The part whose lines are being read, and all those that have had lines. */
+  #body: Node | undefined
+  readonly #bodies = new WeakSet<Node>()
 
   constructor(options: PostalMimeOptions, { isRepair = false } = {}) {
     super(options)
     this.#isRepair = isRepair
+  }
+
+  /** Called for each line. Lines of a body that cannot be a boundary take a short way, because a message may have millions of them. */
+  override processLine(line: Uint8Array, isLast: boolean): Promise<void> {
+    const node = this.currentNode
+    if (node.state !== 'body' || !node.contentDecoder) return super.processLine(line, isLast)
+    if (node !== this.#body && !this.#bodies.has(node)) {
+      this.#bodies.add(node)
+      if (!ENCODED.test(node.contentTransferEncoding.encoding)) node.contentDecoder = new BodyLines()
+    }
+    this.#body = node
+    if (isLast || (line[0] === DASH && line[1] === DASH)) return super.processLine(line, isLast)
+    node.contentDecoder.update(line)
+    return DONE
   }
 
   /** Called for each node of the finished tree, parents first. */
@@ -69,7 +98,7 @@ class Reader extends Parser {
   /** Called for each leaf: whether it is text that the reader sees, not an attachment. */
   isInlineTextNode(node: Node): boolean {
     if (!isText(node) || (isNamed(node) && node !== this.#namedBody)) return false
-    node.decodeFlowedText = unflowed
+    node.decodeFlowedText = (text, deleteSpace) => unflowed(text.slice(0, MAX_FLOWED), deleteSpace)
     const { params } = node.contentType.parsed
     // Old mail programs send the bytes of the Windows code page without naming it.
     if (!params.charset && node.content && !isUtf8(node.content)) params.charset = 'windows-1252'
