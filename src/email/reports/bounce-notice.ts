@@ -19,7 +19,8 @@ export async function notifyOfBounces({ db, now }: Context, email: OutboundMail,
   const notice = {
     event_type: 'EMAIL_BOUNCED' as const,
     message: `Your email ${titleOf(email)} could not be delivered to ${named(bounced)}.`,
-    summary: bounced[0]?.error?.message ?? '',
+    // The reason in plain words, and the words of the server.
+    summary: [bounced[0]?.bounce?.reason, bounced[0]?.error?.message].filter(Boolean).join(': '),
   }
   const { account_id, space_id, table_id, record_id } = email
   const sender = sql`
