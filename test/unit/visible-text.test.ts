@@ -247,6 +247,11 @@ describe('what a person wrote stays', () => {
       '---- Forwarded message ----\nFrom: Desk <d@e.example>\nTo: Ann\n\nOld',
     ],
     ['a sentence about a phone', 'I like it.\nGet me the phone number, please.', undefined],
+    [
+      'answers in a quoted mail without quote marks, if the sender says so',
+      'My answers are in red.\n\nFrom: Desk <d@e.example>\nTo: Ann\nSubject: Offer\n\nWhich colour? Blue.\nHow many? Twelve.',
+      undefined,
+    ],
     ['a table', 'Here it is:\n| blue | 12 |\n| red | 3 |', undefined],
     ['a name above an answer', 'Desk:\nBlue, please.', undefined],
   ])('%s', (_, text, expected = text) => {
@@ -273,6 +278,7 @@ test.each([
   ['signatures', 'Sent from my iPhone\n'],
   ['delimiters', '--\na\n\n'],
   ['capital words', 'On '],
+  ['answers', 'answers '],
   ['digits', '1 2.3 '],
   ['spaces in front', `${' '.repeat(300)}x:\n`],
 ])('the time is linear for a body of %s', (_, piece) => {

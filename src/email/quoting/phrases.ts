@@ -75,6 +75,12 @@ export const FIELDS = {
     宛先|收件人|收件者|받는 ?사람|cc|kopie|kopia|kopi|copie|copie à|копия|копія|reply-to|répondre à|抄送|副本|참조`),
 } as const
 
+/** The sender says that answers stand in the quoted mail, where nothing marks them. */
+export const ANSWERS_BELOW = phrases(`
+  (answer|comment|repl|respon|remark|note)\\w* (are |is |see )?(in-?line|below|in (red|blue|green|bold|capitals|caps))|(see|answered|replied|commented) in-?line
+  (antwort|kommentar|anmerkung)\\w* (siehe |stehen |sind )?(unten|(weiter )?unten im text|in (rot|blau|grün|fett))|réponses? (ci-dessous|en rouge|en bleu|dans le texte)
+  respuestas? (abajo|más abajo|en rojo|en azul)|risposte (sotto|qui sotto|in rosso|nel testo)|antwoord\\w* (hieronder|in (rood|blauw)|in de tekst)`)
+
 /** "Sent from", at the start of the line that a phone or a program adds. */
 export const SENT_FROM = phrases(`
   sen[td] (from|via|with|by|on|using)|(composed|written|typed) (on|with)|from my

@@ -1,5 +1,15 @@
 import { type Introduction, introductionsIn, NO_LETTER_AFTER, NO_LETTER_BEFORE, plain } from './introduction.ts'
-import { APOLOGIES, DEVICES, FIELDS, FORWARDED_BELOW, GET_PROGRAM, QUOTED_MAIL, SENT_FROM, SENT_FROM_AT_END } from './phrases.ts'
+import {
+  ANSWERS_BELOW,
+  APOLOGIES,
+  DEVICES,
+  FIELDS,
+  FORWARDED_BELOW,
+  GET_PROGRAM,
+  QUOTED_MAIL,
+  SENT_FROM,
+  SENT_FROM_AT_END,
+} from './phrases.ts'
 
 /**
  * Returns the part of a reply that its sender wrote, without the quoted mail, the line that introduces it, and the signature. Quoted lines
@@ -27,7 +37,8 @@ function ownLines(lines: string[]): OwnLine[] {
     if (mark && (isQuoteNext(lines, mark.end + 1, introductions) || isIntroductionOfAll(mark, hasWords))) {
       own.push(...wordsOf(mark), CUT)
       index = endOfBars(lines, mark.end)
-    } else if (mark && isHistory(mark, hasWords, index > lastQuoted)) return [...withoutRule(own), ...wordsOf(mark), CUT]
+    } else if (mark && isHistory(mark, hasWords, index > lastQuoted))
+      return [...withoutRule(own), ...wordsOf(mark), ...historyOf(own, lines, index)]
     else own.push(isQuoted(line) ? CUT : line)
     hasWords ||= isText(own.at(-1))
   }
@@ -44,6 +55,11 @@ const isIntroductionOfAll = (mark: Introduction, hasWords: boolean) => mark.isCe
 /** True if a mail without quote marks follows. Below an introduction, quotes may be followed by answers. */
 const isHistory = (mark: Introduction, hasWords: boolean, isBelowQuotes: boolean) =>
   mark.isCertain && (mark.isHeading ? hasWords : isBelowQuotes)
+/** The quoted mail is kept only if the sender says that there are answers in it. */
+const historyOf = (own: OwnLine[], lines: string[], start: number): OwnLine[] =>
+  SAYS_ANSWERS_BELOW.test(own.join('\n').slice(0, MAX_SAID)) ? ['', ...lines.slice(start)] : [CUT]
+const SAYS_ANSWERS_BELOW = new RegExp(`${NO_LETTER_BEFORE}(${ANSWERS_BELOW})${NO_LETTER_AFTER}`, 'iu')
+const MAX_SAID = 2_000
 const wordsOf = ({ words }: Introduction) => (words ? [words] : [])
 /** False for a heading: that of a mail which was forwarded without a word is kept with it, because the sender has nothing else to say. */
 const isText = (line: OwnLine | undefined) => Boolean(line?.trim()) && !isRule(line ?? '') && roleOf(line ?? '') === undefined
