@@ -7,10 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { generate } from 'selfsigned'
 import { afterAll, describe, expect, inject, test, vi } from 'vitest'
 import { z } from 'zod'
 import { examine, type Report } from '../scripts/doctor/doctor.ts'
+import { checkReceiverReach } from '../scripts/doctor/receiver-checks.ts'
 import { DEAD_LETTERS } from '../src/platform/jobs/queue.ts'
+import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
 import { emptyDatabase, testDatabase } from './support/database.ts'
 import { programs } from './support/programs.ts'
@@ -167,6 +170,42 @@ describe('what cannot be reached', () => {
 
   test('the mail server of CATCH_DOMAIN', async () => {
     expect((await found({ ...noDatabase, CATCH_DOMAIN: 'nowhere.invalid' })).map(({ check }) => check)).toContain('inbound.no_mail_server')
+  })
+
+  test('the receiver of mail, by its certificate and by the mail servers in DNS', async () => {
+    const receiving = { ...noDatabase, INBOUND_SMTP: '127.0.0.1:0' }
+    const about = async (environment: Record<string, string>) =>
+      (await found(environment))
+        .filter(({ check }) => check.startsWith('receiver'))
+        .map(({ check, severity, problem }) => [check, severity, problem])
+    expect(await about(receiving)).toEqual([['receiver.no_certificate', 'warning', expect.stringContaining('without encryption')]])
+    expect(await about({ ...receiving, INBOUND_SMTP: 'lmtp://127.0.0.1:0' })).toEqual([])
+    const files = { INBOUND_SMTP_CERT: join(folder, 'cert.pem'), INBOUND_SMTP_KEY: join(folder, 'key.pem') }
+    const write = async (days: number) => {
+      const notAfterDate = new Date(Date.now() + days * 86_400_000)
+      const notBeforeDate = new Date(Date.now() - 100 * 86_400_000)
+      const { private: key, cert } = await generate([{ name: 'commonName', value: 'mx.example.net' }], { notBeforeDate, notAfterDate })
+      writeFileSync(files.INBOUND_SMTP_CERT, cert)
+      writeFileSync(files.INBOUND_SMTP_KEY, key)
+    }
+    expect(await about({ ...receiving, ...files })).toEqual([
+      ['receiver.certificate', 'error', expect.stringMatching(/^INBOUND_SMTP_\w+: ENOENT/)],
+    ])
+    await write(90)
+    expect(await about({ ...receiving, ...files })).toEqual([])
+    await write(5)
+    expect(await about({ ...receiving, ...files })).toEqual([
+      ['receiver.certificate', 'warning', expect.stringMatching(/mx\.example\.net\) expires in [45] days/)],
+    ])
+    await write(-3)
+    expect(await about({ ...receiving, ...files })).toEqual([['receiver.certificate', 'error', expect.stringContaining('has expired')]])
+
+    const settings = readSettings({ ...receiving, CATCH_DOMAIN: 'reply.example.net' })
+    const reached = async (port: number) => checkReceiverReach({ settings }, { port, lookUp: async () => ['127.0.0.1'] })
+    expect(await reached(smtp.port)).toEqual([])
+    expect((await reached(1)).map(({ check, problem }) => [check, problem])).toEqual([
+      ['receiver.unreachable', 'The mail server 127.0.0.1 of reply.example.net (CATCH_DOMAIN) does not answer at port 1'],
+    ])
   })
 
   test('the storage, in a folder or in a bucket', async () => {

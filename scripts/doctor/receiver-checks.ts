@@ -56,16 +56,21 @@ function validity({ validToDate, subject }: X509Certificate): Finding[] {
   ]
 }
 
-/** Whether the mail servers in DNS answer. @param port that of SMTP; tests have another */
-export async function checkReceiverReach({ settings: { inboundSmtp, catchDomain } }: Given, port = 25): Promise<Finding[]> {
+/** The mail servers of the domain in DNS. Another check reports a domain without any. */
+const mailServersOf = async (domain: string): Promise<string[]> => (await resolveMx(domain).catch(() => [])).map(({ exchange }) => exchange)
+
+/** Whether the mail servers in DNS answer. @param options tests have servers and a port of their own */
+export async function checkReceiverReach(
+  { settings: { inboundSmtp, catchDomain } }: Given,
+  { port = 25, lookUp = mailServersOf }: { port?: number; lookUp?: typeof mailServersOf } = {},
+): Promise<Finding[]> {
   if (inboundSmtp?.protocol !== 'smtp' || catchDomain.endsWith('.localhost')) return []
-  // Another check reports a domain without mail servers.
-  const servers = await resolveMx(catchDomain).catch(() => [])
-  const silent = await Promise.all(servers.slice(0, 5).map(async ({ exchange }) => ((await isGreeted(exchange, port)) ? [] : [exchange])))
-  return silent.flat().map((exchange) => ({
+  const servers = await lookUp(catchDomain)
+  const silent = await Promise.all(servers.slice(0, 5).map(async (server) => ((await isGreeted(server, port)) ? [] : [server])))
+  return silent.flat().map((server) => ({
     check: 'receiver.unreachable',
     severity: 'warning',
-    problem: `The mail server ${exchange} of ${catchDomain} (CATCH_DOMAIN) does not answer at port ${port}`,
+    problem: `The mail server ${server} of ${catchDomain} (CATCH_DOMAIN) does not answer at port ${port}`,
     advice:
       'Start the service, let port 25 through to INBOUND_SMTP, and look at the address of the MX record. Some networks let no connection to port 25 out.',
   }))
