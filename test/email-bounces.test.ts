@@ -258,6 +258,40 @@ describe('a complaint', () => {
     expect(await comments()).toHaveLength(1)
   })
 
+  test('of Hotmail, which is no report, is one as well', async () => {
+    const { sent, comments, as } = await desk()
+    const { metadata } = await sent('ann@customer.example', 'bob@customer.example')
+    await post(
+      'From: staff@hotmail.com',
+      `To: ${replyAddress()}`,
+      'Subject: complaint about message from 192.0.2.9',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      'X-HmXmrOriginalRecipient: bob@customer.example',
+      'Subject: Our offer',
+      '',
+      'Dear Ann',
+      '--b--',
+    )
+    expect((await metadata()).recipients.map(({ complaint }: { complaint?: object }) => complaint)).toEqual([
+      undefined,
+      { at: expect.any(String), type: 'abuse' },
+    ])
+    expect((await as.get('/api/email/suppressions/list')).body).toMatchObject([{ email: 'bob@customer.example', reason: 'complaint' }])
+    expect(await comments()).toHaveLength(1)
+  })
+
+  test.each(['not-spam', 'auth-failure'])('is not feedback of the type %s', async (type) => {
+    const { sent, as } = await desk()
+    const { messageId, metadata } = await sent('ann@customer.example')
+    await post(...report('feedback-report', [`Feedback-Type: ${type}`, 'Original-Rcpt-To: ann@customer.example'], messageId))
+    expect((await metadata()).recipients[0].complaint).toBeUndefined()
+    expect((await as.get('/api/email/suppressions/list')).body).toEqual([])
+  })
+
   test('about another mail is an automatic comment', async () => {
     const { sent, comments, as } = await desk()
     await sent('ann@customer.example')

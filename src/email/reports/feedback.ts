@@ -23,31 +23,43 @@ export interface Feedback extends References {
 
 /** Reads a complaint or a read receipt. Returns null for any other message. */
 export function feedback(message: Message): Feedback | null {
-  if (message.type !== 'multipart/report') return null
   const { parts } = message
-  const references = () => referencesOf(message, parts.filter(({ type }) => RETURNED.has(type)).map(textOf))
-  const complaint = parts.find(({ type }) => type === 'message/feedback-report')
-  if (complaint) {
-    const { fields, values } = fieldsOf(complaint)
-    // `not-spam` takes a complaint back.
-    const type = fields('feedback-type').toLowerCase().slice(0, 50) || 'abuse'
-    if (type === 'not-spam') return null
-    return { kind: 'complaint', type, addresses: [...values('original-rcpt-to'), ...values('removal-recipient')], ...references() }
-  }
-  const receipt = parts.find(({ type }) => type === 'message/disposition-notification')
-  if (!receipt) return null
-  const { fields, values } = fieldsOf(receipt)
-  const type = /;\s*([\w-]{1,50})/.exec(fields('disposition'))?.[1]?.toLowerCase() ?? 'displayed'
-  const { messageIds, ...others } = references()
-  const ids = fields('original-message-id').match(/<[^<>\s]+>/g) ?? []
-  return {
-    kind: 'receipt',
-    type,
-    addresses: [...values('original-recipient'), ...values('final-recipient')],
-    ...others,
-    messageIds: [...messageIds, ...ids],
-  }
+  const partOf = (type: string) => (message.type === 'multipart/report' ? parts.find((part) => part.type === type) : undefined)
+  const complaint = partOf('message/feedback-report')
+  if (complaint) return complaintIn(message, complaint)
+  const receipt = partOf('message/disposition-notification')
+  return receipt ? receiptIn(message, receipt) : hotmailComplaint(message)
 }
+
+/** The types of feedback that say that a mail is unwanted (RFC 5965 §7.3). Others take a complaint back, or are about signatures. */
+const UNWANTED = ['abuse', 'fraud', 'opt-out', 'opt-out-list', 'complaint']
+
+function complaintIn(message: Message, part: MessagePart): Feedback | null {
+  const { fields, values } = fieldsOf(part)
+  const type = fields('feedback-type').toLowerCase()
+  if (!UNWANTED.includes(type)) return null
+  return { kind: 'complaint', type, addresses: [...values('original-rcpt-to'), ...values('removal-recipient')], ...returnedIn(message) }
+}
+
+function receiptIn(message: Message, part: MessagePart): Feedback {
+  const { fields, values } = fieldsOf(part)
+  const type = /;\s*([\w-]{1,50})/.exec(fields('disposition'))?.[1]?.toLowerCase() ?? 'displayed'
+  const { messageIds, ...references } = returnedIn(message)
+  const ids = fields('original-message-id').match(/<[^<>\s]+>/g) ?? []
+  const addresses = [...values('original-recipient'), ...values('final-recipient')]
+  return { kind: 'receipt', type, addresses, ...references, messageIds: [...messageIds, ...ids] }
+}
+
+/** Hotmail and Outlook.com return the mail alone, with the recipient who complains in a field of its header. */
+function hotmailComplaint(message: Message): Feedback | null {
+  const returned = message.parts.find(({ type }) => type === 'message/rfc822')
+  if (!returned || !/^complaint about message from /i.test(message.subject ?? '')) return null
+  if (!/@([\w-]+\.)*(hotmail|outlook|live|microsoft)\.com$/i.test(message.from?.address ?? '')) return null
+  return { kind: 'complaint', type: 'abuse', addresses: fieldsOf(returned).values('x-hmxmroriginalrecipient'), ...returnedIn(message) }
+}
+
+const returnedIn = (message: Message): References =>
+  referencesOf(message, message.parts.filter(({ type }) => RETURNED.has(type)).map(textOf))
 
 const textOf = ({ content }: MessagePart) => Buffer.from(content.subarray(0, 131_072)).toString('utf8')
 
