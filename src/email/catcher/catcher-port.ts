@@ -1,5 +1,6 @@
 /** The port of the mail catcher. Mail integrations in the database name it, so it stays the same from start to start if it can. */
 import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Deps } from '../../platform/context.ts'
 import { installationOf, readServiceFile } from '../../platform/service-file.ts'
 import { type Settings, SettingsError } from '../../settings.ts'
@@ -23,12 +24,13 @@ export interface OwnCatcher {
 export async function openCatcher({ databaseUrl, dataDir }: Settings): Promise<OwnCatcher | undefined> {
   if (databaseUrl) return undefined
   const installation = prepared(dataDir)
+  const folder = join(dataDir, 'caught-mail')
   const last = readServiceFile(dataDir)?.catcher
-  if (!last) return { catcher: await startCatcher({ installation }) }
+  if (!last) return { catcher: await startCatcher({ installation, folder }) }
   try {
-    return { catcher: await startCatcher({ port: last.port, installation }) }
+    return { catcher: await startCatcher({ port: last.port, installation, folder }) }
   } catch {
-    const catcher = await startCatcher({ installation })
+    const catcher = await startCatcher({ installation, folder })
     return (await installationAt(last)) === installation ? { catcher } : { catcher, left: last }
   }
 }

@@ -1,36 +1,23 @@
 /** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import type { FastifyInstance } from 'fastify'
-import PostalMime, { addressParser } from 'postal-mime'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SMTPServer } from 'smtp-server'
-import { escapeHtml, sanitizeHtml } from '../../platform/html.ts'
-import { valuesOf } from '../headers.ts'
-
-/** One row of /dev/mail.json (contract.md §6). */
-export interface CaughtMail {
-  id: number
-  receivedAt: string
-  messageId: string
-  envelopeFrom: string
-  envelopeTo: string[]
-  /** The value of the header. */
-  from: string
-  /** The addresses in the header. */
-  to: string[]
-  subject: string
-  /** By lower-case name. The values of a repeated header are joined with line breaks. */
-  headers: Record<string, string>
-  html: string | null
-  text: string | null
-  attachments: { name: string; type: string; size: number }[]
-}
+import { forbidden, notFound } from '../../platform/http/errors.ts'
+import { BOUNCES, type BounceKind, replyTo, reportOn } from './answers.ts'
+import { type CaughtMail, openMailFolder } from './mail-folder.ts'
+import { catcherPage } from './page.ts'
 
 export interface Catcher {
   readonly host: string
   readonly port: number
   /** Newest first. */
   mails(): CaughtMail[]
+  /** The mail as it was sent; undefined if it is not kept any more. */
+  source(id: number): Promise<Buffer | undefined>
   close(): Promise<void>
 }
 
@@ -44,14 +31,16 @@ interface Options {
   port?: number
   /** The installation (service-file.ts), by which others recognise the catcher. */
   installation?: string
-  /** The number of mails that are kept; older ones are dropped. */
+  /** The number of mails that are kept; older ones are deleted. */
   keep?: number
+  /** Where the mails are kept; by default in a temporary folder, until the catcher is closed. */
+  folder?: string
 }
 
 /** Listens on the loopback address and accepts every mail, without TLS or sign-in. */
-export async function startCatcher({ port = 0, installation = '', keep = 200 }: Options = {}): Promise<Catcher> {
-  const caught: CaughtMail[] = []
-  let lastId = 0
+export async function startCatcher({ port = 0, installation = '', keep = 200, folder }: Options = {}): Promise<Catcher> {
+  const temporary = folder === undefined ? await mkdtemp(join(tmpdir(), 'gridpost-mail-')) : undefined
+  const kept = await openMailFolder(folder ?? temporary ?? '', keep)
   const server = new SMTPServer({
     banner: `${BANNER} ${installation}`.trimEnd(),
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -64,10 +53,7 @@ export async function startCatcher({ port = 0, installation = '', keep = 200 }: 
         .then(async (raw) => {
           if (stream.sizeExceeded) throw Object.assign(new Error('Message too large'), { responseCode: 552 })
           const { mailFrom, rcptTo } = session.envelope
-          caught.unshift(
-            await read(raw, { id: ++lastId, from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) }),
-          )
-          caught.length = Math.min(caught.length, keep)
+          await kept.add(raw, { from: mailFrom ? mailFrom.address : '', to: rcptTo.map(({ address }) => address) })
         })
         .then(() => callback(), callback)
     },
@@ -81,8 +67,12 @@ export async function startCatcher({ port = 0, installation = '', keep = 200 }: 
   return {
     host: '127.0.0.1',
     port: (server.server.address() as AddressInfo).port,
-    mails: () => [...caught],
-    close: () => new Promise((resolve) => server.close(resolve)),
+    mails: kept.mails,
+    source: kept.source,
+    close: async () => {
+      await new Promise<void>((resolve) => server.close(resolve))
+      if (temporary) await rm(temporary, { recursive: true, force: true })
+    },
   }
 }
 
@@ -103,81 +93,94 @@ export async function installationAt({ host, port }: { host: string; port: numbe
   }
 }
 
-async function read(raw: Buffer, envelope: { id: number; from: string; to: string[] }): Promise<CaughtMail> {
-  const email = await PostalMime.parse(raw)
-  const names = [...new Set(email.headers.map(({ key }) => key))]
-  return {
-    id: envelope.id,
-    receivedAt: new Date().toISOString(),
-    messageId: email.messageId ?? '',
-    envelopeFrom: envelope.from,
-    envelopeTo: envelope.to,
-    from: valuesOf(email.headers, 'from')[0] ?? '',
-    to: valuesOf(email.headers, 'to').flatMap((value) => addressParser(value, { flatten: true }).map(({ address }) => address ?? '')),
-    subject: email.subject ?? '',
-    headers: Object.fromEntries(names.map((name) => [name, valuesOf(email.headers, name).join('\n')])),
-    html: email.html?.trimEnd() ?? null,
-    text: email.text?.trimEnd() ?? null,
-    attachments: email.attachments.map(({ filename, mimeType, content }) => ({
-      name: filename ?? '',
-      type: mimeType,
-      size: typeof content === 'string' ? Buffer.byteLength(content) : content.byteLength,
-    })),
-  }
+/**
+ * GET /dev/mail for people and GET /dev/mail.json for programs, both with `?q=` to search; the source of a mail, and forms that answer one
+ * as its recipient or their mail server would. Only the embedded default mounts them.
+ */
+export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1_048_576 }, (_, body, done) =>
+      done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    )
+    scope.get('/dev/mail.json', async ({ query }) => matching(catcher.mails(), (query as Query).q))
+    scope.get('/dev/mail', async ({ query }, reply) => showPage(catcher, query as Query, reply))
+    scope.get('/dev/mail/:id/source', async (request, reply) => showSource(catcher, request, reply))
+    scope.post('/dev/mail/:id/reply', async (request, reply) => {
+      const { mail, form } = await requested(catcher, request)
+      return post(app, reply, mail, await replyTo(mail, { from: form.from ?? '', text: form.text ?? '' }), 'replied')
+    })
+    scope.post('/dev/mail/:id/bounce', async (request, reply) => {
+      const { mail, form } = await requested(catcher, request)
+      const kind = (form.kind ?? '') in BOUNCES ? (form.kind as BounceKind) : 'unknown'
+      return post(app, reply, mail, reportOn(mail, { recipient: form.recipient ?? '', kind }), 'bounced')
+    })
+  })
 }
 
-/** GET /dev/mail for people and GET /dev/mail.json for programs. Only the embedded default mounts them. */
-export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
-  app.get('/dev/mail.json', async () => catcher.mails())
-  app.get('/dev/mail', async (_, reply) =>
+interface Query {
+  q?: string
+  /** The mail that is shown open, and what was done to it. */
+  open?: string
+  done?: string
+}
+
+/** The mails that contain each of the words. */
+function matching(mails: CaughtMail[], search: unknown): CaughtMail[] {
+  const words = String(search ?? '')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+  return mails.filter((mail) => {
+    const text = [mail.subject, mail.from, ...mail.envelopeTo, mail.text ?? '', mail.html ?? '', mail.messageId].join('\n').toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+}
+
+function showPage(catcher: Catcher, { q, open, done }: Query, reply: FastifyReply): FastifyReply {
+  const search = String(q ?? '')
+  return (
     reply
       .type('text/html; charset=utf-8')
       .header('cache-control', 'no-store')
       // Images of other hosts may load, so that opening a mail here requests its pixel.
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'")
+      .header(
+        'content-security-policy',
+        "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; form-action 'self'; base-uri 'none'",
+      )
       .header('x-content-type-options', 'nosniff')
-      .send(page(catcher.mails())),
+      .send(catcherPage(matching(catcher.mails(), search), { search, open: Number(open), done: String(done ?? '') }))
   )
 }
 
-function page(mails: CaughtMail[]): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Caught mail</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1c1e21; background: #fff }
-  details { border: 1px solid #d0d4da; border-radius: 6px; margin: 0 0 .75rem; padding: .5rem .9rem }
-  summary { cursor: pointer }
-  time, dt { color: #5b6270 }
-  dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem } dd { margin: 0; overflow-wrap: anywhere }
-  iframe { width: 100%; height: 24rem; border: 1px solid #d0d4da; background: #fff }
-  pre { white-space: pre-wrap; overflow-wrap: anywhere }
-</style>
-<h1>Caught mail</h1>
-<p>Nothing here was delivered. Reload to see new mails; <a href="/dev/mail.json">the same as JSON</a>.</p>
-${mails.map(entry).join('\n') || '<p>No mail yet.</p>'}
-</html>`
+async function showSource(catcher: Catcher, { params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const source = await catcher.source(Number((params as { id: string }).id))
+  if (!source) throw notFound('Mail')
+  return (
+    reply
+      // A mail in another encoding is shown with wrong characters, and every byte of it.
+      .type('text/plain; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; sandbox")
+      .header('x-content-type-options', 'nosniff')
+      .send(source)
+  )
 }
 
-function entry(mail: CaughtMail): string {
-  const { subject, from, envelopeTo, envelopeFrom, receivedAt, messageId, headers, html, text, attachments } = mail
-  const facts: [string, string][] = [
-    ['From', from],
-    ['Delivered to', envelopeTo.join(', ')],
-    ['Envelope sender', envelopeFrom],
-    ['Reply to', headers['reply-to'] ?? ''],
-    ['Message-ID', messageId],
-    ['Attachments', attachments.map(({ name, size }) => `${name} (${size} bytes)`).join(', ')],
-  ]
-  const body =
-    html === null
-      ? `<pre>${escapeHtml(text ?? '')}</pre>`
-      : `<iframe sandbox loading="lazy" title="Message" srcdoc="${escapeHtml(sanitizeHtml(html))}"></iframe>`
-  return `<details>
-<summary><strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))} <time>${receivedAt}</time></summary>
-<dl>${facts.flatMap(([name, value]) => (value ? `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>` : [])).join('')}</dl>
-${body}
-</details>`
+/** The mail that a form answers. @throws AppError 403 for the form of another site, 404 */
+async function requested(catcher: Catcher, { context, params, body }: FastifyRequest) {
+  if (context?.isCrossSite) throw forbidden('Requests from another site are refused')
+  const mail = catcher.mails().find(({ id }) => id === Number((params as { id: string }).id))
+  if (!mail) throw notFound('Mail')
+  return { mail, form: (body ?? {}) as Record<string, string | undefined> }
+}
+
+/** Hands the message to the webhook, as a mail server does, and shows the mail again. */
+async function post(app: FastifyInstance, reply: FastifyReply, mail: CaughtMail, raw: Buffer, done: string): Promise<FastifyReply> {
+  const { statusCode } = await app.inject({
+    method: 'POST',
+    url: '/webhooks/email_receive',
+    headers: { 'content-type': 'text/raw' },
+    payload: raw,
+  })
+  return reply.redirect(`/dev/mail?open=${mail.id}&done=${statusCode === 200 ? done : 'failed'}#mail-${mail.id}`, 303)
 }
