@@ -11,18 +11,20 @@ import { authenticate, type Credentials } from './platform/access/authenticate.t
 import type { Deps } from './platform/context.ts'
 import { answerHeaders } from './platform/http/answer-headers.ts'
 import { respondToClientError } from './platform/http/client-error.ts'
+import { isCrossSite } from './platform/http/cross-site.ts'
 import { mountDocs } from './platform/http/docs-page.ts'
-import { AppError, errorAnswer, unavailable } from './platform/http/errors.ts'
+import { AppError, errorAnswer } from './platform/http/errors.ts'
 import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
+import { hangUpSignal } from './platform/http/hang-up.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
+import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
-import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/trpc.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
 import { apiDocument, appRouter, mountRoutes } from './router.ts'
 
@@ -256,15 +258,6 @@ function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, 
   }
 }
 
-/** Aborts when the caller hangs up before the answer is sent. Fastify's own `request.signal` does not abort once the body has been read. */
-function hangUpSignal({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort(unavailable('The caller has hung up'))
-  })
-  return controller.signal
-}
-
 /** One key for each call of an RPC batch, where an empty part means no key. An entirely empty header is an invalid key. */
 function idempotencyKeys(url: string, header: string): (string | undefined)[] {
   const isBatch = url.startsWith(RPC_PREFIX) && /[?&]batch=1(&|$)/.test(url)
@@ -286,18 +279,3 @@ function credentialsOf(request: FastifyRequest, cookies: Cookies): Credentials {
 
 const sessionToken = ({ headers }: FastifyRequest, cookies: Cookies) =>
   headers.cookie && cookies.parseCookie(headers.cookie)[SESSION_COOKIE]
-
-/** True if a browser's headers show that another site sent the request. Other clients send no such headers. */
-function isCrossSite({ settings, publicUrl }: Deps, { method, headers }: FastifyRequest): boolean {
-  if (method === 'GET' || method === 'HEAD') return false
-  const { origin } = headers
-  const site = headers['sec-fetch-site']
-  if (site === 'same-origin' || site === 'none') return false
-  if (origin !== undefined) {
-    if (settings.corsOrigins.includes(origin)) return false
-    if (URL.canParse(origin) && (new URL(origin).host === headers.host || new URL(origin).origin === new URL(publicUrl()).origin))
-      return false
-    return true
-  }
-  return site === 'cross-site'
-}

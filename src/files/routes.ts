@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { accessRequestOf } from '../platform/http/trpc.ts'
+import { accessRequestOf } from '../platform/http/request-context.ts'
 import { byteRange } from './byte-range.ts'
 import { open, requireReadable } from './reading.ts'
 

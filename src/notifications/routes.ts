@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { systemActor } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
-import { serviceContext } from '../platform/http/trpc.ts'
+import { serviceContext } from '../platform/http/request-context.ts'
 import { unsubscribe, unsubscribingUserId } from './unsubscribe.ts'
 
 const STYLE = `body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; background: #f4f5f7; color: #1c2430 }

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { tooBusy, unavailable } from './errors.ts'
-import { accessRequestOf, type RequestContext } from './trpc.ts'
+import { accessRequestOf, type RequestContext } from './request-context.ts'
 
 /** The most that is read of a body before its caller is known: strangers could otherwise fill the memory with unfinished bodies. */
 export const STRANGER_BODY_LIMIT = 65_536

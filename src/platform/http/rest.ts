@@ -11,7 +11,8 @@ import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
-import { accessRequestOf, BODY_LIMIT, type CallContext, type Meta, type RequestContext } from './trpc.ts'
+import { accessRequestOf, type RequestContext } from './request-context.ts'
+import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
 
 export interface RestProcedure {
   name: string

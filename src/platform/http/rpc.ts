@@ -9,7 +9,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, errorAnswer } from './errors.ts'
 import { jsonText } from './json-body.ts'
 import { bodyBytes, callerOfBody } from './large-bodies.ts'
-import type { CallContext, RequestContext } from './trpc.ts'
+import type { RequestContext } from './request-context.ts'
+import type { CallContext } from './trpc.ts'
 
 export const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */

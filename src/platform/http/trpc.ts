@@ -3,12 +3,10 @@
  * service gets resources that were checked, and a context.
  */
 import { initTRPC } from '@trpc/server'
-import type { FastifyBaseLogger } from 'fastify'
 import type { OpenApiMeta } from 'trpc-to-openapi'
-import { type Actor, authenticate, type Credentials } from '../access/authenticate.ts'
+import { type Actor, authenticate } from '../access/authenticate.ts'
 import {
   type Access,
-  type AccessRequest,
   type Admission,
   type Alongside,
   admit,
@@ -19,41 +17,12 @@ import {
 } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
-import { type Context, contextOf, type Deps } from '../context.ts'
-import { isOutdated } from '../database/outdated-definition.ts'
-import { AppError, type ErrorBody, errorAnswer, forbidden, unavailable } from './errors.ts'
-import { once } from './idempotency.ts'
+import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
-import type { Budget } from './rate-limits.ts'
+import { type Headers, repeatable, withCurrentTable } from './repeated-calls.ts'
+import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseInvalidText } from './text-encoding.ts'
-
-/** One HTTP request: a REST call, or a batch of RPC calls. */
-export interface RequestContext {
-  deps: Deps
-  requestId: string
-  log: FastifyBaseLogger
-  ip: string
-  userAgent: string
-  credentials: Credentials
-  isCrossSite: boolean
-  now: Date
-  /** The key of each call of a batch, in the order of the calls. */
-  idempotencyKeys: (string | undefined)[]
-  ifMatch: string | undefined
-  setHeader(name: string, value: string): void
-  /** Aborts when the caller hangs up before the answer is complete. */
-  signal: () => AbortSignal
-  /** Notes that a key or session was used; app.ts knows the feature that stores it. */
-  onUse(actor: Actor, lastSeenAt: string | null): void
-  /** The value of a cookie that the request has. */
-  cookie(name: string): string | undefined
-  setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
-  /** The result of the access check, if it ran before the body was read (REST). */
-  admission?: Admission | undefined
-  /** Whether the credentials are valid and the request was counted. */
-  isCallerKnown?: boolean
-}
 
 /** The context of tRPC, which copies it for each middleware: one property costs less than fifteen. */
 export interface CallContext {
@@ -115,44 +84,6 @@ export const BODY_LIMIT = MB
 /** The maximum size of a JSON body with a batch, in bytes. */
 export const BATCH_BODY_LIMIT = 10 * MB
 
-/** The parts of a request that `admit` needs. */
-export function accessRequestOf(ctx: RequestContext): AccessRequest {
-  const { deps, credentials, ip, now, isCrossSite } = ctx
-  return {
-    db: deps.db,
-    credentials,
-    ip,
-    now,
-    isCrossSite,
-    onAuthenticated: async (actor, { lastSeenAt }) => {
-      ctx.isCallerKnown = true
-      ctx.onUse(actor, lastSeenAt)
-      const exceeded = showBudget(ctx, await deps.limits.take(actor, now))
-      if (exceeded) throw exceeded
-    },
-    onAnonymous: () => countByAddress(ctx),
-    onRefused: (refusal) => countByAddress(ctx) ?? refusal,
-  }
-}
-
-/** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
-export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))
-
-/** Sets the headers of a budget; without one there is no limit. @returns 429 if it is exceeded */
-function showBudget(ctx: RequestContext, budget: Budget | null): AppError | undefined {
-  if (!budget) return undefined
-  ctx.setHeader('x-ratelimit-limit', String(budget.limit))
-  ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
-  ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
-  ctx.setHeader('x-ratelimit-scope', budget.scope)
-  if (!budget.isExceeded) return undefined
-  return new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
-}
-
-/** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
-export const serviceContext = ({ deps, now, ip, log, signal }: RequestContext, actor: Actor): Context =>
-  contextOf(deps, { actor, now, ip, log, signal: signal() })
-
 /** The headers for the properties of an answer besides its value. */
 export function headersOf({ version, ignored }: Answer<unknown>): Headers {
   return {
@@ -160,8 +91,6 @@ export function headersOf({ version, ignored }: Answer<unknown>): Headers {
     ...(ignored?.length && { 'x-ignored': [...new Set(ignored)].join(', ') }),
   }
 }
-
-type Headers = Record<string, string>
 
 /**
  * Wraps a resolver whose service returns an `Answer`: the caller gets its value as the body and the rest as headers, over REST and RPC
@@ -211,57 +140,6 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
 function hasSessionOnlyKey({ sessionOnlyKey, isClearedByNull }: Meta, input: Record<string, unknown>): boolean {
   if (!sessionOnlyKey || !(sessionOnlyKey in input)) return false
   return input[sessionOnlyKey] !== null || isClearedByNull === true
-}
-
-/** With this many attempts, a request succeeds even while a script adds a field every few milliseconds. */
-const ATTEMPTS = 10
-
-/**
- * Repeats a request with an Idempotency-Key if the table of the path was changed while its transaction ran: after an error the whole
- * transaction is rolled back, so a service cannot repeat its part of it.
- * @throws AppError 503 if the table is still being changed after ten attempts; the error itself if the table has not been changed
- */
-async function withCurrentTable<Result>(
-  admission: Admission,
-  admitAgain: () => Promise<Admission>,
-  attempt: (admission: Admission) => Promise<Result>,
-): Promise<Result> {
-  let current = admission
-  for (let left = ATTEMPTS; ; left--) {
-    try {
-      return await attempt(current)
-    } catch (error) {
-      if (!isOutdated(error)) throw error
-      if (left === 1) throw unavailable('The table is being changed; retry')
-      const next = await admitAgain()
-      if (tableVersionOf(next) === tableVersionOf(current)) throw error
-      current = next
-    }
-  }
-}
-
-const tableVersionOf = ({ row }: Admission) => (row as { table_version?: number }).table_version
-
-/** @param headers filled by `proceed`, or on a replay with the stored headers */
-async function repeatable<Result extends { ok: boolean }>(
-  ctx: RequestContext,
-  actor: Actor,
-  { path, key, raw, headers }: { path: string; key: string; raw: unknown; headers: Headers },
-  proceed: () => Promise<Result>,
-): Promise<Result> {
-  const { db, settings } = ctx.deps
-  let fresh: Result | undefined
-  const { answer, isReplay } = await once(
-    { db, secretKeys: settings.secretKeys, actor, now: ctx.now, operation: path, key, input: raw },
-    async () => {
-      fresh = await proceed()
-      // tRPC returns errors as values. Throwing the error rolls the transaction back.
-      if (!fresh.ok) throw (fresh as unknown as { error: unknown }).error
-      return { value: (fresh as unknown as { data: unknown }).data, headers }
-    },
-  )
-  if (isReplay) Object.assign(headers, answer.headers, { 'idempotent-replayed': 'true' })
-  return fresh ?? ({ ok: true, data: answer.value } as unknown as Result)
 }
 
 async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => Promise<unknown>): Promise<unknown> {

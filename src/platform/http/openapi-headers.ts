@@ -1,0 +1,26 @@
+/** The headers of answers in the OpenAPI document. */
+
+export const HEADERS: Record<string, object> = {
+  'X-API-Version': header('The version of the API.', 'string'),
+  'X-Request-Id': header('The id of the request in the log.', 'string'),
+  'X-RateLimit-Limit': header('Requests that one window allows.', 'integer'),
+  'X-RateLimit-Remaining': header('Requests left in the window.', 'integer'),
+  'X-RateLimit-Reset': header('Seconds until the window ends.', 'integer'),
+  'X-RateLimit-Scope': header('The owner of the window: account, user, or the address of a caller without valid credentials.', 'string'),
+  'X-Total-Count': header('The number of rows in all pages.', 'integer'),
+  'X-Next-Cursor': header('The cursor of the next page; absent on the last page.', 'string'),
+  ETag: header('The version of the row, for If-Match.', 'string'),
+  'X-Ignored': header('The inputs that the server ignored because of a rule, comma-separated; absent if there are none.', 'string'),
+  'WWW-Authenticate': header('Always Bearer.', 'string'),
+  'Retry-After': header('Seconds to wait before the next request.', 'integer'),
+}
+/** Every answer has these … */
+export const COMMON = ['X-API-Version', 'X-Request-Id']
+/** … and these, unless there is no limit. */
+export const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-RateLimit-Scope']
+
+function header(description: string, type: 'string' | 'integer') {
+  return { description, schema: { type } }
+}
+
+export const headerRefs = (names: string[]) => Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))

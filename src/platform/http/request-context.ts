@@ -1,0 +1,72 @@
+/** What a request is to procedures and plain routes: its sender, its budget, and the context of the services that it calls. */
+import type { FastifyBaseLogger } from 'fastify'
+import type { Actor, Credentials } from '../access/authenticate.ts'
+import type { AccessRequest, Admission } from '../access/authorize.ts'
+import { type Context, contextOf, type Deps } from '../context.ts'
+import { AppError } from './errors.ts'
+import type { Budget } from './rate-limits.ts'
+
+/** One HTTP request: a REST call, or a batch of RPC calls. */
+export interface RequestContext {
+  deps: Deps
+  requestId: string
+  log: FastifyBaseLogger
+  ip: string
+  userAgent: string
+  credentials: Credentials
+  isCrossSite: boolean
+  now: Date
+  /** The key of each call of a batch, in the order of the calls. */
+  idempotencyKeys: (string | undefined)[]
+  ifMatch: string | undefined
+  setHeader(name: string, value: string): void
+  /** Aborts when the caller hangs up before the answer is complete. */
+  signal: () => AbortSignal
+  /** Notes that a key or session was used; app.ts knows the feature that stores it. */
+  onUse(actor: Actor, lastSeenAt: string | null): void
+  /** The value of a cookie that the request has. */
+  cookie(name: string): string | undefined
+  setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
+  /** The result of the access check, if it ran before the body was read (REST). */
+  admission?: Admission | undefined
+  /** Whether the credentials are valid and the request was counted. */
+  isCallerKnown?: boolean
+}
+
+/** The parts of a request that `admit` needs. */
+export function accessRequestOf(ctx: RequestContext): AccessRequest {
+  const { deps, credentials, ip, now, isCrossSite } = ctx
+  return {
+    db: deps.db,
+    credentials,
+    ip,
+    now,
+    isCrossSite,
+    onAuthenticated: async (actor, { lastSeenAt }) => {
+      ctx.isCallerKnown = true
+      ctx.onUse(actor, lastSeenAt)
+      const exceeded = showBudget(ctx, await deps.limits.take(actor, now))
+      if (exceeded) throw exceeded
+    },
+    onAnonymous: () => countByAddress(ctx),
+    onRefused: (refusal) => countByAddress(ctx) ?? refusal,
+  }
+}
+
+/** Counts the request of an unknown caller by its address. @returns 429 if the address has no requests left */
+export const countByAddress = (ctx: RequestContext): AppError | undefined => showBudget(ctx, ctx.deps.limits.takeByAddress(ctx.ip, ctx.now))
+
+/** Sets the headers of a budget; without one there is no limit. @returns 429 if it is exceeded */
+function showBudget(ctx: RequestContext, budget: Budget | null): AppError | undefined {
+  if (!budget) return undefined
+  ctx.setHeader('x-ratelimit-limit', String(budget.limit))
+  ctx.setHeader('x-ratelimit-remaining', String(budget.remaining))
+  ctx.setHeader('x-ratelimit-reset', String(budget.resetSeconds))
+  ctx.setHeader('x-ratelimit-scope', budget.scope)
+  if (!budget.isExceeded) return undefined
+  return new AppError('TOO_MANY_REQUESTS', 'Too many requests', { retryAfterSeconds: budget.resetSeconds })
+}
+
+/** The context of a service that a request calls, once its caller is known: for procedures, and for plain routes. */
+export const serviceContext = ({ deps, now, ip, log, signal }: RequestContext, actor: Actor): Context =>
+  contextOf(deps, { actor, now, ip, log, signal: signal() })
