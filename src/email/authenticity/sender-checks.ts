@@ -35,6 +35,8 @@ const IDLE_MS = 60_000
 const MAX_HEAP_MB = 256
 /** The largest header that is checked: mailauth parses it in one go, during which other messages wait. */
 const MAX_HEADER_BYTES = 262_144
+/** A signature may ask for a pass over the whole content, so a message with many of them would keep the thread from others. */
+const MAX_SIGNATURES = 20
 
 type Reply = { id: number; authentication: Authentication } | { id: number; error: string }
 
@@ -96,7 +98,7 @@ export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Opt
 
   return {
     async check(message) {
-      if (headerLength(message.raw) > MAX_HEADER_BYTES) return all('permerror')
+      if (!isCheckable(message.raw)) return all('permerror')
       try {
         return await turns.run(() => ask(message), { timeoutMs })
       } catch (error) {
@@ -108,9 +110,11 @@ export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Opt
   }
 }
 
-/** The bytes before the empty line. */
-function headerLength(raw: Uint8Array): number {
+function isCheckable(raw: Uint8Array): boolean {
   const start = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_HEADER_BYTES + 4))
   const ends = ['\r\n\r\n', '\n\n'].map((gap) => start.indexOf(gap)).filter((at) => at >= 0)
-  return ends.length ? Math.min(...ends) : raw.byteLength
+  const length = ends.length ? Math.min(...ends) : raw.byteLength
+  if (length > MAX_HEADER_BYTES) return false
+  const signatures = start.toString('latin1', 0, length).match(/^dkim-signature[ \t]*:/gim)
+  return (signatures?.length ?? 0) <= MAX_SIGNATURES
 }
