@@ -28,7 +28,10 @@ const inTraceOf = <Result>({ traceparent }: Lease, fn: () => Promise<Result>): P
 /** The job of a new email, or of one whose retry is due. */
 export async function wakeDispatcher(context: Context, { comment_id }: z.infer<typeof sendEmail.schema>): Promise<void> {
   await makeDue(context, comment_id)
-  dispatchers.get(context.db)?.wake()
+  const dispatcher = dispatchers.get(context.db)
+  if (dispatcher) return dispatcher.wake()
+  // This worker stops, and the next one may be of the previous release.
+  await context.jobs.send(sendEmail, { comment_id }, { startAfter: new Date(context.now.getTime() + POLL_MS) })
 }
 
 /** Starts sending. @returns stops it: emails that are not handed over yet are given back */
@@ -83,6 +86,8 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
     await running
     await Promise.race([Promise.all(underway.values()), sleep(STOP_MS, undefined, { ref: false })])
     clearInterval(renewal)
+    // From here on jobs of this queue are enqueued again, those of enqueueWaiting as well.
+    dispatchers.delete(deps.db)
     await enqueueWaiting(deps).catch((error) => log.error({ err: error }, 'waiting mails not enqueued'))
   }
 }
