@@ -103,7 +103,7 @@ it('loses no acknowledged write while the processes are replaced one by one, and
       .flatMap(({ envelopeTo }) => envelopeTo)
       .filter((address) => address.endsWith('@customer.example'))
       .sort()
-  await expect.poll(() => mailed().length, { timeout: 20_000 }).toBeGreaterThanOrEqual(written.mails.length)
+  await expect.poll(() => mailed().length, { timeout: 40_000 }).toBeGreaterThanOrEqual(written.mails.length)
   expect(mailed()).toEqual(written.mails.sort())
   const stored = async (table: string, column: string) =>
     (await query<{ found: string }>(`select ${column} as found from ${table} where ${column} = any($1) order by 1`, [names])).map(
