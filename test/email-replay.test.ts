@@ -385,6 +385,33 @@ describe('a replay', () => {
     expect(await replies()).toHaveLength(6)
   })
 
+  test('of a complaint does not suppress the address again after an admin has lifted it', async () => {
+    const { address, admin, post, list } = await thread()
+    const lines = [
+      'From: complaints@provider.example',
+      `To: ${address}`,
+      'Content-Type: multipart/report; report-type=feedback-report; boundary=b',
+      '',
+      '--b',
+      'Content-Type: message/feedback-report',
+      '',
+      'Feedback-Type: abuse',
+      'User-Agent: Provider/1.0',
+      'Version: 1',
+      'Original-Rcpt-To: <ann@customer.example>',
+      '',
+      '--b--',
+      '',
+    ]
+    const { id, verdict, reason } = await post(lines.join('\r\n'))
+    expect([verdict, reason]).toEqual(['automatic', 'A complaint about the mail'])
+    const suppressed = async () => (await app.as(admin).get('/api/email/suppressions/list')).body.length
+    expect(await suppressed()).toBe(1)
+    expect((await app.as(admin).post('/api/email/suppressions/remove', { email: 'ann@customer.example' })).status).toBe(200)
+    expect(await replay({ id })).toMatchObject({ read: 1, changed: [], failed: [] })
+    expect([await suppressed(), (await list())[0]?.verdict]).toEqual([0, 'automatic'])
+  })
+
   test('says of a message that is not stored that there is none', async () => {
     expect(await replay({ id: 2_000_000_000 })).toMatchObject({ read: 0, failed: [{ message: 'There is no such message' }] })
   })

@@ -84,6 +84,9 @@ export async function recordFeedback(context: Context, thread: Thread, report: F
   const email = await outboundMail(db, thread.comment_id, true)
   const address = email && senderOf(report, email.metadata)
   if (!email || address === undefined) return
+  const sender = email.metadata.recipients.find((recipient) => recipient.email.toLowerCase() === address)
+  // A replay says nothing new: an admin may have lifted the suppression since.
+  if (report.kind === 'complaint' ? sender?.complaint : sender?.receipt) return
   const at = formatInstant(now)
   const noted = email.metadata.recipients.map((recipient): RecipientState => {
     if (recipient.email.toLowerCase() !== address) return recipient
