@@ -107,6 +107,47 @@ describe('a report counts', () => {
   })
 })
 
+describe('texts that the database would refuse', () => {
+  test('are stored without half a character, where they are cut', async () => {
+    const { address, post } = await thread()
+    const emojiAt = (length: number) => `${'a'.repeat(length - 1)}😀`
+    const [comment] = await post(
+      `From: "${emojiAt(200)}" <ann@customer.example>`,
+      `To: ${address}`,
+      `Subject: ${emojiAt(1000)}`,
+      'Content-Type: multipart/mixed; boundary=mixed',
+      '',
+      '--mixed',
+      'Content-Type: text/plain; charset=utf-8',
+      '',
+      emojiAt(200_000),
+      '--mixed',
+      'Content-Type: application/pdf',
+      `Content-Disposition: attachment; filename="😀${'a'.repeat(195)}.pdf"`,
+      '',
+      'x',
+      '--mixed--',
+    )
+    expect(comment?.user_name).toBe(`${'a'.repeat(199)}\ufffd`)
+    expect(comment?.metadata.subject).toBe(`${'a'.repeat(999)}\ufffd`)
+    expect(comment?.metadata.text).toHaveLength(200_000)
+    expect(comment?.attachments.map(({ name }) => name)).toEqual([`\ufffd${'a'.repeat(195)}.pdf`])
+  })
+
+  test.each([
+    ['NUL', 'no such\0 user', '550 5.1.1 no such user'],
+    ['an emoji that is cut', `${'a'.repeat(489)}😀`, `550 5.1.1 ${'a'.repeat(489)}\ufffd`],
+  ])('as the words of a server are, with %s', async (_, words, message) => {
+    const { address, messageId, post, status } = await thread()
+    const lines = report('ann@customer.example', messageId).map((line) => line.replace('no such user', words))
+    expect(await post(...fromServer(address), ...lines)).toEqual([])
+    expect(await status()).toBe('bounced')
+    const [row] = await app.db.query<{ message: string }>(sql`
+      select metadata->'error'->>'message' as message from record_comments where metadata->>'messageId' = ${messageId}`)
+    expect(row?.message).toBe(message)
+  })
+})
+
 describe('a reply stays a reply', () => {
   test('with a forwarded failure report in it', async () => {
     const { address, messageId, post, status } = await thread()

@@ -1,6 +1,7 @@
+import { type AddressInfo, createServer } from 'node:net'
 import { Readable } from 'node:stream'
 import Fastify from 'fastify'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
 import type { Server } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
@@ -114,6 +115,22 @@ describe('delivery', () => {
       failure: { kind: 'unknown' },
       refused: [{ address: 'gone@customer.example', failure: { kind: 'permanent', code: '550' } }],
     })
+  })
+
+  test('reports the words of a server without NUL, which the database would refuse', async () => {
+    const hostile = createServer((socket) => {
+      socket.on('error', () => {})
+      socket.write('220 mx.customer.example\r\n')
+      socket.on('data', (bytes) => {
+        for (const command of bytes.toString().trim().split('\r\n'))
+          socket.write(command.startsWith('RCPT') ? '550 5.1.1 No\0 such user\r\n' : '250 OK\r\n')
+      })
+    })
+    await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => void hostile.close())
+    const { port } = hostile.address() as AddressInfo
+    const { refused } = await deliver({ ...server, port }, envelope(), message(), options)
+    expect(refused).toMatchObject([{ failure: { code: '550', message: '550 5.1.1 No such user' } }])
   })
 
   test('delivers nothing when it is aborted before the end of the content', async () => {

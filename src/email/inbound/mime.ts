@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
+import { storable } from '../../platform/storable-text.ts'
 import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
 import { isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
@@ -61,8 +62,8 @@ const MAX_ADDRESSES = 200
 export async function parseMail(raw: Uint8Array, authservId?: string): Promise<ParsedMail> {
   const email = await readMessage(raw)
   const report = deliveryReport(email, raw)
-  const html = email.html ? sanitizeHtml(clean(email.html).slice(0, MAX_HTML)) : null
-  const text = (email.text?.trim() ? clean(email.text) : textOfHtml(html ?? '')).slice(0, MAX_TEXT)
+  const html = email.html ? sanitizeHtml(storable(email.html, MAX_HTML)) : null
+  const text = storable(email.text?.trim() ? email.text : textOfHtml(html ?? ''), MAX_TEXT)
   const fields = fieldsOf(email, raw, authservId)
   return {
     ...fields,
@@ -111,7 +112,7 @@ type Fields = Pick<Email, 'headers' | 'from' | 'to' | 'cc' | 'subject' | 'messag
 
 /** What the header of a message says. */
 function fieldsOf(email: Fields, raw: Uint8Array, authservId: string | undefined) {
-  const subject = oneLine(email.subject ?? '').slice(0, 1000)
+  const subject = storable(oneLine(email.subject ?? ''), 1000)
   const from = addresses(email.from ? [email.from] : [])[0] ?? { name: '', email: '' }
   const messageId = messageIdOf(email.messageId)
   return {
@@ -133,7 +134,7 @@ function parsedAttachment({ filename, mimeType, content, contentId }: Attachment
     name: fileName(filename, mimeType, index),
     type: /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(mimeType) ? mimeType : 'application/octet-stream',
     content: typeof content === 'string' ? Buffer.from(content) : new Uint8Array(content),
-    cid: contentId ? oneLine(contentId).replace(/^<|>$/g, '').slice(0, 250) : null,
+    cid: contentId ? storable(oneLine(contentId).replace(/^<|>$/g, ''), 250) : null,
   }
 }
 
@@ -141,10 +142,8 @@ function addresses(list: Address[]): { name: string; email: string }[] {
   return list
     .flatMap((entry) => entry.group ?? [entry])
     .map(({ name, address }) => ({
-      name: oneLine(name).slice(0, 200),
-      email: oneLine(address ?? '')
-        .toLowerCase()
-        .slice(0, 320),
+      name: storable(oneLine(name), 200),
+      email: storable(oneLine(address ?? '').toLowerCase(), 320),
     }))
     .filter(({ email }) => email)
     .slice(0, MAX_ADDRESSES)
@@ -157,6 +156,7 @@ function fileName(given: string | null, type: string, index: number): string {
     .at(-1)
     ?.trim()
     .slice(-200)
+    .toWellFormed()
   return name && name !== '.' && name !== '..' ? name : `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`
 }
 
@@ -171,12 +171,8 @@ const EXTENSIONS: Record<string, string> = {
   'application/pdf': '.pdf',
 }
 
-function clean(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed()
-}
-
 function oneLine(text: string): string {
-  return clean(text)
+  return storable(text)
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim()
 }

@@ -1,5 +1,6 @@
 /** The failures of a delivery, in the terms of the API. */
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { storable } from '../../platform/storable-text.ts'
 
 /** The answer of an SMTP server, or the reason why none was reached. */
 export interface Failure {
@@ -36,7 +37,7 @@ export type SmtpError = SMTPConnection.SMTPError
 
 export function failureOf(error: SmtpError, isHandedOver: boolean): Failure {
   const { responseCode, permanent } = error
-  const text = (error.response ?? error.message).slice(0, 500)
+  const text = storable(error.response ?? error.message, 500)
   const enhanced = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(error.response ?? '')?.[1] ?? null
   if (responseCode) return { kind: permanent ? 'permanent' : 'temporary', code: String(responseCode), enhanced, message: text }
   if (isHandedOver)

@@ -4,6 +4,7 @@ import { notificationEvents, notifying } from '../../notifications/notify.ts'
 import { systemActor } from '../../platform/access/authenticate.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
+import { storable } from '../../platform/storable-text.ts'
 import { isMember } from '../../spaces/membership.ts'
 import type { OutboundMail } from '../queries.ts'
 import type { RecipientState } from '../schema.ts'
@@ -35,7 +36,7 @@ export async function notifyOfBounces({ db, now }: Context, email: OutboundMail,
 
 function titleOf({ metadata }: OutboundMail): string {
   const subject = metadata.subject.trim()
-  return subject ? `“${subject.length > MAX_SUBJECT ? `${subject.slice(0, MAX_SUBJECT)}…` : subject}”` : 'without a subject'
+  return subject ? `“${subject.length > MAX_SUBJECT ? `${storable(subject, MAX_SUBJECT)}…` : subject}”` : 'without a subject'
 }
 
 function named(recipients: readonly RecipientState[]): string {

@@ -1,5 +1,6 @@
 /** Records what delivery reports say about the recipients of an email, and so about the email (contract.md §6, Not a reply). */
 import type { Context } from '../../platform/context.ts'
+import { storable } from '../../platform/storable-text.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { afterProof } from '../outbound/outcome.ts'
 import { outboundMail, type Thread } from '../queries.ts'
@@ -40,7 +41,7 @@ export async function recordBounces(context: Context, thread: Thread, report: De
 
 /** The state of a recipient after what the report says about it; the same object if it changes nothing. */
 function afterReport(recipient: RecipientState, said: ReportedRecipient, now: Date): RecipientState {
-  const error = { code: said.code ?? 'BOUNCED', enhanced: said.status, message: (said.diagnostic ?? UNDELIVERED).slice(0, 500) }
+  const error = { code: said.code ?? 'BOUNCED', enhanced: said.status, message: storable(said.diagnostic ?? UNDELIVERED, 500) }
   switch (said.action) {
     case 'failed':
       if (!recipientCanBecome(recipient.status, 'bounced')) return recipient
