@@ -112,7 +112,7 @@ test('the page has the HTML, the text and the source of a mail, and finds mails 
 })
 
 test('refuses what no form of the page sends', async () => {
-  const { mail, replies } = await caught('Refuses')
+  const { mail, replies, comments, statusOf } = await caught('Refuses')
   for (const path of ['/dev/mail/999999/reply', '/dev/mail/x/bounce']) expect((await post(path, {})).status).toBe(404)
   for (const path of ['/dev/mail/999999/source', '/dev/mail/..%2f..%2fpasswd/source']) expect((await fetch(url + path)).status).toBe(404)
   const elsewhere = await post(
@@ -131,6 +131,19 @@ test('refuses what no form of the page sends', async () => {
   expect(injected.status).toBe(303)
   await expect.poll(async () => (await replies()).length, { timeout: 10_000 }).toBe(1)
   expect((await replies())[0]?.metadata).toMatchObject({ from: { email: 'ann@customer.example' } })
+  expect((await post(`/dev/mail/${mail.id}/bounce`, { kind: 'toString' })).status).toBe(303)
+  await expect.poll(statusOf, { timeout: 10_000 }).toBe('bounced')
+  const metadata = (await comments()).find(({ type }) => type === 'email_out')?.metadata
+  expect(metadata).toMatchObject({ recipients: [{ error: { enhanced: '5.1.1' } }] })
+  expect(await page(`?open=${mail.id}&done=constructor`)).not.toContain('role="status"')
+})
+
+test('is not read by a page whose name has the address of the service', async () => {
+  const statusFor = async (host: string, path: string) => (await service.inject({ url: path, headers: { host } })).statusCode
+  for (const path of ['/dev/mail', '/dev/mail.json', '/dev/mail/999999/source', '/dev/mail?q=password'])
+    expect([path, await statusFor('rebound.example:3000', path)]).toEqual([path, 403])
+  for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost:3000', 'gridpost.localhost', 'devbox:3000', 'devbox.local'])
+    expect([host, await statusFor(host, '/dev/mail.json')]).toEqual([host, 200])
 })
 
 test('keeps the mails as .eml files across restarts, and deletes the oldest', async () => {

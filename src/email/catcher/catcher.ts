@@ -1,6 +1,6 @@
 /** The mail catcher of the embedded default: an SMTP server that delivers nothing and shows its mails at /dev/mail. */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -103,6 +103,7 @@ export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1_048_576 }, (_, body, done) =>
       done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     )
+    scope.addHook('onRequest', async (request) => refuseOtherNames(request))
     scope.get('/dev/mail.json', async ({ query }) => matching(catcher.mails(), (query as Query).q))
     scope.get('/dev/mail', async ({ query }, reply) => showPage(catcher, query as Query, reply))
     scope.get('/dev/mail/:id/source', async (request, reply) => showSource(catcher, request, reply))
@@ -112,10 +113,22 @@ export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
     })
     scope.post('/dev/mail/:id/bounce', async (request, reply) => {
       const { mail, form } = await requested(catcher, request)
-      const kind = (form.kind ?? '') in BOUNCES ? (form.kind as BounceKind) : 'unknown'
+      const kind = Object.hasOwn(BOUNCES, form.kind ?? '') ? (form.kind as BounceKind) : 'unknown'
       return post(app, reply, mail, reportOn(mail, { recipient: form.recipient ?? '', kind }), 'bounced')
     })
   })
+}
+
+/**
+ * A page of another site may give its own name the address of this service (DNS rebinding), and the browser would let it read the mails, among
+ * them links that set a password.
+ * @throws AppError 403 for a name that such a page can have, unless it is that of PUBLIC_URL
+ */
+function refuseOtherNames({ hostname, context }: FastifyRequest): void {
+  const name = hostname.toLowerCase().replace(/^\[(.*)\]$/, '$1')
+  if (isIP(name) || !name.includes('.') || /\.(localhost|local|internal)$/.test(name)) return
+  if (context && name === new URL(context.deps.publicUrl()).hostname) return
+  throw forbidden('Open this page by its address, by localhost or by PUBLIC_URL')
 }
 
 interface Query {

@@ -52,7 +52,7 @@ function entry(mail: CaughtMail, { open, done }: View): string {
     ['Message-ID', messageId],
     ['Attachments', attachments.map(({ name, size }) => `${name} (${size} bytes)`).join(', ')],
   ]
-  const notice = id === open && DONE[done] ? `<p class="notice" role="status">${DONE[done]}</p>\n` : ''
+  const notice = id === open && Object.hasOwn(DONE, done) ? `<p class="notice" role="status">${DONE[done]}</p>\n` : ''
   return `<details id="mail-${id}"${id === open ? ' open' : ''}>
 <summary><strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))} <time>${receivedAt}</time></summary>
 ${notice}<dl>${facts.flatMap(([name, value]) => (value ? `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>` : [])).join('')}</dl>
