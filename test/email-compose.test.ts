@@ -1,6 +1,6 @@
 /** What a mail consists of: its tokens, recipients, references and images. */
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, type Person, testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
@@ -31,6 +31,7 @@ async function desk({ timezone = 'UTC', server: at = smtp } = {}) {
       { name: 'Price', type: 'number', decimals: 2 },
       { name: 'Ratio', type: 'number' },
       { name: 'Stages', type: 'multi_select', options: ['Lead', 'Won'] },
+      { name: 'Notes', type: 'long_text' },
     ],
     records: [
       {
@@ -300,6 +301,20 @@ describe('tokens', () => {
       metadata: { unresolved: ['nothing', 'due|us'] },
     })
   })
+
+  test('that name a long text over and over are refused by preview, and the mail is dropped', async () => {
+    const { mail, send, sent, comment, keys, table, record } = await desk()
+    await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { notes: 'a'.repeat(100_000) } })
+    for (const [field, count] of [['subject', 2] as const, ['body', 42] as const]) {
+      const text = { [field]: '{{field:notes}}'.repeat(count) }
+      const answer = await app.as(keys.account).post('/api/email/preview', mail(text))
+      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining(`${field}: the values of the tokens`)])
+      const { body } = await send(text)
+      await expect.poll(async () => (await comment(body.id)).metadata.status, patience).toBe('dropped')
+      expect((await comment(body.id)).metadata.error.code).toBe('TOO_LONG')
+    }
+    expect((await sent({ body: '{{field:notes}}'.repeat(10) })).comment.content).toHaveLength(1_000_000)
+  })
 })
 
 describe('images', () => {
@@ -381,6 +396,24 @@ describe('images', () => {
         expect([src, answer.status, answer.body.message]).toEqual([src, 400, expect.stringContaining('body: the image')])
       else expect([src, answer.status]).toEqual([src, 202])
     }
+  })
+
+  test('of another table are read once, and not beyond 25 MB', async () => {
+    const place = await desk()
+    const other = await makeTable(app, place, { records: [{ name: 'Other' }] })
+    const elsewhere = { ...place, table: other.id, record: other.records[0] as number }
+    const linked = ({ path }: { path: string }, count: number) =>
+      Array.from({ length: count }, (_, index) => `<img src="/api/file/${path}?w=${index}">`).join('')
+    const image = await upload(elsewhere, 'logo.png', 'image/png', PNG)
+    expect((await place.sent({ body: linked(image, 3) })).received?.email.attachments.map(contentOf)).toEqual([PNG])
+
+    const large = Buffer.concat([PNG, Buffer.alloc(13_500_000, 1)])
+    const [first, second] = [await upload(elsewhere, 'a.png', 'image/png', large), await upload(elsewhere, 'b.png', 'image/png', large)]
+    const read = vi.spyOn(app.deps.storage, 'read')
+    onTestFinished(() => read.mockRestore())
+    const answer = await place.send({ body: linked(first, 20) + linked(second, 20) })
+    expect([answer.status, answer.body.message]).toEqual([400, 'body: the images must have at most 25 MB in all'])
+    expect(read).toHaveBeenCalledTimes(1)
   })
 
   test('that are SVG, or no image at all, are left out, and preview says so', async () => {

@@ -303,6 +303,20 @@ describe('retrying', () => {
     expect((await comment(body.id)).metadata).toMatchObject({ sendAt: null, error: null, droppedAt: null })
   })
 
+  test('sends from no domain that an admin has taken from the integration since', async () => {
+    const { send, call, comment, statusOf, admin, integrationId } = await desk()
+    const { body } = await send({ sendAt: inFuture(HOUR) })
+    const update = { from_domains: ['other.example'] }
+    expect((await app.as(admin).post(`/api/smtp/${integrationId}/update`, update)).status).toBe(200)
+    app.setClock(new Date(Date.now() + 2 * HOUR))
+    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    const error = { code: 'FROM_NOT_ALLOWED', message: 'From domain not allowed: example.com' }
+    expect((await comment(body.id)).metadata).toMatchObject({ error })
+    expect((await call('retry', body.id)).status).toBe(200)
+    await expect.poll(() => statusOf(body.id), patience).toBe('dropped')
+    expect(smtp.received).toEqual([])
+  })
+
   test('brings a mail back that had bounced for everyone else', async () => {
     const { send, call, recipientsOf, comment } = await desk()
     smtp.recipients.set('gone@customer.example', 550)

@@ -57,6 +57,7 @@ export interface OutboundMail {
   metadata: OutgoingMetadata
   content: string
   attachments: FileEntry[]
+  from_domains: string[] | null
   disable_pixel: boolean | null
   reply_as_envelope: boolean | null
   /** Null when the integration was deleted, or is no longer for this table. */
@@ -70,7 +71,7 @@ export async function outboundMail(db: Database, commentId: number, forUpdate = 
   const [row] = await db.query<OutboundMail & ServerColumns>(sql`
     select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
       o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
-      (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.disable_pixel, i.reply_as_envelope,
+      (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.from_domains, i.disable_pixel, i.reply_as_envelope,
       i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
       i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted
     from outbound_emails o

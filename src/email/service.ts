@@ -18,9 +18,9 @@ import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { forgetMessages } from './inbound/verdicts.ts'
 import { mails } from './metrics.ts'
-import { type OutgoingRequest, resolveContent, withSignature } from './outbound/content.ts'
+import { type OutgoingRequest, type ResolvedContent, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
-import { fieldTexts, problemOf, unclosedTokens } from './outbound/field-tokens.ts'
+import { type FieldTexts, fieldTexts, problemOf, unclosedTokens, ValuesTooLong } from './outbound/field-tokens.ts'
 import { bytesOf, findImages, type Images, restore, type ShortHtml, shorten, storeImages, withSources } from './outbound/inline-images.ts'
 import { encryptTokens, newSecretTokens } from './outbound/secret-tokens.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
@@ -112,7 +112,7 @@ export async function preview(context: Context, table: TableRef, record: RecordR
     if (!row) throw notFound('Record')
     return fieldTexts(definition.fields, row, context.actor.timeZone)
   })
-  const { subject, html: resolved, unresolved } = resolveContent(request, texts)
+  const { subject, html: resolved, unresolved } = resolvedContent(request, texts)
   const leftOut = [...images].filter(([, image]) => image === null).map(([source]) => [source, null] as const)
   const html = withSources(resolved, new Map(leftOut))
   const unclosed = [request.subject, request.body].flatMap(unclosedTokens).slice(0, MAX_PROBLEMS)
@@ -127,6 +127,15 @@ export async function preview(context: Context, table: TableRef, record: RecordR
   )
   for (const [email, { message }] of suppressed) problems.push(`${email}: ${message}`)
   return { subject, html: restore(html, dataUrls), text: restore(textOfHtml(html), dataUrls, MAX_DATA_URL_TEXT), unresolved, problems }
+}
+
+/** @throws AppError 400 when the values of the tokens are too long */
+function resolvedContent(request: OutgoingRequest, texts: FieldTexts): ResolvedContent {
+  try {
+    return resolveContent(request, texts)
+  } catch (error) {
+    throw error instanceof ValuesTooLong ? badInput(error.field, error.message) : error
+  }
 }
 
 interface AcceptedEmail {

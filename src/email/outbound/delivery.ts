@@ -13,6 +13,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
+import { domainOf } from '../address.ts'
 import { signerOf } from '../authenticity/dkim-keys.ts'
 import { envelopeIdOf, replyAddress } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
@@ -25,7 +26,7 @@ import type { Server } from './connections.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
 import { DeliveryError, type Failure } from './failure.ts'
 import { markFailing, patienceEnd, resume } from './faults.ts'
-import { fieldTexts } from './field-tokens.ts'
+import { fieldTexts, ValuesTooLong } from './field-tokens.ts'
 import { withContentIds } from './inline-images.ts'
 import { endLease, type Lease, LeaseLost, releaseLease, stampAttempt } from './lease.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from './outcome.ts'
@@ -66,11 +67,14 @@ const isReached = ({ accepted, refused, others, fault }: Outcome): boolean =>
   accepted.size > 0 || refused.size > 0 || (!fault && /^\d/.test(others?.code ?? ''))
 
 function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
-  const { attempted_at, table_version, server, failing_message } = mail
+  const { attempted_at, table_version, server, failing_message, from_domains, request } = mail
   // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
   if (attempted_at !== null) return failedForAll(INTERRUPTED)
   if (table_version === null) return RECORD_GONE
   if (server === null) return INTEGRATION_GONE
+  // A scheduled or retried email may be older than the domains that the integration has now.
+  const domain = domainOf(request.from.email)
+  if (!from_domains?.includes(domain)) return gone('FROM_NOT_ALLOWED', `From domain not allowed: ${domain}`)
   return failing_message !== null && hasWaited(mail, now) ? gaveUp(failing_message) : undefined
 }
 
@@ -87,6 +91,7 @@ async function attempt(context: Context, mail: OutboundMail, to: string[], lease
     if (error instanceof LeaseLost) return undefined
     // The worker stops. Another one takes up the email at once.
     if (context.signal.aborted && error === context.signal.reason) return void (await releaseLease(context, lease))
+    if (error instanceof ValuesTooLong) return failedForAll(error.failure)
     // Any error occurs before the end of the content is sent, so a retry cannot deliver twice.
     return failedForAll(unexpected(context, error))
   }

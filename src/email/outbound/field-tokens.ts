@@ -4,6 +4,7 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldType } from '../../fields/registry.ts'
 import { escapeHtml } from '../../platform/html.ts'
 import { instantOf, writtenDate, writtenInstant } from '../../platform/time.ts'
+import { DeliveryError } from './failure.ts'
 
 // The lengths are bounded so that an unclosed token does not make the expression scan the rest of the text.
 const TOKEN = /\{\{\s{0,9}field\s{0,9}:([^{}]{0,100})\}\}/gi
@@ -54,23 +55,41 @@ export interface Resolved {
   unresolved: string[]
 }
 
-/** Resolves the tokens in HTML. Values are escaped, and tokens inside values are not resolved. */
+/** A body may name a long text with each of 90,000 tokens, so the characters that the values add are limited. */
+const MAX_ADDED = { subject: 100_000, body: 4 * 1_048_576 }
+
+/** The values of the tokens make the subject or the body too long. */
+export class ValuesTooLong extends DeliveryError {
+  readonly field: keyof typeof MAX_ADDED
+
+  constructor(field: keyof typeof MAX_ADDED) {
+    const message = `the values of the tokens in the ${field} must have at most ${MAX_ADDED[field]} characters in all`
+    super({ kind: 'permanent', code: 'TOO_LONG', enhanced: null, message })
+    this.field = field
+  }
+}
+
+/** Resolves the tokens in HTML. Values are escaped, and tokens inside values are not resolved. @throws ValuesTooLong */
 export function resolveInHtml(template: string, fields: FieldTexts): Resolved {
-  return resolve(template, fields, (value) => escapeHtml(value).replace(/\r\n|\r|\n/g, '<br />\n'))
+  return resolve('body', template, fields, (value) => escapeHtml(value).replace(/\r\n|\r|\n/g, '<br />\n'))
 }
 
-/** Resolves the tokens in a subject. Line breaks in values become spaces, because they could start another header line. */
+/** Resolves the tokens in a subject. Line breaks in values become spaces, because they could start another header line. @throws ValuesTooLong */
 export function resolveInSubject(template: string, fields: FieldTexts): Resolved {
-  return resolve(template, fields, (value) => value.replace(/[\r\n\0]+/g, ' '))
+  return resolve('subject', template, fields, (value) => value.replace(/[\r\n\0]+/g, ' '))
 }
 
-function resolve(template: string, fields: FieldTexts, encode: (value: string) => string): Resolved {
+function resolve(field: keyof typeof MAX_ADDED, template: string, fields: FieldTexts, encode: (value: string) => string): Resolved {
+  let added = 0
   const unresolved = new Set<string>()
   const text = template.replace(TOKEN, (_, given: string) => {
     const named = given.replace(TAGS, '').trim()
     const value = textFor(named, fields)
     if (value === undefined) unresolved.add(named)
-    return value === undefined ? '' : encode(value)
+    const encoded = value === undefined ? '' : encode(value)
+    added += encoded.length
+    if (added > MAX_ADDED[field]) throw new ValuesTooLong(field)
+    return encoded
   })
   return { text, unresolved: [...unresolved] }
 }

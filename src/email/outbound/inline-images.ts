@@ -62,6 +62,7 @@ const SOURCE = / src="([^"]*)"/
  */
 export async function findImages(context: Context, table: TableRef, { html, dataUrls }: ShortHtml, field: string): Promise<Images> {
   const images = new Map<string, Image | null>()
+  const byPath = new Map<string, Image | null>()
   for (const [tag] of html.matchAll(IMAGE_TAG)) {
     const source = SOURCE.exec(tag)?.[1] ?? ''
     const path = storedPath(context, source)
@@ -69,7 +70,12 @@ export async function findImages(context: Context, table: TableRef, { html, data
     if (images.has(source)) continue
     if (dataUrl !== undefined) images.set(source, fileOf(dataUrl, images.size + 1))
     else if (NOT_SENT.test(source)) images.set(source, null)
-    else if (path !== undefined) images.set(source, await storedImage(context, table, path, field))
+    else if (path !== undefined) {
+      // Links to several widths are links to one file.
+      const image = byPath.get(path) ?? (await storedImage(context, table, path, { field, bytes: bytesOf(images) }))
+      byPath.set(path, image)
+      images.set(source, image)
+    }
     if (images.size > MAX_IMAGES) throw badInput(field, `must have at most ${MAX_IMAGES} images`)
   }
   return images
@@ -84,11 +90,18 @@ function storedPath({ publicUrl }: Context, source: string): string | undefined 
 /** The types that every mail program shows. SVG is not among them, because it can contain scripts. */
 const SHOWN = /^image\/(png|jpeg|gif|webp)$/i
 
-async function storedImage(context: Context, table: TableRef, path: string, field: string): Promise<Image | null> {
+/** @param bytes of the images before this one */
+async function storedImage(
+  context: Context,
+  table: TableRef,
+  path: string,
+  { field, bytes }: { field: string; bytes: number },
+): Promise<Image | null> {
   const { table_id, name, size, type, host } = await readable(context, path, field)
   if (!SHOWN.test(type)) return null
   if (table_id === table.id) return { entry: { name, path, size, type, host } }
-  if (size > MAX_COPIED_BYTES) throw badInput(field, `the image ${name} must have at most 25 MB`)
+  // The copies are kept in memory until the email is accepted.
+  if (bytes + size > MAX_COPIED_BYTES) throw badInput(field, 'the images must have at most 25 MB in all')
   // A file belongs to one table, so the image of another one is copied.
   const stream = await openStored(context, path)
   return stream && { file: { name, type, content: await buffer(stream) } }
@@ -122,7 +135,7 @@ function fileOf(dataUrl: string, number: number): Image | null {
 }
 
 export const bytesOf = (images: Images): number =>
-  [...images.values()].reduce(
+  [...new Set(images.values())].reduce(
     (sum, image) => sum + (image === null ? 0 : 'entry' in image ? image.entry.size : image.file.content.byteLength),
     0,
   )
@@ -138,8 +151,10 @@ export interface StoredImages {
 export async function storeImages(context: Context, table: TableRef, record: RecordRef, images: Images): Promise<StoredImages> {
   const place = { account_id: table.account_id, space_id: table.space_id, table_id: table.id, record_id: record.id }
   const stored: StoredImages = { sources: new Map(), files: [], inline: [] }
+  const entries = new Map<Image, FileEntry>()
   for (const [source, image] of images) {
-    const entry = image && ('entry' in image ? image.entry : await stage(context, place, image.file))
+    const entry = image && (entries.get(image) ?? ('entry' in image ? image.entry : await stage(context, place, image.file)))
+    if (image && entry) entries.set(image, entry)
     stored.sources.set(source, entry && linkTo(entry.path))
     if (!entry || stored.files.some(({ path }) => path === entry.path)) continue
     stored.files.push(entry)
