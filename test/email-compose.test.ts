@@ -476,6 +476,13 @@ describe('images', () => {
     expect((await send({ body: `<img src="${dataUrl('image/png', Buffer.alloc(8_000_000))}">` })).status).toBe(413)
   })
 
+  test('may be data URLs of three million lines', async () => {
+    const { preview } = await desk()
+    const [start = '', base64 = ''] = dataUrl('image/png', Buffer.concat([PNG, Buffer.alloc(2_300_000)])).split(',')
+    const { problems } = await preview({ body: `<p>a</p><img src="${start},${base64.replaceAll(/./g, '$&\n')}">` })
+    expect(problems).toEqual([])
+  })
+
   test('of more than 50 kinds are refused', async () => {
     const { send } = await desk()
     const images = (count: number) =>

@@ -19,8 +19,9 @@ export interface ShortHtml {
   dataUrls: ReadonlyMap<string, string>
 }
 
+const DATA_URL_START = /data:image\/[\w.+-]{1,50}(?:;[\w=.+-]{1,50}){0,3},/gi
 // A data URL ends before the first character that base64 does not have; one in another encoding is not sent.
-const DATA_URL = /data:image\/[\w.+-]{1,50}(?:;[\w=.+-]{1,50}){0,3},(?:[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*)?)*/gi
+const DATA_URL_LINE = /[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*)?/y
 /** More data URLs are images that would be refused anyway, or part of the text. */
 const MAX_PLACEHOLDERS = 1_000
 const PLACEHOLDER = /cid:[0-9a-f]{16}\.\d+\.data/g
@@ -29,13 +30,27 @@ const PLACEHOLDER = /cid:[0-9a-f]{16}\.\d+\.data/g
 export function shorten(html: string): ShortHtml {
   const secret = newHexToken(8)
   const placeholders = new Map<string, string>()
-  const short = html.replace(DATA_URL, (url) => {
-    if (placeholders.size >= MAX_PLACEHOLDERS) return url
+  let short = ''
+  let end = 0
+  for (const { 0: start, index } of html.matchAll(DATA_URL_START)) {
+    if (placeholders.size >= MAX_PLACEHOLDERS) break
+    if (index < end) continue
+    const next = endOfLines(html, index + start.length)
+    const url = html.slice(index, next)
     const placeholder = placeholders.get(url) ?? `cid:${secret}.${placeholders.size}.data`
     placeholders.set(url, placeholder)
-    return placeholder
-  })
-  return { html: short, dataUrls: new Map([...placeholders].map(([url, placeholder]) => [placeholder, url])) }
+    short += html.slice(end, index) + placeholder
+    end = next
+  }
+  return { html: short + html.slice(end), dataUrls: new Map([...placeholders].map(([url, placeholder]) => [placeholder, url])) }
+}
+
+/** Goes line by line: one expression for all of them exhausts its stack at three million lines. */
+function endOfLines(html: string, start: number): number {
+  let end = start
+  DATA_URL_LINE.lastIndex = start
+  while (DATA_URL_LINE.test(html)) end = DATA_URL_LINE.lastIndex
+  return end
 }
 
 /** Puts the data URLs back, shortened if they are longer than this. */
