@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { insertSent, updateEmail } from '../src/comments/emails.ts'
+import { OutgoingMetadata, type RecipientState } from '../src/email/metadata.ts'
 import { emailAfter, errorOf, failedForAll, type Outcome, recipientAfter } from '../src/email/outbound/outcome.ts'
-import { OutgoingMetadata, type RecipientState } from '../src/email/schema.ts'
 import {
   canBecome,
   EMAIL_STATUSES,

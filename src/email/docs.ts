@@ -1,7 +1,8 @@
 import type { RecordComment } from '../comments/schema.ts'
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { operationDocs } from '../platform/http/operation-docs.ts'
-import type { OutgoingMetadata, Signature, SmtpIntegration } from './schema.ts'
+import type { OutgoingMetadata } from './metadata.ts'
+import type { Signature, SmtpIntegration } from './schema.ts'
 import { newEmailState } from './states.ts'
 
 const integration: SmtpIntegration = {
@@ -181,25 +182,6 @@ export const emailDocs = operationDocs('Email', {
     example: {
       output: { rows: [{ opened_at: '2026-03-02 10:30:00', class: 'human', user_agent: 'Mozilla/5.0 (X11; Linux x86_64)' }] },
     },
-  },
-})
-
-export const suppressionDocs = operationDocs('Email', {
-  list: {
-    summary: 'List suppressed addresses',
-    description:
-      'Returns the addresses to which the account sends no mail, newest first: those that take no mail, and those whose recipient has ' +
-      'reported a mail as unwanted. For admins of a space and account keys that see every space.',
-    example: {
-      output: { rows: [{ email: 'ann@customer.example', reason: 'hard_bounce', since: '2026-03-02 10:14:00', comment_id: 501 }] },
-    },
-  },
-
-  remove: {
-    summary: 'Remove a suppressed address',
-    description: 'Mail goes to the address again, until it bounces again. Mails that were dropped stay dropped; they can be retried.',
-    example: { input: { email: 'ann@customer.example' }, output: { ok: true } },
-    errors: { 404: 'Suppression not found' },
   },
 })
 

@@ -7,8 +7,8 @@ import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
+import type { OutgoingMetadata } from './metadata.ts'
 import type { OutgoingRequest } from './outbound/content.ts'
-import type { OutgoingMetadata } from './schema.ts'
 import { THREAD_STATUSES } from './states.ts'
 
 /** All fields of one record, as the API answers them. Returns undefined when the record does not exist. */

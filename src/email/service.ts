@@ -17,6 +17,7 @@ import type { Cascade } from '../tables/cascade.ts'
 import { readWithDefinition } from '../tables/with-definition.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { forgetMessages } from './inbound/verdicts.ts'
+import type { InlineImage, OutgoingMetadata, RecipientState } from './metadata.ts'
 import { mails } from './metrics.ts'
 import { type OutgoingRequest, type ResolvedContent, resolveContent, withSignature } from './outbound/content.ts'
 import { sendEmail } from './outbound/delivery.ts'
@@ -24,16 +25,7 @@ import { type FieldTexts, fieldTexts, problemOf, unclosedTokens, ValuesTooLong }
 import { bytesOf, findImages, type Images, restore, type ShortHtml, shorten, storeImages, withSources } from './outbound/inline-images.ts'
 import { encryptTokens, newSecretTokens } from './outbound/secret-tokens.ts'
 import { readRecord, sendingIntegration } from './queries.ts'
-import {
-  type InlineImage,
-  MAX_RECIPIENTS,
-  type NewEmail,
-  type OutgoingMetadata,
-  type Preview,
-  type QueuedEmail,
-  type RecipientState,
-  type RecordContext,
-} from './schema.ts'
+import { MAX_RECIPIENTS, type NewEmail, type Preview, type QueuedEmail, type RecordContext } from './schema.ts'
 import { newEmailState } from './states.ts'
 import { suppressedAmong } from './suppressions/service.ts'
 

@@ -1,7 +1,7 @@
 /** Resolves the field tokens in the subject and the body of an email to the record's values. */
 import { sanitizeHtml } from '../../platform/html.ts'
 import type { Mailbox } from '../address.ts'
-import type { RecipientState } from '../schema.ts'
+import type { RecipientState } from '../metadata.ts'
 import { type FieldTexts, resolveInHtml, resolveInSubject } from './field-tokens.ts'
 
 /** A request to send, as the job that sends it needs it. The body is sanitised; field tokens are not resolved yet. */

@@ -1,5 +1,5 @@
 /** The states of the recipients and of the email after an attempt to send it. */
-import type { RecipientState } from '../schema.ts'
+import type { RecipientState } from '../metadata.ts'
 import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
 import type { Failure } from './failure.ts'
 

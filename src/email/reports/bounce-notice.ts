@@ -6,8 +6,8 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { isMember } from '../../spaces/membership.ts'
+import type { RecipientState } from '../metadata.ts'
 import type { OutboundMail } from '../queries.ts'
-import type { RecipientState } from '../schema.ts'
 
 const MAX_SUBJECT = 100
 /** How many of the recipients are named. */

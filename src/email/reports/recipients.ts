@@ -1,10 +1,10 @@
 /** Changes of the recipients of an email after it was sent: by reports, by answers and by opens. */
 import { updateEmail } from '../../comments/emails.ts'
 import type { Context } from '../../platform/context.ts'
+import type { RecipientState } from '../metadata.ts'
 import { mails } from '../metrics.ts'
 import { afterProof, emailAfter, errorOf } from '../outbound/outcome.ts'
 import { type OutboundMail, outboundMail } from '../queries.ts'
-import type { RecipientState } from '../schema.ts'
 import { transitionTo } from '../states.ts'
 
 type Changing = Pick<Context, 'db' | 'now' | 'metrics'>
