@@ -1,5 +1,7 @@
 /** What comes back from mail servers, providers and mail programs about a mail that was sent, and what follows from it. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { replayMessages } from '../src/email/inbox/replay.ts'
+import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { tokenHash } from '../src/platform/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -135,6 +137,28 @@ describe('a failure message', () => {
       message: expect.stringMatching(/^451 4\.4\.1 No answer/),
     })
     expect(await comments()).toHaveLength(1)
+  })
+
+  test('that overtakes the end of a later attempt is read again, and is not lost', async () => {
+    const { sent } = await desk()
+    const { id, metadata } = await sent('ann@customer.example', 'bob@customer.example')
+    const setBob = (status: string) =>
+      app.db.execute(sql`
+        update record_comments set metadata = jsonb_set(metadata, '{recipients,1,status}', to_jsonb(${status}::text)) where id = ${id}`)
+    await setBob('queued')
+    const raw = failure('bob@customer.example', '550 5.1.1 User unknown').join('\r\n')
+    await fetch(`${app.url}/webhooks/email_receive`, { method: 'POST', body: raw, headers: { 'content-type': 'text/raw' } })
+    const readOnce = () =>
+      app.db.query(sql`
+        select id from pgboss.job where name = 'email.receive' and (state in ('retry', 'completed') or retry_count > 0)
+          and (data->>'id')::int = (select max(id) from inbound_emails)`)
+    await expect.poll(readOnce, { timeout: 20_000 }).toHaveLength(1)
+    const [open] = await app.db.query<{ id: number }>(sql`select inbound_email_id as id from inbound_verdicts where verdict is null`)
+    expect(await metadata()).toMatchObject({ status: 'sent', recipients: [{ status: 'sent' }, { status: 'queued' }] })
+    await setBob('sent')
+    // The job is repeated after some seconds.
+    await replayMessages(systemContext(app.deps), { id: open?.id ?? 0 })
+    expect(await metadata()).toMatchObject({ status: 'sent', recipients: [{ status: 'sent' }, { status: 'bounced' }] })
   })
 })
 

@@ -24,9 +24,10 @@ export async function recordBounces(context: Context, thread: Thread, report: De
   const email = await outboundMail(db, thread.comment_id, true)
   if (!email) return
   const { metadata } = email
-  if (metadata.status === 'queued' && email.attempted_at !== null)
-    throw new Error('A delivery report arrived before the email was marked as sent')
   const reported = reportedAbout(report, metadata)
+  const isOvertaken = metadata.recipients.some((recipient) => recipient.status === 'queued' && reported.has(recipient.email.toLowerCase()))
+  if (isOvertaken && email.attempted_at !== null)
+    throw new Error('A delivery report arrived before the outcome of the attempt was recorded')
   const changed = metadata.recipients.map((recipient) => {
     const said = reported.get(recipient.email.toLowerCase())
     return said ? afterReport(recipient, said, now) : recipient
