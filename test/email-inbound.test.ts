@@ -2,7 +2,9 @@
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
-import { sql } from '../src/platform/database/database.ts'
+import { replayMessages } from '../src/email/inbox/replay.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
@@ -348,6 +350,31 @@ test('a reply of which nothing remains without its quote and signature is shown 
   const [comment] = await post(...fromAnn(address), '', '> Is blue fine?', '> > Blue or green.', '', '-- ', 'Yes, blue. Ann')
   expect(comment?.content).toBe('> Is blue fine?\n> > Blue or green.\n\n--\nYes, blue. Ann')
   expect(comment?.metadata.visibleText).toBe(comment?.content)
+})
+
+test('a message that deadlocks with a deletion of its record is read again', async () => {
+  const { address, post, table } = await thread()
+  const deletion = await app.db.connect()
+  await deletion.query('begin')
+  await deletion.query(sql`select id from ${recordsOf(table)} for update`.text)
+  const posted = post(...fromAnn(address), '', 'Thank you.')
+  const blocked = () =>
+    app.db.query(sql`
+      select pid from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into record_comments%'`)
+  await expect.poll(blocked, { timeout: 10_000 }).toHaveLength(1)
+  // PostgreSQL ends one of the two, whichever it finds first.
+  await Promise.allSettled([deletion.query('select from reply_tokens where table_id = $1 for update', [table])])
+  await deletion.query('rollback')
+  await deletion.end()
+  const job = async () =>
+    (
+      await app.db.query<{ state: string }>(sql`select state from pgboss.job where name = 'email.receive' order by created_on desc limit 1`)
+    )[0]?.state
+  await expect.poll(job, { timeout: 10_000 }).toMatch(/retry|completed/)
+  // The job is repeated after some seconds, unless the deletion was ended.
+  await replayMessages(systemContext(app.deps), { since: '2020-01-01 00:00:00' })
+  expect((await posted).map(({ content }) => content)).toEqual(['Thank you.'])
 })
 
 test('large messages that take long delay no others', async () => {

@@ -147,15 +147,19 @@ export interface Thread {
   table_name: string
   /** The user who has sent the email; null if it is of an earlier release. */
   sender_user_id: number | null
+  /** The recipients of the email. Their states may change until the email is locked. */
+  recipients: OutgoingMetadata['recipients']
 }
 
 /**
  * The thread of a reply address, locked, so that its messages are handled one after the other. Returns undefined when the table, the space
- * or the email was deleted.
+ * or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can deadlock: PostgreSQL
+ * then ends one of them, and either the job is repeated or the deletion is answered with 503.
  */
 export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
   const [row] = await db.query<Thread>(sql`
     select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,
+      c.metadata->'recipients' as recipients,
       (select (o.request->>'userId')::int from outbound_emails o where o.comment_id = r.comment_id) as sender_user_id
     from reply_tokens r
     join tables t on t.id = r.table_id and t.deleted_at is null

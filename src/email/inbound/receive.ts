@@ -172,7 +172,8 @@ async function decide(
   const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
   if (mail.report || mail.feedback) return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail)) })
   // Only somebody who has the email knows the reply address. Who sent an automatic message is certain only of a recipient.
-  await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
+  if (thread.recipients.some(({ status }) => status === 'unknown'))
+    await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
   if (commentId !== null) return correctComment(context, thread, mail, { commentId, isAnnounced: before.is_announced }, files)
   if (isAutomatic && (await isLoop(context, thread, delivery)))
     return { ...dropped(`More than ${MAX_AUTOMATIC_PER_HOUR} automatic messages came within an hour`), isChanged: false }

@@ -8,7 +8,7 @@ import { dropFiles, type FileEntry, type FilePlace, holdFiles, lockFiles, pathsO
 import { formatInstant } from '../../platform/time.ts'
 import { tokenOf } from '../headers.ts'
 import type { IncomingMetadata } from '../metadata.ts'
-import { outboundMail, type Thread } from '../queries.ts'
+import type { Thread } from '../queries.ts'
 import type { ParsedMail } from './mime.ts'
 import { dropped, noteComment, type Outcome } from './verdicts.ts'
 
@@ -53,7 +53,7 @@ export async function insertComment(
   const { db, now } = context
   await holdFiles(db, pathsOf(attachments))
   const announces = !mail.isAutomatic && !wasAnnounced
-  const reply = { ...thread, content: mail.visibleText, attachments, metadata: await metadataOf(context, thread, mail, attachments) }
+  const reply = { ...thread, content: mail.visibleText, attachments, metadata: metadataOf(context, thread, mail, attachments) }
   const id = await insertReply(db, reply, { name: senderName(mail), notifyFollowers: announces ? thread : undefined }, now)
   if (id === undefined) return { ...dropped('The record was deleted'), isChanged: false }
   await noteComment(db, thread, mail.key, id)
@@ -76,7 +76,7 @@ export async function correctComment(
   const paths = pathsOf(attachments)
   const oldPaths = pathsOf(old?.attachments ?? [])
   await lockFiles(db, [...new Set([...paths, ...oldPaths])])
-  const reply = { ...thread, content: mail.visibleText, attachments, metadata: await metadataOf(context, thread, mail, attachments) }
+  const reply = { ...thread, content: mail.visibleText, attachments, metadata: metadataOf(context, thread, mail, attachments) }
   const notifyFollowers = announces ? thread : undefined
   const isChanged = old && (await updateReply(db, commentId, reply, { name: senderName(mail), notifyFollowers }, now))
   if (isChanged === undefined) return { ...dropped('Its comment was deleted'), commentId, isAnnounced: wasAnnounced, isChanged: false }
@@ -103,14 +103,8 @@ const verdictOf = ({ isAutomatic, isUnreadable }: ParsedMail): Pick<Outcome, 've
 
 const senderName = ({ from }: ParsedMail) => from.name || from.email || 'Unknown sender'
 
-async function metadataOf(
-  { db, settings }: Context,
-  thread: Thread,
-  mail: ParsedMail,
-  attachments: FileEntry[],
-): Promise<IncomingMetadata> {
-  const parent = await outboundMail(db, thread.comment_id)
-  const recipients = parent?.metadata.recipients.map(({ email }) => email.toLowerCase()) ?? []
+function metadataOf({ settings }: Context, thread: Thread, mail: ParsedMail, attachments: FileEntry[]): IncomingMetadata {
+  const recipients = thread.recipients.map(({ email }) => email.toLowerCase())
   // Reply addresses are left out of the metadata: readers of the comment must not learn how to write into the thread.
   const others = (addresses: string[]) => addresses.filter((address) => tokenOf(address, settings.catchDomain) === undefined)
   return {
