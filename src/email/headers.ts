@@ -1,4 +1,5 @@
 import type { Header } from 'postal-mime'
+import { storable } from '../platform/storable-text.ts'
 
 /** The bytes of a header that are read. The webhook reads headers on the main thread, and no honest mail has longer ones. */
 export const MAX_HEADER_BYTES = 131_072
@@ -105,6 +106,12 @@ export function isAutomatic(headers: Header[], { from, subject }: { from: string
   if (valuesOf(headers, 'return-path').some((value) => value.replaceAll(' ', '') === '<>')) return true
   return AUTOMATIC_SENDER.test(from) || AUTOMATIC_SUBJECT.test(subject.trim())
 }
+
+/** The text in one line that can be stored and shown: without NUL, other control characters and lone surrogates. */
+export const oneLine = (text: string): string =>
+  storable(text)
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim()
 
 /** A Message-ID in angle brackets, or null for any other text. It is used in headers of later emails, so control characters are refused. */
 export function messageIdOf(value: string | undefined): string | null {

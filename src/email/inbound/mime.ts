@@ -4,7 +4,7 @@ import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
-import { isAutomatic, messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import { isAutomatic, messageIdOf, oneLine, readHeaders, valuesOf } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback.ts'
@@ -169,10 +169,4 @@ const EXTENSIONS: Record<string, string> = {
   'image/png': '.png',
   'image/gif': '.gif',
   'application/pdf': '.pdf',
-}
-
-function oneLine(text: string): string {
-  return storable(text)
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
 }

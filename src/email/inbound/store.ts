@@ -8,7 +8,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { Authentication } from '../authenticity/authentication-results.ts'
-import { readHeaders, replyTokens, valuesOf } from '../headers.ts'
+import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { hashesIn } from '../queries.ts'
 import { LARGE_BYTES } from './parser.ts'
@@ -134,12 +134,6 @@ function listed(headers: Header[]): { name: string; email: string; subject: stri
     subject: text('subject').slice(0, 1_000),
   }
 }
-
-const oneLine = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .trim()
 
 const HOUR_MS = 3_600_000
 const WAITING_AT_ONCE = 1_000

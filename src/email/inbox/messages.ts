@@ -8,7 +8,7 @@ import { type Database, type Sql, sql } from '../../platform/database/database.t
 import { decodeCursor, encodeCursor } from '../../platform/http/cursor.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
-import { readHeaders, replyTokens } from '../headers.ts'
+import { MAX_HEADER_BYTES, readHeaders, replyTokens } from '../headers.ts'
 import type { InboundMessage, InboundQuery } from './schema.ts'
 
 /** Rows beyond this number are not counted, because counting would take longer than the page itself. */
@@ -105,7 +105,7 @@ export async function rawMessage(
   { message_id }: MessageRow,
 ): Promise<{ bytes: number; content: Readable }> {
   const [stored] = await db.query<{ id: number; bytes: number; head: Buffer; foreign_hashes: Buffer[] }>(sql`
-    select e.id, octet_length(e.raw) as bytes, substring(e.raw from 1 for 131072) as head, array(
+    select e.id, octet_length(e.raw) as bytes, substring(e.raw from 1 for ${MAX_HEADER_BYTES}) as head, array(
       select h.token_hash from unnest(e.token_hashes) as h (token_hash)
       where not exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.token_hash = h.token_hash and ${administeredBy(actor)})
     ) as foreign_hashes

@@ -11,10 +11,11 @@ import { reportParts } from './report-scope.ts'
  * @param raw the whole message, which is searched if its parts say nothing, because some servers send parts without their MIME headers
  */
 export function deliveryReport(message: Message, raw: Uint8Array): DeliveryReport | null {
-  const source = sourceOf(message)
-  const isSystem = isFromMailSystem(source)
+  const head = headOf(message)
+  const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
   if (!parts) return null
+  const source = { ...head, text: textOf(message.parts) }
   const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
   const noticed = isSystem || fields.length ? noticedRecipients(source) : []
   const read = recipientsIn(fields.join('\n\n'), noticed)
@@ -38,16 +39,14 @@ export const RETURNED = new Set([
 /** The bytes of a message that are searched. */
 const MAX_BODY = 131_072
 
-function sourceOf({ headers, from, subject = '', parts }: Message): NoticeSource {
-  const html = () => textOfHtml(textIn(parts, 'text/html'))
-  return {
-    headers,
-    from: { name: from?.name ?? '', email: from?.address ?? '' },
-    subject,
-    text: textIn(parts, 'text/plain') || html(),
-    hasReturned: parts.some(({ type }) => RETURNED.has(type)),
-  }
-}
+const headOf = ({ headers, from, subject = '', parts }: Message): Omit<NoticeSource, 'text'> => ({
+  headers,
+  from: { name: from?.name ?? '', email: from?.address ?? '' },
+  subject,
+  hasReturned: parts.some(({ type }) => RETURNED.has(type)),
+})
+
+const textOf = (parts: MessagePart[]): string => textIn(parts, 'text/plain') || textOfHtml(textIn(parts, 'text/html'))
 
 /** The first text that is not empty. Further ones are often the returned mail. */
 const textIn = (parts: MessagePart[], wanted: string): string =>
@@ -56,7 +55,8 @@ const textIn = (parts: MessagePart[], wanted: string): string =>
     .map(decoded)
     .find((text) => text.trim()) ?? ''
 
-function decoded({ charset, content }: MessagePart): string {
+/** The text of a part, as far as it is searched. */
+export function decoded({ charset, content }: MessagePart): string {
   const bytes = content.subarray(0, MAX_BODY)
   try {
     return new TextDecoder(charset ?? 'utf-8').decode(bytes)

@@ -7,7 +7,7 @@ import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
 import { outboundMail, type Thread } from '../queries.ts'
 import { suppress } from '../suppressions/service.ts'
-import { RETURNED, referencesOf } from './delivery-report.ts'
+import { decoded, RETURNED, referencesOf } from './delivery-report.ts'
 import { addressesIn } from './failure-notice.ts'
 import { changeRecipients } from './recipients.ts'
 import type { References } from './report.ts'
@@ -59,12 +59,10 @@ function hotmailComplaint(message: Message): Feedback | null {
 }
 
 const returnedIn = (message: Message): References =>
-  referencesOf(message, message.parts.filter(({ type }) => RETURNED.has(type)).map(textOf))
-
-const textOf = ({ content }: MessagePart) => Buffer.from(content.subarray(0, 131_072)).toString('utf8')
+  referencesOf(message, message.parts.filter(({ type }) => RETURNED.has(type)).map(decoded))
 
 function fieldsOf(part: MessagePart) {
-  const headers = readHeaders(Buffer.from(textOf(part).trimStart()))
+  const headers = readHeaders(Buffer.from(decoded(part).trimStart()))
   return {
     fields: (key: string) => valuesOf(headers, key)[0] ?? '',
     values: (key: string) => valuesOf(headers, key).flatMap(addressesIn).slice(0, 50),
