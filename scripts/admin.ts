@@ -183,8 +183,11 @@ const commands: Record<string, Command> = {
   replay: {
     argument: '<id|since>',
     run: onDatabase(async (deps, { positional = '' }) => {
-      const summary = await replayMessages(systemContext(deps), replayChoice(positional))
-      if (summary.failed.length) process.exitCode = 1
+      const choice = replayChoice(positional)
+      const summary = await replayMessages(systemContext(deps), choice)
+      const [failure] = summary.failed
+      if (failure && 'id' in choice) throw new ScriptError(failure.message)
+      if (failure) process.exitCode = 1
       return summary
     }),
   },

@@ -413,7 +413,7 @@ describe('a replay', () => {
   })
 
   test('says of a message that is not stored that there is none', async () => {
-    expect(await replay({ id: 2_000_000_000 })).toMatchObject({ read: 0, failed: [{ message: 'There is no such message' }] })
+    expect(await replay({ id: 2_000_000_000 })).toMatchObject({ read: 0, failed: [{ message: 'There is no message 2000000000' }] })
   })
 })
 

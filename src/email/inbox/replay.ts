@@ -43,7 +43,7 @@ async function idsAfter({ db }: Context, last: number, since: string): Promise<n
 async function replayOne(context: Context, id: number, summary: ReplaySummary): Promise<void> {
   try {
     const results = await replay(context, id)
-    if (!results) return void summary.failed.push({ id, message: 'There is no such message' })
+    if (!results) return void summary.failed.push({ id, message: `There is no message ${id}` })
     summary.read += 1
     if (results.some(({ isChanged }) => isChanged)) summary.changed.push(id)
     for (const { verdict } of results) summary.verdicts[verdict] = (summary.verdicts[verdict] ?? 0) + 1
