@@ -6,13 +6,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readLogin } from '../src/demo/login.ts'
+import { freePort } from './free-port.ts'
 import { asksForHelp, runScript, ScriptError } from './runtime.ts'
 
 const USAGE = `node scripts/mail-servers.ts   send mail through curl, Postfix and Exim as docs/mail.md has them (root on Debian)`
@@ -64,14 +64,6 @@ async function startService(dir: string): Promise<Service> {
       await ended
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 async function tryAll(dir: string, service: Service): Promise<void> {

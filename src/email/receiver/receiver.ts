@@ -13,8 +13,8 @@ import { knownTokens, storeArrival } from '../inbound/store.ts'
 import { MAX_MAIL_BYTES } from '../inbound/webhook.ts'
 import { receptions } from '../metrics.ts'
 import { readCertificate, watchCertificate } from './certificate.ts'
+import { type Client, Clients, RECEIVER_LIMITS, type ReceiverLimits } from './clients.ts'
 import { Content, ContentMemory } from './content.ts'
-import { RECEIVER_LIMITS, type ReceiverLimits, type Visit, Visits } from './visits.ts'
 
 export interface Receiver {
   readonly address: AddressInfo
@@ -29,7 +29,7 @@ interface Options {
   certificateMs?: number
 }
 
-/** Messages are inserted so many at a time, so that the requests of the process keep connections to the database. */
+/** How many messages are inserted at once, so that the requests of the process still find free connections to the database. */
 const STORED_AT_ONCE = 3
 const CLOSE_MS = 10_000
 const WATCH_MS = 1_000
@@ -46,25 +46,25 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
   if (!inboundSmtp) throw new Error('INBOUND_SMTP is not set')
   const certificate = inboundCertificate && (await readCertificate(inboundCertificate))
   const limits = limitsFor(inboundSmtp.protocol, lowered)
-  const visits = new Visits(limits)
+  const clients = new Clients(limits)
   const checks = inboundSmtp.protocol === 'smtp' ? openSenderChecks({ log }) : undefined
-  const reception = new Reception({ deps, visits, checks })
+  const reception = new Reception({ deps, clients, checks })
   const server: SMTPServer = new SMTPServer({
     ...answers(settings, limits),
     ...certificate,
     disabledCommands: certificate ? DISABLED : [...DISABLED, 'STARTTLS'],
     // The only place that hears of every command.
-    logger: { debug: (entry: { tnx?: string; cid?: string }) => entry.tnx === 'command' && visits.get(entry.cid ?? '')?.noteCommand() },
-    onConnect: (session, callback) => callback(refusal(421, visits.open(session.id, session.remoteAddress, cutter(server, session)))),
-    onMailFrom: (_, session, callback) => callback(refusal(421, visits.get(session.id)?.noteMail())),
+    logger: { debug: (entry: { tnx?: string; cid?: string }) => entry.tnx === 'command' && clients.get(entry.cid ?? '')?.noteCommand() },
+    onConnect: (session, callback) => callback(refusal(421, clients.open(session.id, session.remoteAddress, cutter(server, session)))),
+    onMailFrom: (_, session, callback) => callback(refusal(421, clients.get(session.id)?.noteMail())),
     onRcptTo: ({ address }, session, callback) => void reception.checkRecipient(address, session).then(() => callback(), callback),
     onData: (stream, session, callback) => void reception.take(stream, session).then(() => callback(), callback),
-    onClose: ({ id }) => visits.close(id),
+    onClose: ({ id }) => clients.close(id),
   })
   // Clients that hang up or fail at TLS are not errors of the service.
   server.on('error', (error) => log.debug({ err: error }, 'connection of the receiver of mail'))
   const address = await listen(server, inboundSmtp)
-  const watch = setInterval(() => watchClients(visits), WATCH_MS).unref()
+  const watch = setInterval(() => watchClients(clients), WATCH_MS).unref()
   const stopWatching =
     inboundCertificate &&
     certificate &&
@@ -79,7 +79,7 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
     async close() {
       clearInterval(watch)
       stopWatching?.()
-      for (const visit of visits.all()) if (!visit.isBusy) visit.cut('The service is stopping')
+      for (const client of clients.all()) if (!client.isBusy) client.cut('The service is stopping')
       await new Promise<void>((resolve) => server.close(() => resolve()))
       await reception.settled()
       await checks?.close()
@@ -129,13 +129,13 @@ const cutter = (server: SMTPServer, { id }: SMTPServerSession) => {
   return (reason: string) => connection?.send(421, reason)
 }
 
-function watchClients(visits: Visits): void {
+function watchClients(clients: Clients): void {
   const now = performance.now()
-  for (const visit of visits.all()) {
-    const reason = visit.lateness(now)
-    if (reason) visit.cut(reason)
+  for (const client of clients.all()) {
+    const reason = client.lateness(now)
+    if (reason) client.cut(reason)
   }
-  visits.sweep(now)
+  clients.sweep(now)
 }
 
 class SmtpRefusal extends Error {
@@ -152,15 +152,15 @@ const refusal = (code: number, reason: string | undefined) => (reason === undefi
 /** What becomes of the mails of all connections. */
 class Reception {
   readonly #deps: Deps
-  readonly #visits: Visits
+  readonly #clients: Clients
   readonly #checks: SenderChecks | undefined
   readonly #memory = new ContentMemory()
   readonly #storing = new Semaphore(STORED_AT_ONCE)
   readonly #underway = new Set<Promise<void>>()
 
-  constructor({ deps, visits, checks }: { deps: Deps; visits: Visits; checks: SenderChecks | undefined }) {
+  constructor({ deps, clients, checks }: { deps: Deps; clients: Clients; checks: SenderChecks | undefined }) {
     this.#deps = deps
-    this.#visits = visits
+    this.#clients = clients
     this.#checks = checks
   }
 
@@ -176,18 +176,18 @@ class Reception {
       throw new SmtpRefusal(451, 'The address cannot be checked now, please try again later')
     }
     this.#count('refused')
-    if (this.#visits.get(session.id)?.noteRefusal()) throw new SmtpRefusal(421, 'Too many unknown recipients')
+    if (this.#clients.get(session.id)?.noteRefusal()) throw new SmtpRefusal(421, 'Too many unknown recipients')
     throw new SmtpRefusal(550, token ? 'No such reply address' : 'No such address here, and this server does not relay')
   }
 
   /** Receives and stores a mail. @throws SmtpRefusal if it is not stored */
   async take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
-    const visit = this.#visits.get(session.id)
-    if (!visit) throw new SmtpRefusal(421, 'The connection is closing')
-    const content = new Content(this.#memory, visit.address)
-    const taking = this.#takeContent(content, stream, session, visit).finally(() => {
+    const client = this.#clients.get(session.id)
+    if (!client) throw new SmtpRefusal(421, 'The connection is closing')
+    const content = new Content(this.#memory, client.address)
+    const taking = this.#takeContent(content, stream, session, client).finally(() => {
       content.release()
-      visit.endMail()
+      client.endMail()
     })
     const settled = taking.catch(() => {})
     this.#underway.add(settled)
@@ -200,16 +200,16 @@ class Reception {
     await Promise.all(this.#underway)
   }
 
-  async #takeContent(content: Content, stream: SMTPServerDataStream, session: SMTPServerSession, visit: Visit): Promise<void> {
+  async #takeContent(content: Content, stream: SMTPServerDataStream, session: SMTPServerSession, client: Client): Promise<void> {
     const { log } = this.#deps
-    visit.beginContent(() => stream.byteLength)
+    client.beginContent(() => stream.byteLength)
     try {
       await content.read(stream)
     } catch (error) {
       this.#count('cut_off')
       throw error
     }
-    visit.beginStoring()
+    client.beginStoring()
     if (content.refusal === 'too large') {
       this.#count('too_large')
       throw new SmtpRefusal(552, `The message has more than ${MAX_MAIL_BYTES} bytes`)

@@ -48,7 +48,7 @@ interface AddressUse {
 }
 
 /** One connection. */
-export class Visit {
+export class Client {
   readonly address: string
   readonly #use: AddressUse
   readonly #limits: ReceiverLimits
@@ -119,31 +119,31 @@ export class Visit {
   }
 }
 
-export class Visits {
+export class Clients {
   readonly #limits: ReceiverLimits
-  readonly #byId = new Map<string, { visit: Visit; use: AddressUse }>()
+  readonly #byId = new Map<string, { client: Client; use: AddressUse }>()
   readonly #byAddress = new Map<string, AddressUse>()
 
   constructor(limits: ReceiverLimits) {
     this.#limits = limits
   }
 
-  all(): Visit[] {
-    return [...this.#byId.values()].map(({ visit }) => visit)
+  all(): Client[] {
+    return [...this.#byId.values()].map(({ client }) => client)
   }
 
-  get(id: string): Visit | undefined {
-    return this.#byId.get(id)?.visit
+  get(id: string): Client | undefined {
+    return this.#byId.get(id)?.client
   }
 
   /** Notes a new connection. @returns the reason why its address may have none now */
-  open(id: string, remoteAddress: string, cut: Visit['cut']): string | undefined {
+  open(id: string, remoteAddress: string, cut: Client['cut']): string | undefined {
     const address = networkOf(remoteAddress)
     const use = this.#useOf(address)
     if (use.connections >= this.#limits.connectionsPerAddress) return 'Too many connections, please try again later'
     if (use.refusals >= this.#limits.refusalsPerMinute) return 'Too many unknown recipients, please try again later'
     use.connections++
-    this.#byId.set(id, { visit: new Visit(address, use, this.#limits, cut), use })
+    this.#byId.set(id, { client: new Client(address, use, this.#limits, cut), use })
     return undefined
   }
 
