@@ -1,6 +1,6 @@
 /** Closes the connections of clients that send nothing or too slowly, and limits the number of connections. */
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
@@ -77,7 +77,9 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
   app.addHook('onClose', async () => clearInterval(checks))
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request
-    if (hasBody(request)) receiving.set(raw, { reply, isUpload: isUpload(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0 })
+    // A request that the service makes to itself, such as the mail catcher, has no connection, and its body is there.
+    const isReceived = raw.socket instanceof Socket && hasBody(request)
+    if (isReceived) receiving.set(raw, { reply, isUpload: isUpload(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0 })
     done()
   })
   // The body of a refused request is received after the response. It stays in the map until it is complete.
