@@ -156,10 +156,10 @@ async function stamp(context: Context, mail: OutboundMail, lease: Lease, { html,
   const { db, now, transaction } = context
   const { subject, unresolved } = mail.metadata
   const isShown = mail.content === html && isDeepStrictEqual({ subject, unresolved }, metadata)
-  if (isShown) return stampAttempt(context, lease)
+  // In a transaction even alone: PostgreSQL would carry out the single statement of a killed worker that waited for a lock.
   await transaction(async () => {
     await stampAttempt(context, lease)
-    await updateEmail(db, lease.comment_id, { metadata, content: html }, now)
+    if (!isShown) await updateEmail(db, lease.comment_id, { metadata, content: html }, now)
   })
 }
 
