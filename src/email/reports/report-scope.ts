@@ -41,7 +41,7 @@ export function reportedAbout(report: DeliveryReport, email: ReportedEmail): Map
   const addresses = addressesOf(email)
   const named = report.recipients.filter(({ address }) => address !== null && addresses.includes(address))
   const certain = named.filter(({ isCertain }) => isCertain)
-  // An address without a code or a cause beside it may only be one of those that the mail was sent to.
+  // Without a code or a cause beside it, an address proves little, because a report may quote all recipients of the mail.
   const found = certain.length ? certain : named
   const [only, ...others] = addresses
   const [first] = report.recipients
