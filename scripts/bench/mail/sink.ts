@@ -5,9 +5,17 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
+/** How the sink speaks. */
+export interface SinkManner {
+  /** The time before each answer. */
+  latencyMs: number
+  /** Whether it takes several commands at once (RFC 2920), as nearly all servers do. */
+  pipelining?: boolean
+}
+
 export type SinkOrder =
   /** Opens a port that greets only after `release`. Answered with the port. */
-  | { listen: { latencyMs: number } }
+  | { listen: SinkManner }
   /** Greets all connections, and is answered when this number of mails has been accepted. */
   | { release: { mails: number } }
 
@@ -24,7 +32,7 @@ export interface SinkReport {
 
 const END = '\r\n.\r\n'
 
-let latencyMs = 0
+let manner: SinkManner = { latencyMs: 0 }
 let isReleased = false
 let expected = 0
 let releasedAt = 0
@@ -47,12 +55,20 @@ function talk(socket: Socket): void {
   socket.on('close', () => sockets.delete(socket))
   // The service ends connections in its own time.
   socket.on('error', () => {})
-  const say = (line: string) => (latencyMs ? setTimeout(() => socket.write(`${line}\r\n`), latencyMs) : socket.write(`${line}\r\n`))
+  const say = (line: string) =>
+    manner.latencyMs ? setTimeout(() => socket.write(`${line}\r\n`), manner.latencyMs) : socket.write(`${line}\r\n`)
   const greet = () => say('220 sink.example ESMTP')
   if (isReleased) greet()
   else held.push(greet)
   let received = ''
   let isContent = false
+  const obey = (command: string) => {
+    const [verb = ''] = command.toUpperCase().split(/[ \r]/, 1)
+    isContent = verb === 'DATA'
+    if (verb === 'EHLO') say(`250-sink.example\r\n250-8BITMIME\r\n${manner.pipelining ? '250-PIPELINING\r\n' : ''}250 SMTPUTF8`)
+    else if (verb === 'QUIT') socket.end('221 Bye\r\n')
+    else say(isContent ? '354 Go on' : '250 OK')
+  }
   socket
     .setEncoding('latin1')
     .setNoDelay()
@@ -68,12 +84,9 @@ function talk(socket: Socket): void {
         return void say('250 Accepted')
       }
       if (!received.endsWith('\r\n')) return
-      const [verb = ''] = received.toUpperCase().split(/[ \r]/, 1)
+      const commands = received.split('\r\n').slice(0, -1)
       received = ''
-      isContent = verb === 'DATA'
-      if (verb === 'EHLO') say('250-sink.example\r\n250-8BITMIME\r\n250 SMTPUTF8')
-      else if (verb === 'QUIT') socket.end('221 Bye\r\n')
-      else say(isContent ? '354 Go on' : '250 OK')
+      for (const command of commands) obey(command)
     })
 }
 
@@ -81,7 +94,7 @@ const server = createServer(talk)
 
 process.on('message', async (order: SinkOrder) => {
   if ('listen' in order) {
-    latencyMs = order.listen.latencyMs
+    manner = order.listen
     isReleased = false
     if (!server.listening) await once(server.listen(0, '127.0.0.1'), 'listening')
     process.send?.((server.address() as AddressInfo).port)
