@@ -21,7 +21,8 @@ export function watchMethods(app: FastifyInstance, left: readonly string[] = [])
 
 function refuseOthers(app: FastifyInstance, url: string, methods: ReadonlySet<string>): void {
   const others = app.supportedMethods.filter((method) => !methods.has(method))
-  const allow = app.supportedMethods.filter((method) => methods.has(method)).join(', ')
+  const allowed = app.supportedMethods.filter((method) => methods.has(method))
+  const message = `Only ${new Intl.ListFormat('en-GB').format(allowed)} ${allowed.length > 1 ? 'are' : 'is'} allowed here`
   app.route({
     method: others,
     url,
@@ -29,8 +30,8 @@ function refuseOthers(app: FastifyInstance, url: string, methods: ReadonlySet<st
     onRequest: async (request, reply) =>
       reply
         .code(405)
-        .header('allow', allow)
-        .send({ message: `Only ${allow} is allowed here`, code: 'METHOD_NOT_SUPPORTED', request_id: request.id } satisfies ErrorBody),
+        .header('allow', allowed.join(', '))
+        .send({ message, code: 'METHOD_NOT_SUPPORTED', request_id: request.id } satisfies ErrorBody),
     handler: async (_, reply) => reply,
   })
 }
