@@ -131,6 +131,36 @@ describe('a comment', () => {
     expect(await isDropped()).toBe(true)
   })
 
+  it('may consist of a file alone, whose name then sums it up', async () => {
+    const account = await app.account()
+    const record = await newRecord(account)
+    const as = app.as(account.member)
+    await app.as(account.viewer).post(`${record.follow}/subscribe`)
+    const upload = async () =>
+      (await as.post(`${record.path}/comments/upload`, { name: 'plan.pdf', data: Buffer.from('x').toString('base64') })).body
+    const comments = []
+    for (const content of [{}, { content: null }, { content: '' }, { content: ' \n' }]) {
+      const answer = await as.post(`${record.path}/comments/create`, { ...content, attachments: [await upload()] })
+      expect(answer).toMatchObject({ status: 200, body: { content: '', attachments: [{ name: 'plan.pdf' }] } })
+      comments.push(answer.body)
+    }
+    const ids = { table_id: record.table_id, record_id: record.record_id }
+    const byRpc = await as.rpc.comments.create.mutate({ ...ids, attachments: [await upload()] })
+    expect(byRpc.content).toBe('')
+    expect((await heard(account.viewer))[0]).toEqual(['COMMENT', 'Max Member commented on a record of “Deals”.', 'plan.pdf'])
+    const [first] = comments
+    const update = (id: number, content: string) => as.post(`${record.path}/comment/${id}/update`, { content })
+    expect((await update(first.id, 'With text')).body.content).toBe('With text')
+    expect((await update(first.id, ' ')).body.content).toBe('')
+    const text = (await as.post(`${record.path}/comments/create`, { content: 'Text' })).body
+    expect(await update(text.id, ' ')).toMatchObject({ status: 400, body: { message: 'content: must not be empty' } })
+    for (const attachments of [[], null])
+      expect(await as.post(`${record.path}/comments/create`, { attachments })).toMatchObject({
+        status: 400,
+        body: { message: 'content: is required' },
+      })
+  })
+
   it('can be edited by its author for 15 minutes, and deleted by its author or an admin', async () => {
     const account = await app.account()
     const record = await newRecord(account)

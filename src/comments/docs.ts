@@ -29,7 +29,7 @@ export const commentDocs = operationDocs('Comments', {
     summary: 'Comment on a record',
     description:
       'Mentioned users follow the record and are notified; the other followers of the record or its table are notified of the comment. ' +
-      '`attachments` takes the answers of uploads.',
+      '`attachments` takes the answers of uploads. A comment may consist of files alone.',
     example: { input: { content: comment.content, attachments: [file] }, output: comment },
   },
 

@@ -7,10 +7,16 @@ import type { Subject } from './subject.ts'
 
 type NoticeSubject = Pick<Subject, 'title' | 'notices'>
 
-export const commented = ({ title, notices }: NoticeSubject, content: string, actor: Actor): Notice => ({
+/** A comment that consists of files alone is summed up by their names. */
+export const commented = (
+  { title, notices }: NoticeSubject,
+  content: string,
+  actor: Actor,
+  attachments: readonly { name: string }[] = [],
+): Notice => ({
   event_type: notices.comment,
   message: `${actingName(actor)} commented on ${title}.`,
-  summary: excerpt(content),
+  summary: excerpt(content || attachments.map(({ name }) => name).join(', ')),
 })
 
 export const mentioned = ({ title, notices }: NoticeSubject, content: string, actor: Actor): Notice => ({

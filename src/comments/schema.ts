@@ -27,12 +27,16 @@ export const RecordComment = z
   .meta({ id: 'RecordComment', description: 'A comment on a record, an email that was sent from it, or a reply to one.' })
 export type RecordComment = z.infer<typeof RecordComment>
 
-/** The content of a comment on any subject. */
+/** The content of a comment on any subject. The service refuses an empty one unless the comment has files. */
 export const CommentText = z
   .string()
-  .refine((text) => text.trim() !== '', 'must not be empty')
   .max(MAX_COMMENT, `must have at most ${MAX_COMMENT} characters`)
-  .meta({ description: 'Mentions are written @{<user_id>:<display_name>}.' })
+  .meta({ description: 'Mentions are written @{<user_id>:<display_name>}. It may be empty if the comment has files.' })
+
+/** The content of a new comment, which may be absent if the comment has files. */
+export const NewCommentText = absentOr(CommentText).meta({
+  description: 'Required unless `attachments` has a file. Mentions are written @{<user_id>:<display_name>}.',
+})
 
 const Attachment = z
   .strictObject({
@@ -46,7 +50,7 @@ const Attachment = z
 export type Attachment = z.infer<typeof Attachment>
 
 export const NewComment = z.strictObject({
-  content: CommentText,
+  content: NewCommentText,
   attachments: z.array(Attachment).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
 })
 export type NewComment = z.infer<typeof NewComment>

@@ -6,7 +6,7 @@ import { actingUserId, notificationEvents, notifying } from '../notifications/no
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
-import { notFound } from '../platform/http/errors.ts'
+import { badInput, notFound } from '../platform/http/errors.ts'
 import { dropFiles, type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
@@ -38,19 +38,29 @@ export async function list<Comment>(
 
 /**
  * Creates a comment. Mentioned users are subscribed and notified of the mention; the other followers are notified of the comment.
- * @throws AppError 400 for a file that may not be attached; 404 when the subject has just been deleted
+ * @throws AppError 400 for a file that may not be attached, and without both content and files; 404 when the subject has just been deleted
  */
 export async function create<Comment, Attachment>(
   context: Context,
   subject: Subject<Comment, Attachment>,
-  { content, attachments }: { content: string; attachments?: readonly Attachment[] | null | undefined },
+  given: { content?: string | null | undefined; attachments?: readonly Attachment[] | null | undefined },
 ): Promise<Comment> {
+  const { attachments } = given
+  if (given.content == null && !attachments?.length) throw badInput('content', 'is required')
+  const content = contentOf(given.content ?? '', attachments ?? [])
   if (!attachments?.length) return insert(context, subject, content, [])
   return context.transaction(async () => {
     const files = await subject.findAttachments(context, attachments)
     await holdFiles(context.db, pathsOf(files))
     return insert(context, subject, content, files)
   })
+}
+
+/** The content as it is stored. @throws AppError 400 if it is blank and the comment has no files */
+function contentOf(content: string, attachments: readonly unknown[]): string {
+  if (content.trim() !== '') return content
+  if (!attachments.length) throw badInput('content', 'must not be empty')
+  return ''
 }
 
 /** Inserts the comment and its effects in one statement. */
@@ -65,7 +75,7 @@ async function insert<Comment>(
     sql`with place as (${locked(subject)}),
       added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
       ${mentioning(subject, mentionedIds(content), content, actor, now)},
-      notified as (${notifying(others, commented(subject, content, actor), actor, now)}),
+      notified as (${notifying(others, commented(subject, content, actor, attachments), actor, now)}),
       emitted as (${emitting(
         [
           commentEvents('comment.created', sql`added`, sql`place`),
@@ -124,22 +134,23 @@ const mentioning = (subject: Subject, ids: readonly number[], content: string, a
 
 /**
  * Changes the content of a comment. Only users whom the old content did not mention are notified and subscribed.
- * @throws AppError 404 when the comment has just been deleted
+ * @throws AppError 400 for an empty content of a comment without files; 404 when the comment has just been deleted
  */
 export async function update<Comment>(
   { db, actor, now, transaction }: Context,
   subject: Subject<Comment>,
   { comment_id }: { comment_id: number },
-  { content }: { content: string },
+  given: { content: string },
 ): Promise<Comment> {
   const table = raw(subject.comments.name)
   return transaction(async () => {
     // The subject is locked before the comment, as its deletion does: in another order the two could deadlock.
     await db.query(locked(subject))
-    const [current] = await db.query<{ content: string }>(
-      sql`select content from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
+    const [current] = await db.query<{ content: string; attachments: FileEntry[] }>(
+      sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
     )
     if (!current) throw notFound('Comment')
+    const content = contentOf(given.content, current.attachments)
     const [row] = await db.query<Comment>(sql`
       with place as (${subject.row}),
       changed as (

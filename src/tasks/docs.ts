@@ -243,7 +243,8 @@ export const commentDocs = operationDocs('Tasks', {
     summary: 'Comment on a task',
     description:
       'Any caller who can read the task may comment. Mentioned users follow the task and are notified; the other subscribers are notified of ' +
-      'the comment. A browser session may attach files that it uploaded for a comment on the task; they are deleted with the comment.',
+      'the comment. A browser session may attach files that it uploaded for a comment on the task; they are deleted with the comment. ' +
+      'A comment may consist of files alone.',
     example: { input: { content: comment.content }, output: comment },
   },
 

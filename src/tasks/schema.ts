@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { CommentText, FixedAttachments } from '../comments/schema.ts'
+import { CommentText, FixedAttachments, NewCommentText } from '../comments/schema.ts'
 import { CalendarDate, EmailAddress, Id, Instant, limit, Offset, Time } from '../platform/http/schemas.ts'
 import { absentOr, changesOf, orDefault } from '../platform/http/validation-messages.ts'
 import { instantText } from '../platform/time.ts'
@@ -274,7 +274,8 @@ export const CommentContent = z.strictObject({
 })
 export type CommentContent = z.infer<typeof CommentContent>
 
-export const NewComment = CommentContent.extend({
+export const NewComment = z.strictObject({
+  content: NewCommentText,
   attachments: attachments(AttachmentEntry).nullish().meta({
     description: 'The responses of uploads for a comment on the task. They cannot be changed later. From a browser session only.',
   }),
