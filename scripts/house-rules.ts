@@ -24,7 +24,7 @@ const FEATURES =
 /** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
-const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs']
+const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'storage']
 /** The one room that may be inside another room: the embedded PostgreSQL. */
 const EMBEDDED = 'database/embedded'
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */

@@ -9,7 +9,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import S3rver from 's3rver'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStorage, type Storage } from '../src/platform/storage.ts'
+import { openStorage } from '../src/platform/storage/open-storage.ts'
+import type { Storage } from '../src/platform/storage/storage.ts'
 
 let folder: string
 let bucket: S3rver
@@ -127,7 +128,7 @@ test('a folder removes the unfinished files of a killed process, but not those o
 /** Stores a file, and another whose bytes never end. Says when some of them are written. */
 const WRITER = `
   import { Readable } from 'node:stream'
-  import { openStorage } from '${new URL('../src/platform/storage.ts', import.meta.url)}'
+  import { openStorage } from '${new URL('../src/platform/storage/open-storage.ts', import.meta.url)}'
   const storage = openStorage(process.argv[1])
   await storage.write('1-2-whole', Buffer.from('whole'))
   async function* endless() {

@@ -2,7 +2,7 @@
 import { constants } from 'node:fs'
 import { access, opendir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { bucketConfig } from '../../src/platform/storage.ts'
+import { bucketConfig } from '../../src/platform/storage/bucket.ts'
 import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
 
 /** Uploads write the row first, and deletions remove the bytes last. Within this time they may differ. */

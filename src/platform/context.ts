@@ -6,7 +6,7 @@ import type { Database, Tx } from './database/database.ts'
 import type { Limits } from './http/rate-limits.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Mailer } from './mailer.ts'
-import type { Storage } from './storage.ts'
+import type { Storage } from './storage/storage.ts'
 
 /** The parts of a process that every service may use. A feature adds its own by declaration merging, like tables/cascade.ts. */
 export interface Shared {
