@@ -170,7 +170,7 @@ export function openDatabase(
   ): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
-    const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query({ text, values }))
+    const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query(text, values))
     if (client) return runOn(client)
     if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
     return (isShortRead && name && (await pipelinedReads.run({ name, text, values }))) || runOn(pool)
