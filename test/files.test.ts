@@ -167,8 +167,6 @@ describe('reading a file', () => {
     expect(page.headers.get('content-disposition')).toBe(
       `attachment; filename="_evil__; _.html"; filename*=UTF-8''%22evil%22%5C%3B%20%C3%B1.html`,
     )
-    expect((await as.get(`/api/file/${await upload('a.png', 'image/png')}`)).headers.get('content-disposition')).toMatch(/^inline/)
-    expect((await as.get(`/api/file/${await upload('a.svg', 'image/svg+xml')}`)).headers.get('content-disposition')).toMatch(/^attachment/)
   })
 
   it('serves one range, and answers 304 for an unchanged file', async () => {

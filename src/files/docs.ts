@@ -18,7 +18,7 @@ export const docs = operationDocs('Files', {
   },
 })
 
-/** A file has the media type that its upload named, or application/octet-stream. */
+/** An image has the media type that its bytes show; any other file that of its upload, or application/octet-stream. */
 const bytes = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } }
 
 export const fileOperations: PlainOperation[] = [
@@ -29,9 +29,10 @@ export const fileOperations: PlainOperation[] = [
     tag: 'Files',
     summary: 'Download a file',
     description:
-      'Streams the bytes to any caller who may read the record or task of the file, with the media type that the upload named ' +
-      '(`application/octet-stream` if it named none). A single `Range` is supported. Images are shown in ' +
-      'the browser, everything else is sent as an attachment, and nothing in a file can run as a script.',
+      'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. The bytes decide ' +
+      'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type that they really have. ' +
+      'Everything else, HTML and SVG included, is sent as an attachment with the media type that the upload named ' +
+      '(`application/octet-stream` if it named none), and nothing in a file can run as a script.',
     isPublic: false,
     parameters: [
       {

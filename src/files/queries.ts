@@ -8,6 +8,8 @@ import { tableDefinitions } from '../tables/definition-cache.ts'
 
 /** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {
+  /** The media type that the bytes show; null for a file of an earlier release. */
+  detected_type: string | null
   table_id: number | null
   /** The space of the record or task; null for a standalone task. */
   space_id: number | null
@@ -27,7 +29,7 @@ export async function findReadable(
   actor: { accountId: number; userId: number },
 ): Promise<ReadableFile | undefined> {
   const [file] = await db.query<ReadableFile>(
-    sql`select f.name, f.path, f.size, f.type, f.host, f.storage_key, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
+    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
         coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
           or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId}))

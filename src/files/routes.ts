@@ -6,10 +6,8 @@ import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { accessRequestOf } from '../platform/http/request-context.ts'
 import { byteRange } from './byte-range.ts'
+import { servedAs } from './media-types.ts'
 import { open, requireReadable } from './reading.ts'
-
-/** Types that a browser displays without running anything. SVG is not among them, because it can contain scripts. */
-const SHOWN = /^image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)$/i
 
 export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
   app.get<{ Params: { path: string } }>(
@@ -18,12 +16,13 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       const actor = await authenticate(accessRequestOf(request.context))
       const file = await requireReadable(db, actor, request.params.path)
       const etag = `"${file.path}"`
+      const { kind, type } = servedAs(file)
       reply.headers({
         'accept-ranges': 'bytes',
         etag,
         // Only the caller's own cache may keep the file, and it must revalidate each time, because the right to read may end.
         'cache-control': 'private, no-cache',
-        'content-disposition': disposition(SHOWN.test(file.type) ? 'inline' : 'attachment', file.name),
+        'content-disposition': disposition(kind, file.name),
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
         'cross-origin-resource-policy': 'same-origin',
         'x-content-type-options': 'nosniff',
@@ -37,7 +36,7 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
         return reply.send({ message: 'The range lies outside the file', code: 'BAD_REQUEST', request_id: request.id })
       }
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
-      reply.type(file.type).header('content-length', end - start + 1)
+      reply.type(type).header('content-length', end - start + 1)
       if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
       // With an empty text instead of an empty stream, HEAD would announce a length of 0.
       if (request.method === 'HEAD' || file.size === 0) return reply.send(Readable.from([]))

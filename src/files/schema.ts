@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isMediaType } from './media-types.ts'
 
 const MB = 1_048_576
 /** The maximum size of an upload after decoding, in bytes (api.md, Limits). */
@@ -22,14 +23,11 @@ export const StagedFile = File.extend({
 }).meta({ id: 'StagedFile', description: 'A file for a task that does not exist yet. It gets its final path when the task is created.' })
 export type StagedFile = z.infer<typeof StagedFile>
 
-/** The form of a media type. A file with any other type counts as application/octet-stream. */
-export const MEDIA_TYPE = /^[a-z0-9][\w.+-]{0,99}\/[a-z0-9][\w.+-]{0,99}$/i
-
 export const Upload = z.strictObject({
   name: z.string().trim().min(1, 'must not be empty').max(255, 'must have at most 255 characters'),
   type: z
     .string()
-    .refine((type) => type === '' || MEDIA_TYPE.test(type), 'must be a media type, such as image/png')
+    .refine((type) => type === '' || isMediaType(type), 'must be a media type, such as image/png')
     .nullish()
     .meta({ description: 'The media type. By default application/octet-stream.' }),
   data: z.string().meta({ description: 'The bytes as base64, at most 50 MB after decoding.' }),

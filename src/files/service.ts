@@ -4,8 +4,9 @@ import { badInput, notFound } from '../platform/http/errors.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../platform/stored-files.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
+import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
-import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, MEDIA_TYPE, type StagedFile, type Upload } from './schema.ts'
+import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
 import { settleFiles } from './sweep.ts'
 
 /** An uploaded file before it has a path. */
@@ -110,13 +111,14 @@ async function store(
     name,
     path,
     size: content.byteLength,
-    type: MEDIA_TYPE.test(type) ? type : 'application/octet-stream',
+    type: isMediaType(type) ? type : UNKNOWN_TYPE,
     host: storage.host,
   }
   // In the transaction of an Idempotency-Key the row can be lost after the bytes were written. Staged bytes without a row are swept.
   const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? `${STAGED_PREFIX}${newToken(12)}-${plainName(name)}` : null
   // The row is written first: other bytes without a row would never be deleted.
-  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging, storageKey })
+  const detectedType = await detectType(content)
+  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging, storageKey, detectedType })
   await storage.write(storageKey ?? path, content)
   if (storageKey) await jobs.send(settleFiles, { paths: [path] })
   metrics.count(uploads)

@@ -36,23 +36,26 @@ interface NewFileRow {
   isHeld: boolean
   staging?: Staging | undefined
   storageKey?: string | null
+  detectedType?: string | null
 }
 
 /**
  * Inserts the row of a file whose bytes are in storage.
  * @param isHeld false if no cell or attachment refers to the file yet. Without a reference it is deleted later
+ * @param detectedType the media type that the bytes show (files/media-types.ts)
  * @param storageKey the path of the bytes, until `settleFiles` has moved them to the path of the file
  */
 export async function insertFile(
   db: Database,
   place: FilePlace,
   entry: FileEntry,
-  { createdBy, now, isHeld, staging, storageKey = null }: NewFileRow,
+  { createdBy, now, isHeld, staging, storageKey = null, detectedType = null }: NewFileRow,
 ): Promise<void> {
   await db.prisma.storedFile.create({
     data: {
       ...entry,
       storageKey,
+      detectedType,
       accountId: place.account_id,
       spaceId: place.space_id ?? null,
       tableId: place.table_id ?? null,

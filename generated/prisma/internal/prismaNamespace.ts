@@ -3767,6 +3767,7 @@ export const StoredFileScalarFieldEnum = {
   host: 'host',
   createdBy: 'createdBy',
   createdAt: 'createdAt',
+  detectedType: 'detectedType',
   droppedAt: 'droppedAt',
   storageKey: 'storageKey',
   stagedTokenHash: 'stagedTokenHash',
