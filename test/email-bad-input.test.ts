@@ -57,7 +57,7 @@ async function file(name: string, { size = 3, tableId = table, spaceId = account
   const entry = { name, path, size, type: 'text/plain', host: app.deps.storage.host }
   if (content !== undefined) await app.deps.storage.write(path, Buffer.from(content))
   const place = { account_id: account.id, space_id: spaceId, table_id: tableId }
-  await insertFile(app.db, place, entry, { createdBy: null, now: new Date(), isHeld: false })
+  await insertFile(app.db, place, entry, { createdBy: null, now: new Date(), isHeld: false, sha256: Buffer.alloc(32) })
   return entry
 }
 

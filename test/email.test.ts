@@ -241,7 +241,7 @@ describe('sending a mail', () => {
     await app.deps.storage.write(path, Buffer.from('The plan'))
     const place = { account_id: id, space_id: space, table_id: table, record_id: record }
     const file = { name: 'plan.txt', path, size: 8, type: 'text/plain', host: app.deps.storage.host }
-    await insertFile(app.db, place, file, { createdBy: null, now: new Date(), isHeld: false })
+    await insertFile(app.db, place, file, { createdBy: null, now: new Date(), isHeld: false, sha256: Buffer.alloc(32) })
     const { attachments } = await sent({ attachments: [{ ...file, name: 'other.txt' }] })
     expect(attachments).toEqual([file])
     const [attachment] = lastReceived().email.attachments

@@ -20,6 +20,15 @@ const base64 = (text: string | Buffer) => Buffer.from(text).toString('base64')
 const { isStored, sweepAfter, sweepLeftoversAfter } = fileSupport(app)
 
 describe('a file in a field', () => {
+  it('keeps the SHA-256 of its bytes', async () => {
+    const account = await app.account()
+    const record = await recordWithFiles(account)
+    const body = { field_id: 'file', name: 'a.txt', data: base64('hello') }
+    const [file] = (await app.as(account.member).post(`${record.path}/files/create`, body)).body
+    const [row] = await app.db.query<{ sha256: Buffer }>(sql`select sha256 from stored_files where path = ${file.path}`)
+    expect(row?.sha256.toString('hex')).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
+  })
+
   it('is added to the list, read back, and removed again', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)

@@ -76,6 +76,14 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     expect(await open().read('1-2-broken')).toBeNull()
   })
 
+  test('moves bytes to another path', async () => {
+    const bytes = randomBytes(1_000)
+    await open().write('staged-moved', bytes)
+    await open().move('staged-moved', '1-2-moved')
+    expect(await read(open(), '1-2-moved')).toEqual(bytes)
+    expect(await open().read('staged-moved')).toBeNull()
+  })
+
   test('finds no path that was never written or was removed', async () => {
     await open().write('1-2-short-lived', Buffer.from('x'))
     await open().remove('1-2-short-lived')

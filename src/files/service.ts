@@ -1,20 +1,32 @@
+import { createHash } from 'node:crypto'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
+import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
-import { type FileEntry, type FilePlace, insertFile, STAGED_PREFIX, type Staging, taskPrefix } from '../platform/stored-files.ts'
+import {
+  type FileEntry,
+  type FilePlace,
+  insertFile,
+  type NewFileRow,
+  newPath,
+  STAGED_PREFIX,
+  type Staging,
+  taskPrefix,
+} from '../platform/stored-files.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
 import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
 import { settleFiles } from './sweep.ts'
 
-/** An uploaded file before it has a path. */
-export interface NewFile {
+/** A file before it has a row: its bytes are in memory, or have been received to storage. */
+export interface NewFile<Content extends Uint8Array | ReceivedBytes = Uint8Array> {
   name: string
   type: string
-  content: Uint8Array
+  content: Content
 }
+type AnyNewFile = NewFile<Uint8Array | ReceivedBytes>
 
 /**
  * Stores a file in a record's field.
@@ -93,46 +105,70 @@ const placeOf = (table: TableRef, record: RecordRef): FilePlace & { space_id: nu
 export async function stage(
   context: Context,
   place: FilePlace & { space_id: number; table_id: number },
-  file: NewFile,
+  file: AnyNewFile,
 ): Promise<FileEntry> {
   return store(context, place, `${place.space_id}-${place.table_id}-`, file)
 }
 
 /** Stores bytes under a new path with the given prefix, as `stage` does. */
-async function store(
-  { db, storage, jobs, metrics, actor, now }: Context,
-  place: FilePlace,
-  prefix: string,
-  { name, type, content }: NewFile,
-  staging?: Staging,
-): Promise<FileEntry> {
-  const path = `${prefix}${newToken(12)}-${plainName(name)}`
-  const entry: FileEntry = {
+async function store(context: Context, place: FilePlace, prefix: string, file: AnyNewFile, staging?: Staging): Promise<FileEntry> {
+  const { name, type, content } = file
+  const entry = {
     name,
-    path,
-    size: content.byteLength,
+    size: content instanceof ReceivedBytes ? content.size : content.byteLength,
     type: isMediaType(type) ? type : UNKNOWN_TYPE,
-    host: storage.host,
+    host: context.storage.host,
   }
-  // In the transaction of an Idempotency-Key the row can be lost after the bytes were written. Staged bytes without a row are swept.
-  const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? `${STAGED_PREFIX}${newToken(12)}-${plainName(name)}` : null
-  // The row is written first: other bytes without a row would never be deleted.
-  const detectedType = await detectType(content)
-  await insertFile(db, place, entry, { createdBy: actor.userId || null, now, isHeld: false, staging, storageKey, detectedType })
-  await storage.write(storageKey ?? path, content)
-  if (storageKey) await jobs.send(settleFiles, { paths: [path] })
-  metrics.count(uploads)
-  metrics.count(uploadedBytes, {}, content.byteLength)
-  return entry
+  const facts: NewFileRow = {
+    ...{ createdBy: context.actor.userId || null, now: context.now, isHeld: false, staging },
+    sha256: content instanceof ReceivedBytes ? content.sha256 : createHash('sha256').update(content).digest(),
+    detectedType: await detectType(content instanceof ReceivedBytes ? content.head : content),
+  }
+  const stored = await (content instanceof ReceivedBytes
+    ? keepReceived(context, place, prefix, entry, content, facts)
+    : write(context, place, prefix, entry, content, facts))
+  context.metrics.count(uploads)
+  context.metrics.count(uploadedBytes, {}, entry.size)
+  return stored
 }
 
-/** The end of the path: the file's name in plain characters, for people who look into the storage. */
-function plainName(name: string): string {
-  const plain = name
-    .normalize('NFKD')
-    .replaceAll(/[^A-Za-z0-9._-]+/g, '_')
-    .slice(-80)
-  return plain.replace(/^[._]+/, '') || 'file'
+type Unplaced = Omit<FileEntry, 'path'>
+
+async function write(
+  { db, storage, jobs }: Context,
+  place: FilePlace,
+  prefix: string,
+  entry: Unplaced,
+  content: Uint8Array,
+  facts: NewFileRow,
+): Promise<FileEntry> {
+  const path = newPath(prefix, entry.name)
+  // In the transaction of an Idempotency-Key the row can be lost after the bytes were written. Staged bytes without a row are swept.
+  const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? newPath(STAGED_PREFIX, entry.name) : null
+  // The row is written first: other bytes without a row would never be deleted.
+  await insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
+  await storage.write(storageKey ?? path, content)
+  if (storageKey) await jobs.send(settleFiles, { paths: [path] })
+  return { ...entry, path }
+}
+
+/** Inserts the row of received bytes, and moves them to their path: at once, or after the commit of a transaction that may be lost. */
+async function keepReceived(
+  { db, storage, jobs }: Context,
+  place: FilePlace,
+  prefix: string,
+  entry: Unplaced,
+  received: ReceivedBytes,
+  facts: NewFileRow,
+): Promise<FileEntry> {
+  // Received bytes lie where staged files do.
+  const path = prefix === STAGED_PREFIX ? received.key : newPath(prefix, entry.name)
+  const storageKey = db.inTransaction() && path !== received.key ? received.key : null
+  received.isTaken = true
+  await insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
+  if (storageKey) await jobs.send(settleFiles, { paths: [path] })
+  else if (path !== received.key) await storage.move(received.key, path)
+  return { ...entry, path }
 }
 
 /**

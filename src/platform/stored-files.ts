@@ -4,6 +4,7 @@
  */
 import { type Database, type Sql, sql, toTheSecond } from './database/database.ts'
 import { badInput } from './http/errors.ts'
+import { newToken } from './secrets.ts'
 import { formatInstant } from './time.ts'
 
 /** An attachment, in the form of the wire and of cells. */
@@ -30,10 +31,11 @@ export interface Staging {
   sessionId: number | null
 }
 
-interface NewFileRow {
+export interface NewFileRow {
   createdBy: number | null
   now: Date
   isHeld: boolean
+  sha256: Uint8Array<ArrayBuffer>
   staging?: Staging | undefined
   storageKey?: string | null
   detectedType?: string | null
@@ -49,11 +51,12 @@ export async function insertFile(
   db: Database,
   place: FilePlace,
   entry: FileEntry,
-  { createdBy, now, isHeld, staging, storageKey = null, detectedType = null }: NewFileRow,
+  { createdBy, now, isHeld, sha256, staging, storageKey = null, detectedType = null }: NewFileRow,
 ): Promise<void> {
   await db.prisma.storedFile.create({
     data: {
       ...entry,
+      sha256,
       storageKey,
       detectedType,
       accountId: place.account_id,
@@ -120,6 +123,17 @@ export async function bindStaged(db: Database, taskId: number, staged: readonly 
 export const taskPrefix = (taskId: number) => `task-${taskId}-`
 /** The prefix of the paths of files whose task does not exist yet. */
 export const STAGED_PREFIX = 'staged-'
+
+/** A path in storage that was never used: random, and ending in the file's name in plain characters, for people who look into the storage. */
+export const newPath = (prefix: string, name: string) => `${prefix}${newToken(12)}-${plainName(name)}`
+
+function plainName(name: string): string {
+  const plain = name
+    .normalize('NFKD')
+    .replaceAll(/[^A-Za-z0-9._-]+/g, '_')
+    .slice(-80)
+  return plain.replace(/^[._]+/, '') || 'file'
+}
 
 /** The path of the bytes in storage, null if it is the path of the file; undefined if the file does not exist. */
 export async function storageKeyOf(db: Database, path: string): Promise<{ storage_key: string | null } | undefined> {

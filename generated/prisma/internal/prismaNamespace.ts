@@ -3765,6 +3765,7 @@ export const StoredFileScalarFieldEnum = {
   size: 'size',
   type: 'type',
   host: 'host',
+  sha256: 'sha256',
   createdBy: 'createdBy',
   createdAt: 'createdAt',
   detectedType: 'detectedType',

@@ -49,6 +49,11 @@ export function bucketStorage(url: URL): Storage {
         throw error
       }
     },
+    async move(from, to) {
+      const { s3, sdk } = await connection()
+      await s3.send(new sdk.CopyObjectCommand({ Bucket, Key: to, CopySource: `${Bucket}/${from}` }))
+      await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: from }))
+    },
     async remove(path) {
       const { s3, sdk } = await connection()
       await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: path }))

@@ -42,6 +42,12 @@ export function folderStorage(folder: string): Storage {
         throw error
       }
     },
+    async move(from, to) {
+      const [old, place] = [placeOf(from), placeOf(to)]
+      await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+      await rename(old, place)
+      await syncFolder(dirname(place))
+    },
     async remove(path) {
       await rm(placeOf(path), { force: true })
     },

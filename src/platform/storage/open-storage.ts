@@ -29,6 +29,7 @@ export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'erro
     ...storage,
     write: (path, bytes) => reach(path, () => storage.write(path, bytes), bytes),
     read: (path, range) => reach(path, () => storage.read(path, range)),
+    move: (from, to) => reach(from, () => storage.move(from, to)),
     remove: (path) => reach(path, () => storage.remove(path)),
   }
 }

@@ -8,6 +8,8 @@ export interface Storage {
   write(path: string, bytes: Uint8Array | Readable): Promise<void>
   /** Streams the bytes, or a range with both ends included; null if the path does not exist. */
   read(path: string, range?: { start: number; end: number }): Promise<Readable | null>
+  /** Gives the bytes another path. They exist under one of the two at any moment, and a move that was interrupted can be repeated. */
+  move(from: string, to: string): Promise<void>
   /** Deletes the path. It is no error if it does not exist. */
   remove(path: string): Promise<void>
   /** The paths that begin with the prefix and were written before the instant, in any order. */

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "stored_files" ADD COLUMN     "sha256" BYTEA;

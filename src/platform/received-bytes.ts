@@ -1,0 +1,61 @@
+/** Bytes that are received to storage before anything is written to the database: a transaction never waits for a slow client. */
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import type { Storage } from './storage/storage.ts'
+import { newPath, STAGED_PREFIX } from './stored-files.ts'
+
+/** So many bytes of the beginning are kept, which is enough to tell the media type. */
+const HEAD_BYTES = 4_100
+
+/** Bytes in storage that no row names yet. A job deletes them a day later, unless a row has taken them. */
+export class ReceivedBytes {
+  /** Their path in storage. */
+  readonly key: string
+  readonly size: number
+  readonly sha256: Buffer<ArrayBuffer>
+  /** The first bytes. */
+  readonly head: Buffer
+  /** True as soon as a row may name them: after a lost commit nobody knows whether one does. */
+  isTaken = false
+
+  constructor({ key, size, sha256, head }: { key: string; size: number; sha256: Buffer<ArrayBuffer>; head: Buffer }) {
+    this.key = key
+    this.size = size
+    this.sha256 = sha256
+    this.head = head
+  }
+}
+
+interface ReceiveOptions {
+  /** The name of the file as far as it is known, for people who look into the storage. */
+  name: string
+  maxBytes: number
+  /** Makes the error for one byte more. */
+  tooLarge: () => Error
+}
+
+/**
+ * Writes the bytes to storage while they arrive. Nothing stays there if the source fails.
+ * @throws what the source throws, `tooLarge()` at the first byte over the limit, and what the storage throws
+ */
+export async function receiveBytes(
+  storage: Pick<Storage, 'write'>,
+  source: AsyncIterable<Uint8Array>,
+  { name, maxBytes, tooLarge }: ReceiveOptions,
+): Promise<ReceivedBytes> {
+  const key = newPath(STAGED_PREFIX, name)
+  const hash = createHash('sha256')
+  let [size, head] = [0, Buffer.alloc(0)]
+  async function* measured(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source) {
+      size += chunk.byteLength
+      if (size > maxBytes) throw tooLarge()
+      hash.update(chunk)
+      if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
+      // A stream of bytes takes an empty chunk for its end.
+      if (chunk.byteLength) yield chunk
+    }
+  }
+  await storage.write(key, Readable.from(measured(), { objectMode: false }))
+  return new ReceivedBytes({ key, size, sha256: hash.digest(), head })
+}
