@@ -4,6 +4,7 @@
  */
 import { isRouter, PAGE_RULES, SQL_WRITES, WRITES } from './page-rules.ts'
 import type { SourceFacts } from './source-facts.ts'
+import { bareAliases } from './sql-rules.ts'
 
 export interface Finding {
   path: string
@@ -100,6 +101,7 @@ export function findings(sources: SourceFacts[], schema: string): Finding[] {
       ...direction(source),
       ...writes(source, tables),
       ...exits(source),
+      ...aliases(source),
     ]),
     ...crowded(sources),
     ...cycles(sources),
@@ -256,6 +258,16 @@ function exits({ path, calls }: SourceFacts): Finding[] {
       instead: 'Throw, and let main.ts end in order.',
     }))
 }
+
+/** An alias that stands alone may be a field of the user's table, which comes first. */
+const aliases = (source: SourceFacts): Finding[] =>
+  bareAliases(source).map(({ line, alias }) => ({
+    path: source.path,
+    line,
+    what: `${alias} stands alone in SQL`,
+    why: `If the table has a field with the id ${alias}, PostgreSQL reads the field instead.`,
+    instead: `Put the alias before a dot: name the columns of a function (unnest(…) as u (option) → u.option), and write ${alias}.* for a row.`,
+  }))
 
 /** Reports each cycle of imports once. Imports of types count, too; Biome 2.3 has such a rule only among its experimental ones. */
 function cycles(sources: SourceFacts[]): Finding[] {

@@ -42,6 +42,8 @@ export interface SourceFacts {
   texts: (At & { text: string })[]
   /** Tags of tagged templates. */
   tags: (At & { tag: string })[]
+  /** Templates with the tag `sql`, with `?` for each substitution. */
+  sql: (At & { text: string })[]
   ifs: At[]
   /** Functions at the top level of the file, with their length in lines. */
   functions: (At & { name: string; lines: number })[]
@@ -74,7 +76,17 @@ export function readFacts(files: Record<string, string>): SourceFacts[] {
 function factsOf(path: string, file: SourceFile): SourceFacts {
   const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1
   const at = (node: Node) => lineOf(node.getStart(file))
-  const facts: SourceFacts = { path, lines: lineCount(file.text), imports: [], calls: [], texts: [], tags: [], ifs: [], functions: [] }
+  const facts: SourceFacts = {
+    path,
+    lines: lineCount(file.text),
+    imports: [],
+    calls: [],
+    texts: [],
+    tags: [],
+    sql: [],
+    ifs: [],
+    functions: [],
+  }
 
   function visit(node: Node): void {
     const imported = importedBy(node)
@@ -83,9 +95,13 @@ function factsOf(path: string, file: SourceFile): SourceFacts {
     if (callee) facts.calls.push({ line: at(node), callee })
     const text = textOf(node)
     if (text !== undefined) facts.texts.push({ line: at(node), text })
-    if (isTaggedTemplateExpression(node)) facts.tags.push({ line: at(node), tag: nameOf(node.tag) ?? '' })
+    if (isTaggedTemplateExpression(node)) noteTag(nameOf(node.tag) ?? '', node.template)
     if (isIfStatement(node)) facts.ifs.push({ line: at(node) })
     node.forEachChild(visit)
+  }
+  function noteTag(tag: string, template: Node): void {
+    facts.tags.push({ line: at(template), tag })
+    if (tag === 'sql') facts.sql.push({ line: at(template), text: textOf(template) ?? '' })
   }
   visit(file)
 

@@ -96,3 +96,35 @@ test('an import whose lookups lose the field that is their title is 409', async 
     message: 'The fields of the table were changed while the file was read',
   })
 })
+
+describe('a statement that fails again although nobody changes the table', () => {
+  /** Drops a column behind the service's back, so that every statement with the column fails. */
+  async function broken() {
+    const table = await tableOf([NAME, PICK, { name: 'Amount', type: 'number' }], [{ name: 'a', pick: 'Open', amount: 1 }])
+    await app.db.execute(sql([`alter table ${recordsOf(table)} drop column amount`] as unknown as TemplateStringsArray))
+    return { path: `/api/table/${table}`, as: app.as(account.keys.account) }
+  }
+
+  test.each<[string, string, unknown, Record<string, string>?]>([
+    ['a query', 'records/query', {}],
+    ['a sorted query', 'records/query', { order_by: 'amount' }],
+    ['an explanation', 'records/explain', { order_by: 'amount' }],
+    ['a count', 'records/count', { filters: [{ column: 'amount', compare: '=', value: 1 }] }],
+    ['groups', 'records/groups', { by: 'pick', filters: [{ column: 'amount', compare: '=', value: 1 }] }],
+    ['a new record', 'records/create', { data: { amount: 1 } }],
+    ['a new record with a key', 'records/create', { data: { amount: 1 } }, { 'idempotency-key': 'once' }],
+    ['an update', 'record/1/update', { data: { amount: 2 } }],
+    ['fewer decimals', 'field/amount/update', { decimals: 0, force: true }],
+  ])('is a fault and no change of the table: %s', async (_, operation, body, headers) => {
+    const { path, as } = await broken()
+    const { status, body: answer } = await as.post(`${path}/${operation}`, body, headers)
+    expect([status, answer.code, answer.message]).toEqual([500, 'INTERNAL_SERVER_ERROR', 'Something went wrong on our side'])
+  })
+
+  test('is a fault in an import and in an export', async () => {
+    const { path, as } = await broken()
+    const imported = await as.send(`${path}/import`, { method: 'POST', body: 'Amount\n1\n', headers: { 'content-type': 'text/csv' } })
+    expect([imported.status, imported.body.message]).toEqual([500, 'Something went wrong on our side'])
+    expect((await as.get(`${path}/export.csv`)).status).toBe(500)
+  })
+})

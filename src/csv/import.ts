@@ -12,7 +12,7 @@ import { AppError, badCells, type CellIssue, conflict, forbidden } from '../plat
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
 import { cellArrays } from '../records/rows.ts'
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
-import { tableDefinition } from '../tables/definition-cache.ts'
+import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
@@ -34,15 +34,21 @@ export function importRecords(
   bytes: AsyncIterable<Uint8Array>,
   { maxBytes, onProgress = () => {} }: { maxBytes: number; onProgress?: (rows: number) => void },
 ): Promise<Answer<{ created: number }>> {
+  let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
-    const definition = await tableDefinition(context.db, table)
+    definition = await tableDefinition(context.db, table)
     const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress })
     const created = count ? await publish(context, table, definition, staging) : 0
     await enqueueIndexingAfterGrowth(context, table.id)
     return { value: { created }, ignored: ignoredHeaders(columns) }
-  }).catch((error) => {
-    throw isOutdated(error) ? changed() : error
+  }).catch(async (error) => {
+    throw isOutdated(error) && definition && (await hasNewVersion(context, definition)) ? changed() : error
   })
+}
+
+/** False after a statement that fails whatever the version is: calling the table changed would let the caller repeat it for ever. */
+async function hasNewVersion({ db }: Context, { id, version }: TableDef): Promise<boolean> {
+  return (await tableDefinitions(db, [id])).get(id)?.version !== version
 }
 
 interface OpenFile {

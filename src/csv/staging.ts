@@ -102,8 +102,8 @@ async function holdStaged(run: Run, tableId: number, fields: readonly FieldDef[]
   for (const { id } of fields.filter(holdsFiles)) {
     for (let last = ''; ; ) {
       const { rows } = await run(sql`
-        select distinct f->>'path' as path from ${stagingOf(tableId)} s, jsonb_array_elements(s.${ident(id)}) f
-        where f->>'path' > ${last} order by path limit ${FILES_AT_ONCE}`)
+        select distinct f.entry->>'path' as path from ${stagingOf(tableId)} s, jsonb_array_elements(s.${ident(id)}) as f (entry)
+        where f.entry->>'path' > ${last} order by 1 limit ${FILES_AT_ONCE}`)
       const paths = rows.map(({ path }) => path as string)
       await holdFiles(held, paths)
       if (paths.length < FILES_AT_ONCE) break

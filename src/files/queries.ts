@@ -93,7 +93,7 @@ export async function heldPaths(db: Database, files: readonly Omit<DroppedFile, 
       lists.push(sql`select ${ident(field.id)} from ${recordsOf(id)} where ${ident(field.id)} is not null`)
   }
   const held = await db.query<{ path: string }>(sql`
-    select distinct e->>'path' as path from (${join(lists, ' union all ')}) l, jsonb_array_elements(l.files) e
-    where e->>'path' = any(${paths}::text[])`)
+    select distinct f.entry->>'path' as path from (${join(lists, ' union all ')}) l, jsonb_array_elements(l.files) as f (entry)
+    where f.entry->>'path' = any(${paths}::text[])`)
   return new Set(held.map(({ path }) => path))
 }

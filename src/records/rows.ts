@@ -45,7 +45,7 @@ export const shownAsJson = memo((table: TableDef): Sql => {
   const columns = [{ id: 'id', isText: false }, { id: 'version', isText: false }, ...instants, ...own].map(({ id, isText }) =>
     isText ? sql`s.${ident(id)}::text as ${ident(id)}` : sql`s.${ident(id)}`,
   )
-  return sql`(select row_to_json(w) from (select ${join(columns)} from (select ${selectedColumns(table)}) s) w)`
+  return sql`(select row_to_json(w.*) from (select ${join(columns)} from (select ${selectedColumns(table)}) s) w)`
 })
 
 /**

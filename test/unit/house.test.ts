@@ -34,6 +34,15 @@ describe('the house rules', () => {
     expect(found(tree)).toEqual([])
   })
 
+  it('find nothing in SQL whose aliases stand before a dot, or that meets no field', () => {
+    const tree = {
+      'src/csv/a.ts':
+        'export const a = sql`select row_to_json(w.*), max(id) as last from (select * from ${recordsOf(1)} r, unnest(r.${ident(b)}) with ordinality as u (o, at) where u.o > 1 order by u.at) w`',
+      'src/tasks/a.ts': "export const a = sql`select e->>'name' from jsonb_array_elements(${b}) e`",
+    }
+    expect(found(tree)).toEqual([])
+  })
+
   it.each([
     ['an index.ts', { 'src/tasks/index.ts': '' }, 'src/tasks/index.ts index.ts says nothing'],
     ['a folder that is not a feature', { 'src/lib/text.ts': '' }, 'src/lib/text.ts lib/ is not a feature'],
@@ -45,6 +54,27 @@ describe('the house rules', () => {
       'an if in the router of a room',
       { 'src/tasks/comments/router.ts': '\nif (1) {}' },
       'src/tasks/comments/router.ts:2 an `if` in a router',
+    ],
+    [
+      'an alias that stands alone beside fields',
+      {
+        'src/csv/a.ts':
+          "const name = sql`e->>'name'`\nexport const a = (f) => sql`select from ${recordsOf(1)} r, jsonb_array_elements(r.${ident(f)}) e where ${name} > ''`",
+      },
+      'src/csv/a.ts:1 e stands alone in SQL',
+    ],
+    [
+      'a row that stands alone beside fields',
+      { 'src/csv/a.ts': 'export const a = sql`select row_to_json(w) from (select * from ${recordsOf(1)}) w`' },
+      'src/csv/a.ts:1 w stands alone in SQL',
+    ],
+    [
+      'a listed column that stands alone beside fields',
+      {
+        'src/csv/a.ts':
+          'export const a = sql`select r.id from ${recordsOf(1)} r, unnest(r.${ident(b)}) with ordinality u (o, at) order by at`',
+      },
+      'src/csv/a.ts:1 at stands alone in SQL',
     ],
     ['a vague name', { 'src/tasks/helpers.ts': '' }, 'src/tasks/helpers.ts helpers.ts says nothing'],
     ['an if in a router', { 'src/tasks/router.ts': '\nif (1) {}' }, 'src/tasks/router.ts:2 an `if` in a router'],

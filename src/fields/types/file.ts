@@ -44,6 +44,6 @@ function parse(given: unknown): Parsed {
 
 /** Matches the name of any of the files. */
 function condition({ field, compare, operand }: Condition): Sql {
-  const isMeant = like(unicode(sql`e->>'name'`), compare, textOf(operand))
-  return sql`exists (select from jsonb_array_elements(${columnOf(field)}) e where ${isMeant})`
+  const isMeant = like(unicode(sql`f.entry->>'name'`), compare, textOf(operand))
+  return sql`exists (select from jsonb_array_elements(${columnOf(field)}) as f (entry) where ${isMeant})`
 }

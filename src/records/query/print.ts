@@ -88,7 +88,7 @@ export const selectList = memo((fields: readonly FieldDef[]): Sql => {
 /** One row with `count`, the selected records, and `total`, all records of the table. */
 export function printCount(query: ResolvedQuery): Sql {
   const total = totalOf(query.selection.table.id)
-  if (!isRestricted(query.selection)) return sql`select n as count, n as total from (select ${total}) t (n)`
+  if (!isRestricted(query.selection)) return sql`select t.n as count, t.n as total from (select ${total}) t (n)`
   return sql`select (${printSelectedCount(query)}) as count, ${total} as total`
 }
 
