@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { uploadName } from './file-names.ts'
 import { isMediaType } from './media-types.ts'
 
 const MB = 1_048_576
@@ -23,13 +24,26 @@ export const StagedFile = File.extend({
 }).meta({ id: 'StagedFile', description: 'A file for a task that does not exist yet. It gets its final path when the task is created.' })
 export type StagedFile = z.infer<typeof StagedFile>
 
+const FileName = z
+  .string()
+  .transform((given, context) => {
+    const named = uploadName(given)
+    if ('name' in named) return named.name
+    context.addIssue(named.problem)
+    return z.NEVER
+  })
+  .meta({
+    description:
+      'At most 255 bytes of UTF-8. Folders before the name, control characters and marks of direction are removed; the answer has the name that is left.',
+  })
+
 export const Upload = z.strictObject({
-  name: z.string().trim().min(1, 'must not be empty').max(255, 'must have at most 255 characters'),
+  name: FileName,
   type: z
     .string()
     .refine((type) => type === '' || isMediaType(type), 'must be a media type, such as image/png')
     .nullish()
-    .meta({ description: 'The media type. By default application/octet-stream.' }),
+    .meta({ description: 'The media type, with or without parameters. By default application/octet-stream.' }),
   data: z.string().meta({ description: 'The bytes as base64, at most 50 MB after decoding.' }),
 })
 export type Upload = z.infer<typeof Upload>

@@ -66,6 +66,21 @@ describe('a reply', () => {
     expect(from.name).toBe('Lee, Ann')
   })
 
+  test('with files whose names have marks of direction, controls or thousands of characters mends the names', async () => {
+    const part = (name: string) => ['--b', `Content-Disposition: attachment; filename*=UTF-8''${encodeURIComponent(name)}`, '', 'x']
+    const names = ['invoice\u202Egpj.exe', 'a\0\x07b.txt', '\u200F..', `${'見'.repeat(3_000)}.pdf`, 'عرض.pdf']
+    const { attachments } = await parseMail(
+      raw('From: a@b.example', 'Content-Type: multipart/mixed; boundary=b', '', ...names.flatMap(part), '--b--'),
+    )
+    expect(attachments.map(({ name }) => name)).toEqual([
+      'invoicegpj.exe',
+      'ab.txt',
+      'attachment-3.txt',
+      `${'見'.repeat(83)}.pdf`,
+      'عرض.pdf',
+    ])
+  })
+
   test('that forwards a mail keeps the forwarded text', async () => {
     expect((await mail('forwarded')).visibleText).toContain('It does not work.')
   })

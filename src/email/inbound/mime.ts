@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Address, type Attachment, addressParser, decodeWords, type Email } from 'postal-mime'
+import { mendedName } from '../../files/file-names.ts'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
@@ -149,16 +150,9 @@ function addresses(list: Address[]): { name: string; email: string }[] {
     .slice(0, MAX_ADDRESSES)
 }
 
-/** The last part of the sender's file name, or a generated name. */
-function fileName(given: string | null, type: string, index: number): string {
-  const name = oneLine(given ?? '')
-    .split(/[/\\]/)
-    .at(-1)
-    ?.trim()
-    .slice(-200)
-    .toWellFormed()
-  return name && name !== '.' && name !== '..' ? name : `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`
-}
+/** The sender's file name, or a generated one. */
+const fileName = (given: string | null, type: string, index: number): string =>
+  mendedName(given ?? '', `attachment-${index + 1}${EXTENSIONS[type] ?? ''}`)
 
 const EXTENSIONS: Record<string, string> = {
   'message/rfc822': '.eml',

@@ -1,4 +1,7 @@
-/** The media types of files: the claimed one on the wire, and the one that the bytes show, which decides how a browser treats the file. */
+/**
+ * The names of files, and their media types: the claimed one on the wire, and the one that the bytes show, which decides how a browser
+ * treats the file.
+ */
 import sharp from 'sharp'
 import { describe, expect, it } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
@@ -48,6 +51,63 @@ async function treatment(type: string | undefined, data: Buffer | string) {
   return [headers.get('content-disposition')?.split(';')[0], headers.get('content-type'), body.type]
 }
 
+const task = (await as.post(`/api/tasks/onRecord/${record.table_id}/${record.record_id}/create`, { title: 'Call' })).body as { id: number }
+const { table_id, record_id } = record
+
+/** All operations that take a file: on REST and on RPC. */
+const UPLOADS: Record<string, [path: string, rpc: (input: { name: string; type?: string; data: string }) => Promise<unknown>]> = {
+  'a field': [`${record.path}/files/create`, (input) => as.rpc.files.create.mutate({ table_id, record_id, field_id: 'file', ...input })],
+  'a comment on a record': [`${record.path}/comments/upload`, (input) => as.rpc.comments.upload.mutate({ table_id, record_id, ...input })],
+  'a task': [`/api/task/${task.id}/upload`, (input) => as.rpc.tasks.upload.mutate({ task_id: task.id, ...input })],
+  'a comment on a task': [
+    `/api/task/${task.id}/comments/upload`,
+    (input) => as.rpc.tasks.comments.upload.mutate({ task_id: task.id, ...input }),
+  ],
+  'a new task': ['/api/tasks/upload', (input) => as.rpc.tasks.stage.mutate(input)],
+  'a new task on a record': [
+    `/api/tasks/onRecord/${table_id}/${record_id}/upload`,
+    (input) => as.rpc.tasks.stageOnRecord.mutate({ table_id, record_id, ...input }),
+  ],
+}
+
+describe.each(Object.entries(UPLOADS))('the name of a file for %s', (what, [path, rpc]) => {
+  const more = what === 'a field' ? { field_id: 'file' } : {}
+  const nameOf = (answer: unknown) => [(answer as { rows: object[] }).rows ?? answer].flat().at(-1)
+
+  it.each([
+    ['C:\\fakepath\\offer.pdf', 'offer.pdf'],
+    ['../../عرض سعر.pdf', 'عرض سعر.pdf'],
+    ['invoice\u202Egpj.exe\r\n', 'invoicegpj.exe'],
+    [`${'folder/'.repeat(2_000)}${'ä'.repeat(127)}`, 'ä'.repeat(127)],
+  ])('loses folders, control characters and marks of direction: %j', async (given, name) => {
+    const { body } = await as.post(path, { name: given, data: '', ...more })
+    expect(nameOf(body)).toMatchObject({ name })
+    expect(nameOf(await rpc({ name: given, data: '' }))).toMatchObject({ name })
+  })
+
+  it.each([
+    ['a/', 'must name a file'],
+    ['..', 'must name a file'],
+    ['\u200F', 'must name a file'],
+    ['x'.repeat(10_000), 'must have at most 255 bytes of UTF-8'],
+    ['見'.repeat(86), 'must have at most 255 bytes of UTF-8'],
+    ['a\0', 'must not contain NUL'],
+    ['a\ud800', 'must not contain half a surrogate pair'],
+  ])('is refused if nothing is left of it, and if it is too long: %j', async (name, message) => {
+    const issues = [{ path: ['name'], message }]
+    expect(await as.post(path, { name, data: '', ...more })).toMatchObject({ status: 400, body: { issues } })
+    await expect(rpc({ name, data: '' })).rejects.toMatchObject({ data: { httpStatus: 400, issues } })
+  })
+})
+
+it('the name of a download is that of the file, in every script', async () => {
+  const { body } = await upload(as, record, { name: 'a/عرض "1"; 見.pdf', data: '' })
+  const { headers } = await as.get(`/api/file/${body.path}`)
+  expect(headers.get('content-disposition')).toBe(
+    `attachment; filename="___ _1_; _.pdf"; filename*=UTF-8''${encodeURIComponent('عرض "1"; 見.pdf')}`,
+  )
+})
+
 describe('a claimed type', () => {
   it.each([
     'text/plain; charset=utf-8',
@@ -60,9 +120,7 @@ describe('a claimed type', () => {
     expect(body.type).toBe(type)
     const { headers } = await as.get(`/api/file/${body.path}`)
     expect(headers.get('content-type')).toBe(type)
-    const { table_id, record_id } = record
-    const viaRpc = await as.rpc.comments.upload.mutate({ table_id, record_id, name: 'a', type, data: '' })
-    expect(viaRpc.type).toBe(type)
+    expect(await as.rpc.comments.upload.mutate({ table_id, record_id, name: 'a', type, data: '' })).toMatchObject({ type })
   })
 
   it('is application/octet-stream if there is none', async () => {

@@ -1,0 +1,50 @@
+/** The names of files: without folders, control characters and characters that change the direction of text. Every script is kept. */
+
+/** The maximum length in bytes of UTF-8, which most file systems have. */
+const MAX_BYTES = 255
+/** Control characters, line and paragraph separators, and marks of direction, which can make `exe.gpj` look like `jpg.exe`. */
+const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
+
+/** The name without what a name cannot have: '' if nothing is left. */
+const plainName = (given: string): string => {
+  const name = given
+    .replace(/^.*[/\\]/su, '')
+    .replace(UNSEEN, '')
+    .trim()
+  return name === '.' || name === '..' ? '' : name
+}
+
+/** The name of an upload, or the reason to refuse the one that the caller has given. */
+export function uploadName(given: string): { name: string } | { problem: string } {
+  // Bodies in JSON are checked before; names in headers and forms are not.
+  if (given.includes('\0')) return { problem: 'must not contain NUL' }
+  if (!given.isWellFormed()) return { problem: 'must not contain half a surrogate pair' }
+  const name = plainName(given)
+  if (name === '') return { problem: given.trim() === '' ? 'must not be empty' : 'must name a file' }
+  if (Buffer.byteLength(name) > MAX_BYTES) return { problem: `must have at most ${MAX_BYTES} bytes of UTF-8` }
+  return { name }
+}
+
+/**
+ * The name of a file that nobody can be asked to name better, such as one out of a mail.
+ * @param otherwise the name if nothing is left of the given one
+ */
+export function mendedName(given: string, otherwise: string): string {
+  return shortened(plainName(given.replaceAll('\0', '').toWellFormed())) || otherwise
+}
+
+const EXTENSION = /\.[^.]{1,20}$/u
+
+/** Cuts whole characters from the middle, so that the file keeps its extension. */
+function shortened(name: string): string {
+  if (Buffer.byteLength(name) <= MAX_BYTES) return name
+  const [extension = ''] = EXTENSION.exec(name) ?? []
+  let left = MAX_BYTES - Buffer.byteLength(extension)
+  let start = ''
+  for (const { segment } of new Intl.Segmenter().segment(name.slice(0, MAX_BYTES))) {
+    left -= Buffer.byteLength(segment)
+    if (left < 0) break
+    start += segment
+  }
+  return start.trimEnd() + extension
+}
