@@ -55,7 +55,7 @@ export const fileOperations: PlainOperation[] = [
     responses: {
       200: { description: 'The whole file.', ...bytes },
       206: { description: 'The requested range.', ...bytes },
-      304: { description: 'The file is unchanged (If-None-Match).' },
+      304: { description: 'The caller has the file already: `If-None-Match` names its ETag, or is `*`.' },
       416: {
         description: 'The range lies outside the file.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },

@@ -6,8 +6,15 @@ import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { accessRequestOf } from '../platform/http/request-context.ts'
 import { byteRange } from './byte-range.ts'
+import { namesTag } from './entity-tag.ts'
 import { servedAs } from './media-types.ts'
 import { open, requireReadable } from './reading.ts'
+
+/**
+ * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, and
+ * only for so long: a caller whose right to read has ended may see them until then.
+ */
+const CACHED = 'private, max-age=300, immutable'
 
 export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
   app.get<{ Params: { path: string } }>(
@@ -16,31 +23,43 @@ export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
       const actor = await authenticate(accessRequestOf(request.context))
       const file = await requireReadable(db, actor, request.params.path)
       const etag = `"${file.path}"`
-      const { kind, type } = servedAs(file)
-      reply.headers({
-        'accept-ranges': 'bytes',
-        etag,
-        // Only the caller's own cache may keep the file, and it must revalidate each time, because the right to read may end.
-        'cache-control': 'private, no-cache',
-        'content-disposition': disposition(kind, file.name),
-        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
-        'cross-origin-resource-policy': 'same-origin',
-        'x-content-type-options': 'nosniff',
-      })
-      if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+      const kept = { etag, 'cache-control': CACHED, vary: varyOf(reply) }
+      if (namesTag(request.headers['if-none-match'], etag)) return reply.headers(kept).code(304).send()
 
-      const ifRange = request.headers['if-range']
-      const range = byteRange(ifRange === undefined || ifRange === etag ? request.headers.range : undefined, file.size)
+      const range = wantedRange(request, etag, file.size)
       if (range === 'unsatisfiable') {
         reply.header('content-range', `bytes */${file.size}`).code(416)
         return reply.send({ message: 'The range lies outside the file', code: 'BAD_REQUEST', request_id: request.id })
       }
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
-      reply.type(type).header('content-length', end - start + 1)
-      if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
       // With an empty text instead of an empty stream, HEAD would announce a length of 0.
-      if (request.method === 'HEAD' || file.size === 0) return reply.send(Readable.from([]))
-      return reply.send(await open(storage, file, range))
+      const bytes = request.method === 'HEAD' || file.size === 0 ? Readable.from([]) : await open(storage, file, range)
+      const { kind, type } = servedAs(file)
+      // Only now that the bytes are there: an error must be neither kept by a cache nor saved as the file.
+      reply.headers({
+        ...kept,
+        'accept-ranges': 'bytes',
+        'content-length': end - start + 1,
+        'content-disposition': disposition(kind, file.name),
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        'cross-origin-resource-policy': 'same-origin',
+        'x-content-type-options': 'nosniff',
+      })
+      if (range) reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`)
+      return reply.type(type).send(bytes)
     },
   )
+}
+
+/** The range that a GET asks for. Ranges of HEAD are ignored (RFC 9110, 14.2), and so is one of another version of the file (If-Range). */
+function wantedRange({ method, headers }: FastifyRequest, etag: string, size: number): ReturnType<typeof byteRange> {
+  const ifRange = headers['if-range']
+  const isWanted = method === 'GET' && (ifRange === undefined || ifRange === etag)
+  return isWanted ? byteRange(headers.range, size) : undefined
+}
+
+/** A cached file is for those credentials only: the next user of the same browser is asked for their own right. */
+function varyOf(reply: FastifyReply): string {
+  const others = reply.getHeader('vary')
+  return [...(others === undefined ? [] : [others].flat()), 'Authorization, Cookie'].join(', ')
 }
