@@ -1,0 +1,150 @@
+/**
+ * Work on bytes of strangers in a process of its own: what crashes, hangs or takes all memory there does not reach the service. The process
+ * starts when work comes, does one piece at a time, and ends when none has come for a while. It is not a thread: the memory that a thread
+ * takes outside of its heap stays with the whole process.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { Semaphore } from './semaphore.ts'
+
+/** Work that the process could not do, because it refused, took too long, or crashed. A retry would not help. */
+export class WorkRefused extends Error {}
+
+export interface WorkProcess<Work, Result> {
+  /**
+   * Has the work done. Concurrent calls wait for each other.
+   * @throws WorkRefused; what `bytes` throws; Error if the process could not be started, or was ended from outside
+   */
+  run(work: Work, details?: WorkDetails<Result>): Promise<Result>
+  /** Ends the process, to give its memory back. The next work starts another one. */
+  stop(): void
+  /** Waits for the work that has been given, then ends the process. */
+  close(): Promise<void>
+}
+
+interface WorkDetails<Result> {
+  /** Bytes for the work, which the service need not hold in memory. */
+  bytes?: AsyncIterable<Uint8Array>
+  /** True if the process is ended after the work, to give memory back. @param result undefined if there is none */
+  isLarge?: (result: Result | undefined) => boolean
+}
+
+interface Options {
+  /** The module that the process runs. It calls `serveWork` of served-work.ts. */
+  module: URL
+  /** The process is killed when its work takes longer, which does not include the time of the bytes. */
+  timeoutMs: number
+  /** The heap limit of the process. What libraries take outside of the heap does not count. */
+  maxHeapMb: number
+  /** The time without work after which the process is ended. */
+  idleMs: number
+}
+
+/** What the process sends: that it has started, or what became of a piece of work. */
+export type FromProcess<Result> = { isReady: true } | { id: number; result: Result } | { id: number; error: string }
+/** What the process is sent: the bytes of a piece of work, then the work itself. */
+export type ToProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
+
+interface Underway<Result> {
+  id: number
+  /** False while its bytes are sent: if the process ends then, the work is not the reason. */
+  isGiven: boolean
+  resolve(result: Result): void
+  reject(error: Error): void
+}
+
+/** Signals of a terminal or a supervisor, which say nothing about the work. */
+const FROM_OUTSIDE = new Set<NodeJS.Signals | null>(['SIGINT', 'SIGTERM', 'SIGHUP'])
+
+export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, idleMs }: Options): WorkProcess<Work, Result> {
+  let child: ChildProcess | undefined
+  let underway: Underway<Result> | undefined
+  let idle: NodeJS.Timeout | undefined
+  let lastId = 0
+  const turns = new Semaphore(1)
+
+  function start(): ChildProcess {
+    const started = fork(module, {
+      serialization: 'advanced',
+      execArgv: [`--max-old-space-size=${maxHeapMb}`],
+      // It needs none of the service's secrets.
+      env: process.env.TZ === undefined ? {} : { TZ: process.env.TZ },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    let isReady = false
+    started.on('message', (message: FromProcess<Result>) => {
+      if ('isReady' in message) isReady = true
+      else if (message.id !== underway?.id) return
+      else if ('result' in message) underway.resolve(message.result)
+      else underway.reject(new WorkRefused(message.error))
+    })
+    started.on('error', (error) => end(started, error))
+    started.on('exit', (code, signal) => end(started, reasonOf(isReady && underway?.isGiven === true, code, signal)))
+    // An idle process does not keep the service alive.
+    started.unref()
+    started.channel?.unref()
+    return started
+  }
+
+  function end(ended: ChildProcess, reason: Error): void {
+    ended.kill('SIGKILL')
+    if (child !== ended) return
+    child = undefined
+    underway?.reject(reason)
+  }
+
+  function stop(): void {
+    clearTimeout(idle)
+    child?.kill('SIGKILL')
+    child = undefined
+  }
+
+  async function runNow(work: Work, { bytes, isLarge }: WorkDetails<Result>): Promise<Result> {
+    clearTimeout(idle)
+    child ??= start()
+    const current = child
+    const id = ++lastId
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const mine: Underway<Result> = { id, isGiven: false, resolve, reject }
+    underway = mine
+    let timer: NodeJS.Timeout | undefined
+    let result: Result | undefined
+    try {
+      // A process that ends meanwhile ends the wait for the bytes, too.
+      if (bytes) await Promise.race([sendAll(current, id, bytes), promise])
+      const tooSlow = () => end(current, new WorkRefused(`The work took longer than ${timeoutMs / 1000} s`))
+      timer = setTimeout(tooSlow, timeoutMs)
+      mine.isGiven = true
+      current.send({ id, work } satisfies ToProcess<Work>)
+      result = await promise
+      return result
+    } finally {
+      clearTimeout(timer)
+      underway = undefined
+      if (isLarge?.(result)) stop()
+      else idle = setTimeout(stop, idleMs).unref()
+    }
+  }
+
+  return {
+    run: (work, details = {}) => turns.run(() => runNow(work, details)),
+    stop,
+    async close() {
+      await turns.acquire()
+      stop()
+    },
+  }
+}
+
+function reasonOf(isWorking: boolean, code: number | null, signal: NodeJS.Signals | null): Error {
+  if (FROM_OUTSIDE.has(signal)) return new Error(`The process got ${signal}`)
+  return isWorking ? new WorkRefused('The process ended') : new Error(`The process ended before its work began (${signal ?? code})`)
+}
+
+/** Sends the bytes, each chunk after the one before it has been taken. */
+async function sendAll(child: ChildProcess, id: number, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const chunk of bytes) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    child.send({ id, chunk } satisfies ToProcess<never>, (error) => (error ? reject(error) : resolve()))
+    await promise
+  }
+}
