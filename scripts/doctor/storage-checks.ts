@@ -2,6 +2,7 @@
 import { constants } from 'node:fs'
 import { access, opendir, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { pathOfThumbnail } from '../../src/files/thumbnails/thumbnail-keys.ts'
 import { bucketConfig } from '../../src/platform/storage/bucket.ts'
 import { counted, type Database, type Examined, type Finding, findingOf } from './finding.ts'
 
@@ -81,7 +82,7 @@ function compare(stored: ReadonlyMap<string, Stored>, files: readonly FileRow[])
   const named = new Set(files.flatMap(({ path, storage_key }) => [path, storage_key ?? path]))
   const lost = files.filter(({ path, storage_key, is_settled }) => is_settled && !stored.has(storage_key ?? path) && !stored.has(path))
   const before = Date.now() - SETTLED_AFTER_MS
-  const ownerless = [...stored].filter(([path, { changedAt }]) => !named.has(path) && changedAt < before)
+  const ownerless = [...stored].filter(([path, { changedAt }]) => !named.has(pathOfThumbnail(path) ?? path) && changedAt < before)
   const bytes = ownerless.reduce((sum, [, file]) => sum + file.bytes, 0)
   return [
     ...findingOf(

@@ -1,6 +1,7 @@
 import type { PlainOperation } from '../platform/http/openapi.ts'
 import { operationDocs } from '../platform/http/operation-docs.ts'
 import type { File } from './schema.ts'
+import { WIDTHS } from './thumbnails/thumbnail-keys.ts'
 
 const file: File = { name: 'offer.txt', path: '1-101-Yk3vQ0aX7mPz-offer.txt', size: 5, type: 'text/plain', host: 'local' }
 
@@ -32,7 +33,9 @@ export const fileOperations: PlainOperation[] = [
       'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. The bytes decide ' +
       'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type that they really have. ' +
       'Everything else, HTML and SVG included, is sent as an attachment with the media type that the upload named ' +
-      '(`application/octet-stream` if it named none), and nothing in a file can run as a script.',
+      '(`application/octet-stream` if it named none), and nothing in a file can run as a script.\n\n' +
+      'With `w` the answer is a thumbnail of a JPEG, PNG, WebP, GIF or AVIF image as WebP: of the first frame, upright, without metadata such ' +
+      'as the location, and never enlarged. It is made by the first request and kept. `Range` is ignored.',
     isPublic: false,
     parameters: [
       {
@@ -44,6 +47,16 @@ export const fileOperations: PlainOperation[] = [
         example: '1-101-Yk3vQ0-offer.pdf',
       },
       {
+        name: 'w',
+        in: 'query',
+        required: false,
+        description:
+          'The width of a thumbnail in pixels. A narrower image keeps its width, and one that is more than four times as high as wide is ' +
+          'scaled to four times this height.',
+        schema: { type: 'integer', enum: [...WIDTHS] },
+        example: 320,
+      },
+      {
         name: 'Range',
         in: 'header',
         required: false,
@@ -53,14 +66,19 @@ export const fileOperations: PlainOperation[] = [
       },
     ],
     responses: {
-      200: { description: 'The whole file.', ...bytes },
+      200: { description: 'The whole file, or its thumbnail.', ...bytes },
       206: { description: 'The requested range.', ...bytes },
       304: { description: 'The caller has the file already: `If-None-Match` names its ETag, or is `*`.' },
+      415: {
+        description:
+          'The file has no thumbnail: `No thumbnail of image/svg+xml`. It is SVG, HEIC or no image, cannot be decoded, or has over 50 megapixels.',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
       416: {
         description: 'The range lies outside the file.',
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
     },
-    errors: [401, 403, 404, 429],
+    errors: [400, 401, 403, 404, 429],
   },
 ]

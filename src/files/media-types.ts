@@ -15,7 +15,7 @@ const MEDIA_TYPE = new RegExp(`^${NAME}/${NAME}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${T
 export const isMediaType = (text: string): boolean => text.length <= MAX_LENGTH && MEDIA_TYPE.test(text)
 
 /** `detectType` looks at so many bytes of a file. */
-const DETECTION_BYTES = 4_100
+export const DETECTION_BYTES = 4_100
 
 /**
  * The media type that the first bytes of a file show, by their signature.

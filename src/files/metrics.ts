@@ -1,9 +1,20 @@
 /** Metrics of uploaded files. */
 import { sql } from '../platform/database/database.ts'
-import { counter, gauge, type Metric } from '../platform/metrics.ts'
+import { counter, duration, gauge, type Metric } from '../platform/metrics.ts'
 
 export const uploads = counter({ name: 'gridpost_uploads_total', help: 'Files that this process has stored.' })
 export const uploadedBytes = counter({ name: 'gridpost_uploaded_bytes_total', help: 'Bytes of the files that this process has stored.' })
+
+export const thumbnails = counter({
+  name: 'gridpost_thumbnails_total',
+  help: 'Thumbnails that this process has made, and those that it refused because the file has none.',
+  labels: ['outcome'],
+})
+export const thumbnailSeconds = duration({
+  name: 'gridpost_thumbnail_seconds',
+  help: 'Time of making a thumbnail, from the first byte of the file on.',
+  buckets: [0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
+})
 
 /** The readings below go through all rows. */
 const KEEP_SECONDS = 300
@@ -11,6 +22,8 @@ const KEEP_SECONDS = 300
 export const fileMetrics: readonly Metric[] = [
   uploads,
   uploadedBytes,
+  thumbnails,
+  thumbnailSeconds,
   gauge({
     name: 'gridpost_files',
     help: 'Stored files. Dropped ones are no longer used, and a job deletes them.',

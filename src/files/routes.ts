@@ -6,24 +6,25 @@ import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { accessRequestOf } from '../platform/http/request-context.ts'
 import { byteRange } from './byte-range.ts'
-import { namesTag } from './entity-tag.ts'
+import { cacheHeaders, namesTag } from './cache-headers.ts'
 import { servedAs } from './media-types.ts'
 import { open, requireReadable } from './reading.ts'
+import { sendThumbnail } from './thumbnails/answer.ts'
+import { openThumbnails } from './thumbnails/thumbnails.ts'
 
-/**
- * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, and
- * only for so long: a caller whose right to read has ended may see them until then.
- */
-const CACHED = 'private, max-age=300, immutable'
-
-export function mountFiles(app: FastifyInstance, { db, storage }: Deps): void {
-  app.get<{ Params: { path: string } }>(
+export function mountFiles(app: FastifyInstance, deps: Deps): void {
+  const { db, storage } = deps
+  const thumbnails = openThumbnails(deps)
+  app.addHook('onClose', async () => thumbnails.close())
+  app.get<{ Params: { path: string }; Querystring: { w?: unknown } }>(
     '/api/file/:path',
-    async (request: FastifyRequest<{ Params: { path: string } }>, reply: FastifyReply) => {
+    async (request: FastifyRequest<{ Params: { path: string }; Querystring: { w?: unknown } }>, reply: FastifyReply) => {
       const actor = await authenticate(accessRequestOf(request.context))
       const file = await requireReadable(db, actor, request.params.path)
+      const { w } = request.query
+      if (w !== undefined) return sendThumbnail(thumbnails, file, w, actor, request, reply)
       const etag = `"${file.path}"`
-      const kept = { etag, 'cache-control': CACHED, vary: varyOf(reply) }
+      const kept = cacheHeaders(reply, etag)
       if (namesTag(request.headers['if-none-match'], etag)) return reply.headers(kept).code(304).send()
 
       const range = wantedRange(request, etag, file.size)
@@ -56,10 +57,4 @@ function wantedRange({ method, headers }: FastifyRequest, etag: string, size: nu
   const ifRange = headers['if-range']
   const isWanted = method === 'GET' && (ifRange === undefined || ifRange === etag)
   return isWanted ? byteRange(headers.range, size) : undefined
-}
-
-/** A cached file is for those credentials only: the next user of the same browser is asked for their own right. */
-function varyOf(reply: FastifyReply): string {
-  const others = reply.getHeader('vary')
-  return [...(others === undefined ? [] : [others].flat()), 'Authorization, Cookie'].join(', ')
 }

@@ -5,6 +5,7 @@ import type { Database } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { deleteFileRows, holdFiles, namedKeys, STAGED_PREFIX, settleFile, storageKeyOf } from '../platform/stored-files.ts'
 import { heldPaths, lockDropped } from './queries.ts'
+import { pathOfThumbnail, THUMBNAIL_PREFIX, thumbnailKeys } from './thumbnails/thumbnail-keys.ts'
 
 /** The time in which a dropped file can be restored, and an upload can be attached. */
 const KEPT_HOURS = 24
@@ -57,9 +58,9 @@ async function sweepSome(context: Context): Promise<boolean> {
   })
 }
 
-/** Deletes the bytes. The rows are already deleted, and a path is never used twice, so this may run again. */
+/** Deletes the bytes and their thumbnails. The rows are already deleted, and a path is never used twice, so this may run again. */
 export async function removeAll({ storage }: Context, { paths }: { paths: string[] }): Promise<void> {
-  for (const path of paths) await storage.remove(path)
+  for (const path of paths) await Promise.all([path, ...thumbnailKeys(path)].map((key) => storage.remove(key)))
 }
 
 /** Copies the bytes, updates the row, then deletes the old copy: the row names existing bytes at any moment. */
@@ -76,8 +77,8 @@ export async function settleAll({ db, storage }: Context, { paths }: { paths: st
 }
 
 /**
- * Deletes what killed processes have left in storage: unfinished writes, staged files that were moved before their bytes were deleted, and
- * other bytes without a row.
+ * Deletes what killed processes have left in storage: unfinished writes, staged files that were moved before their bytes were deleted,
+ * thumbnails of files that are gone, and other bytes without a row.
  */
 export async function sweepStorage(context: Context): Promise<void> {
   const { db, storage, now } = context
@@ -86,7 +87,15 @@ export async function sweepStorage(context: Context): Promise<void> {
   await storage.removeUnfinished(before)
   for await (const paths of inBatches(storage.list(STAGED_PREFIX, before)))
     for (const path of await unnamed(db, paths)) await storage.remove(path)
+  for await (const keys of inBatches(storage.list(THUMBNAIL_PREFIX, before))) await removeThumbnailsWithoutFile(context, keys)
   await removeOrphans(context, before)
+}
+
+/** A thumbnail that was made while its file was deleted, or of a file that was staged under another path. All can be made again. */
+async function removeThumbnailsWithoutFile({ db, storage }: Context, keys: string[]): Promise<void> {
+  const paths = keys.flatMap((key) => pathOfThumbnail(key) ?? [])
+  const gone = new Set(await unnamed(db, paths))
+  for (const key of keys) if (gone.has(pathOfThumbnail(key) ?? '')) await storage.remove(key)
 }
 
 /** Deletes bytes at final paths that no row names, some in each run. */

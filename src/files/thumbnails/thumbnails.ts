@@ -1,0 +1,165 @@
+/**
+ * Thumbnails of stored images. The first request of a width makes the thumbnail, and keeps it beside the file. The bytes are judged and
+ * decoded in processes of their own, of which an account has at most one at a time: its large or hostile images delay itself only.
+ */
+import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { BoundedMap } from '../../platform/bounded-map.ts'
+import type { Deps } from '../../platform/context.ts'
+import { FairLimit } from '../../platform/fair-limit.ts'
+import { AppError, tooBusy, unavailable } from '../../platform/http/errors.ts'
+import { accountParty } from '../../platform/party.ts'
+import type { Storage } from '../../platform/storage/storage.ts'
+import { openWorkProcess, WorkRefused } from '../../platform/work-process.ts'
+import { DETECTION_BYTES, detectType, UNKNOWN_TYPE } from '../media-types.ts'
+import { thumbnailSeconds, thumbnails } from '../metrics.ts'
+import type { ReadableFile } from '../queries.ts'
+import { open } from '../reading.ts'
+import { SharedWork } from './shared-work.ts'
+import { type ThumbnailWidth, thumbnailKey } from './thumbnail-keys.ts'
+import type { Thumbnail, ThumbnailWork } from './thumbnail-process.ts'
+
+/** Who asks for a thumbnail. */
+interface Asking {
+  accountId: number
+  /** Aborts when the caller hangs up. */
+  signal: AbortSignal
+}
+
+export interface Thumbnails {
+  /**
+   * The thumbnail of the file, as WebP: as wide as asked, or as the image if that is narrower.
+   * @throws AppError 415 if the file has none; 404 if its bytes have just been deleted; 503 if the storage is away or too many wait
+   */
+  read(file: ReadableFile, width: ThumbnailWidth, asking: Asking): Promise<Buffer>
+  close(): void
+}
+
+export interface ThumbnailLimits {
+  /** The process is killed when an image takes longer. An interlaced PNG of 50 megapixels takes 5 seconds, an AVIF 7. */
+  decodeMs: number
+  /** How long the bytes of a file may take to arrive from the storage. */
+  bytesMs: number
+  /** The time without work after which a process is ended. */
+  idleMs: number
+}
+
+const LIMITS: ThumbnailLimits = { decodeMs: 20_000, bytesMs: 30_000, idleMs: 10_000 }
+
+/** One account takes one of them at most, so that there is another one for everybody else. */
+const PROCESSES = 2
+/** A gallery may ask for all its thumbnails at once. */
+const MOST_WAITING = 200
+const WAIT_MS = 30_000
+/** The memory that a process may keep until its next image. One that decodes photos holds about 100 MB. */
+const KEPT_MEMORY_BYTES = 256 * 1_048_576
+const KNOWN_REFUSALS = 10_000
+
+/** The types that the process has decoders for. HEIC is not among them, because its codec has patents. */
+const DECODED = new Set(['image/jpeg', 'image/png', 'image/apng', 'image/webp', 'image/gif', 'image/avif'])
+export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' | 'metrics' | 'log'>, limits = LIMITS): Thumbnails {
+  const module = new URL('./thumbnail-process.ts', import.meta.url)
+  const options = { module, timeoutMs: limits.decodeMs, maxHeapMb: 128, idleMs: limits.idleMs }
+  const workers = Array.from({ length: PROCESSES }, () => openWorkProcess<ThumbnailWork, Thumbnail>(options))
+  const free = [...workers]
+  const places = new FairLimit({
+    ...{ places: PROCESSES, crowdedPlaces: PROCESSES, keptFree: PROCESSES - 1, isAlwaysShared: true },
+    ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
+  })
+  const underway = new SharedWork<Buffer>()
+  /** The keys of thumbnails that cannot be made: asking again costs nothing. A new release may have better decoders. */
+  const refused = new BoundedMap<string, true>(KNOWN_REFUSALS)
+
+  function refuse(file: ReadableFile, width: ThumbnailWidth, cause?: Error): AppError {
+    refused.set(thumbnailKey(file.path, width), true)
+    metrics.count(thumbnails, { outcome: 'refused' })
+    return noThumbnail(file, cause)
+  }
+
+  async function readOrMake(file: ReadableFile, width: ThumbnailWidth, asking: Asking): Promise<Buffer> {
+    const key = thumbnailKey(file.path, width)
+    const kept = await storage.read(key)
+    if (kept) return buffer(bytesIn(kept, limits.bytesMs))
+    if (!(await isDecoded(file))) throw refuse(file, width)
+    const made = await places.run(accountParty(asking.accountId), () => make(file, width), {
+      refusal: () => tooBusy({ retryAfterSeconds: 5 }),
+      signal: asking.signal,
+    })
+    // The caller gets the thumbnail even if it cannot be kept. Why not is logged by the storage.
+    await storage.write(key, made).catch(() => log.warn('a thumbnail is not kept'))
+    return made
+  }
+
+  async function isDecoded(file: ReadableFile): Promise<boolean> {
+    return DECODED.has(file.detected_type ?? (await detectType(await firstBytes(file))))
+  }
+
+  /** A file of an earlier release is looked at when a thumbnail of it is asked for. */
+  async function firstBytes(file: ReadableFile): Promise<Buffer> {
+    if (!file.size) return Buffer.alloc(0)
+    const range = { start: 0, end: Math.min(file.size, DETECTION_BYTES) - 1 }
+    return buffer(bytesIn(await open(storage, file, range), limits.bytesMs))
+  }
+
+  async function make(file: ReadableFile, width: ThumbnailWidth): Promise<Buffer> {
+    // The one that was used last: the others come to their idle time.
+    const worker = free.pop() as (typeof free)[number]
+    const since = performance.now()
+    try {
+      const bytes = bytesOf(storage, file, limits.bytesMs)
+      const { webp } = await worker.run({ width }, { bytes, isLarge: (result) => !result || result.memoryBytes > KEPT_MEMORY_BYTES })
+      metrics.count(thumbnails, { outcome: 'made' })
+      return Buffer.from(webp)
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      log.info({ err: error, size: file.size }, 'no thumbnail')
+      if (error instanceof WorkRefused) throw refuse(file, width, error)
+      throw unavailable('Thumbnails cannot be made at the moment', 5, error)
+    } finally {
+      metrics.observe(thumbnailSeconds, (performance.now() - since) / 1000)
+      free.push(worker)
+    }
+  }
+
+  return {
+    async read(file, width, asking) {
+      const key = thumbnailKey(file.path, width)
+      if (refused.get(key)) throw noThumbnail(file)
+      return underway.run(key, asking.signal, (signal) => readOrMake(file, width, { ...asking, signal }))
+    },
+    close() {
+      for (const worker of workers) worker.stop()
+    },
+  }
+}
+
+function noThumbnail({ type, detected_type }: ReadableFile, cause?: Error): AppError {
+  const known = detected_type === null || detected_type === UNKNOWN_TYPE ? type : detected_type
+  return new AppError('UNSUPPORTED_MEDIA_TYPE', `No thumbnail of ${known}`, { cause })
+}
+
+/** All bytes of the file, read when they are asked for. */
+async function* bytesOf(storage: Storage, file: ReadableFile, limitMs: number): AsyncGenerator<Buffer> {
+  let size = 0
+  for await (const chunk of bytesIn(await open(storage, file, undefined), limitMs)) {
+    size += chunk.length
+    yield chunk
+  }
+  // The image is not to blame for what was lost on the way.
+  if (size !== file.size) throw storageAway(new Error(`${size} bytes of ${file.size} came from the storage`))
+}
+
+/** @throws AppError 503 if the storage fails meanwhile, or takes too long */
+async function* bytesIn(source: Readable, limitMs: number): AsyncGenerator<Buffer> {
+  const timer = setTimeout(() => source.destroy(new Error(`The bytes took longer than ${limitMs} ms`)), limitMs)
+  try {
+    yield* source
+  } catch (error) {
+    throw storageAway(error)
+  } finally {
+    clearTimeout(timer)
+    source.destroy()
+  }
+}
+
+const storageAway = (cause: unknown) => unavailable('The file storage is not available', 5, cause)
