@@ -3,6 +3,7 @@ import { generate } from 'selfsigned'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { forgetQueuedMails } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -13,7 +14,7 @@ afterAll(() => Promise.all([smtp.close(), untrusted.close()]))
 const app = await testApp({}, { worker: true })
 
 beforeEach(async () => {
-  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  await forgetQueuedMails(app)
   smtp.received.length = 0
   smtp.login = undefined
   smtp.onGreeting = {}

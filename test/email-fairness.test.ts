@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { forgetQueuedMails } from './support/queued-mails.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -13,7 +14,7 @@ const app = await testApp({}, { worker: true })
 
 beforeEach(async () => {
   // Mails of an earlier test may still wait. Those that are on their way are told apart by their sender.
-  await app.db.execute(sql`update outbound_emails set due_at = null`)
+  await forgetQueuedMails(app)
   smtp.received.length = 0
   smtp.onContent = {}
   smtp.onSender = {}

@@ -364,14 +364,18 @@ describe('a mail that fails', () => {
     let isFirst = true
     // The server may have the recipient before the request is answered.
     const { promise: queued, resolve } = Promise.withResolvers<number>()
+    const { promise: overtaken, resolve: overtake } = Promise.withResolvers<void>()
     smtp.on.recipient = async () => {
       if (!isFirst) return
       isFirst = false
       await takeUp(await queued)
       await eventually(async () => expect(smtp.received).toHaveLength(1))
+      overtake()
     }
     const { body } = await send()
     resolve(body.id)
+    // The next test empties the list that the server still waits for.
+    await overtaken
     await eventually(async () => expect((await comment(body.id)).metadata.status).toBe('sent'))
     await eventually(async () => expect(await isDue(body.id)).toBe(false))
     expect(smtp.received).toHaveLength(1)
