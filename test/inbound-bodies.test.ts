@@ -96,3 +96,26 @@ test('one whose sender hangs up leaves nothing behind', async () => {
   await expect.poll(openFiles).toBe(0)
   expect(await storedSizes()).toEqual(before)
 })
+
+test('only the first 64 KB of a message are in memory while it arrives', async () => {
+  const address = await replyAddress()
+  // The second has one byte more than a message may have in memory.
+  const [small, larger] = [
+    { ...post(), message: messageTo(address, 65_535) },
+    { ...post(), message: messageTo(address, 65_537) },
+  ]
+  await small.write(small.message.subarray(0, -1))
+  await larger.write(larger.message)
+  await expect.poll(openFiles).toBe(1)
+  await Promise.all([small.end(small.message.subarray(-1)), larger.end()])
+  expect(await openFiles()).toBe(0)
+})
+
+test('a message that comes in pieces of a byte is stored as it was sent', async () => {
+  const message = messageTo(await replyAddress(), 9_000)
+  const { write, end } = post()
+  for (const byte of message) await write(Buffer.from([byte]))
+  expect(await end()).toEqual({ status: 200, code: '' })
+  const stored = await app.db.query<{ raw: Buffer }>(sql`select raw from inbound_emails order by id desc limit 1`)
+  expect(stored[0]?.raw.equals(message)).toBe(true)
+})

@@ -76,7 +76,7 @@ async function sendRaw(request: FastifyRequest, reply: FastifyReply): Promise<Fa
 /** @throws AppError 503 when the message cannot be stored, so that the sender retries */
 async function receiveMail(deps: Deps, request: FastifyRequest): Promise<void> {
   const { raw, headers } = request
-  const context = { ...systemContext(deps), log: request.log }
+  const context = { ...systemContext(deps), log: request.log, ip: request.ip }
   try {
     // The stream is not destroyed on return, because the answer is sent over the same connection.
     await receiveBody(context, raw.iterator({ destroyOnReturn: false }), Number(headers['content-length'] ?? 0))

@@ -1,51 +1,113 @@
-/** Bytes whose number is known only once they have arrived: the first ones are kept in memory, all of them in a temporary file if they are many. */
+/** Bytes whose number is known only once they have arrived: few are kept in memory, many in a temporary file. */
 import type { FileHandle } from 'node:fs/promises'
 import { openTemporaryFile, writeAt } from './temporary-files.ts'
 
+const KB = 1_024
+/** The most bytes that a spool keeps in memory. */
+export const SPOOLED_BYTES = 64 * KB
+/** Every spool has this much, whatever the others hold. */
+const FREE_BYTES = 4 * KB
+
+/** The memory that all spools of a kind may use together, and those of one party. What has no room waits in files. */
+export class SpoolMemory {
+  readonly #bytes: number
+  readonly #bytesPerParty: number
+  #taken = 0
+  readonly #byParty = new Map<string, number>()
+
+  constructor(bytes: number, bytesPerParty: number) {
+    this.#bytes = bytes
+    this.#bytesPerParty = bytesPerParty
+  }
+
+  /** @returns false if there is no room for the bytes */
+  take(party: string, bytes: number): boolean {
+    const own = (this.#byParty.get(party) ?? 0) + bytes
+    if (this.#taken + bytes > this.#bytes || own > this.#bytesPerParty) return false
+    this.#taken += bytes
+    this.#byParty.set(party, own)
+    return true
+  }
+
+  give(party: string, bytes: number): void {
+    const left = (this.#byParty.get(party) ?? 0) - bytes
+    this.#taken -= bytes
+    if (left > 0) this.#byParty.set(party, left)
+    else this.#byParty.delete(party)
+  }
+}
+
 export class Spool {
   readonly #dataDir: string
-  readonly #inMemory: number
-  #chunks: Buffer[] = []
+  readonly #memory: SpoolMemory
+  readonly #party: string
+  /** The last bytes. The first ones are in the file, if there is one. */
+  #buffer: Buffer = Buffer.alloc(0)
+  #buffered = 0
+  #taken = 0
   #file: FileHandle | undefined
-  #bytes = 0
+  #inFile = 0
 
-  /** @param inMemory the most bytes that are kept in memory */
-  constructor(dataDir: string, inMemory: number) {
+  constructor(dataDir: string, memory: SpoolMemory, party: string) {
     this.#dataDir = dataDir
-    this.#inMemory = inMemory
+    this.#memory = memory
+    this.#party = party
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#inFile + this.#buffered
   }
 
+  /** Copies the chunk: kept as they are, chunks of a byte or two would take a hundred times the memory of their bytes. */
   async add(chunk: Buffer): Promise<void> {
-    this.#bytes += chunk.length
-    this.#chunks.push(chunk)
-    if (!this.#file && this.#bytes <= this.#inMemory) return
-    this.#file ??= await openTemporaryFile(this.#dataDir)
-    const pending = Buffer.concat(this.#chunks)
-    this.#chunks = []
-    await writeAt(this.#file, pending, this.#bytes - pending.length)
+    for (let done = 0; done < chunk.length; ) {
+      if (this.#buffered === this.#buffer.length && !this.#grow(this.#buffered + chunk.length - done)) await this.#flush()
+      const copied = chunk.copy(this.#buffer, this.#buffered, done)
+      this.#buffered += copied
+      done += copied
+    }
   }
 
   /** All bytes, in one buffer. */
   async whole(): Promise<Buffer> {
-    if (!this.#file) return Buffer.concat(this.#chunks)
-    const whole = Buffer.allocUnsafeSlow(this.#bytes)
-    for (let read = 0; read < whole.length; ) {
-      const { bytesRead } = await this.#file.read(whole, read, whole.length - read, read)
+    const whole = Buffer.allocUnsafeSlow(this.bytes)
+    for (let read = 0; this.#file && read < this.#inFile; ) {
+      const { bytesRead } = await this.#file.read(whole, read, this.#inFile - read, read)
       if (!bytesRead) throw new Error('The temporary file is shorter than what was written')
       read += bytesRead
     }
+    this.#buffer.copy(whole, this.#inFile, 0, this.#buffered)
     return whole
   }
 
   /** Gives memory and disk space back. */
   async close(): Promise<void> {
-    this.#chunks = []
+    this.#memory.give(this.#party, this.#taken)
+    this.#taken = 0
+    this.#buffer = Buffer.alloc(0)
+    this.#buffered = 0
     const file = this.#file
     this.#file = undefined
     await file?.close()
+  }
+
+  /** Makes room for so many bytes, or for as many as are allowed. @returns false if there is no more room */
+  #grow(wanted: number): boolean {
+    let size = Math.max(this.#buffer.length, FREE_BYTES)
+    while (size < wanted && size < SPOOLED_BYTES) size *= 2
+    const taken = size - FREE_BYTES
+    if (size > this.#buffer.length && this.#memory.take(this.#party, taken - this.#taken)) this.#taken = taken
+    else if (this.#buffer.length) return false
+    else size = FREE_BYTES
+    const grown = Buffer.allocUnsafeSlow(size)
+    this.#buffer.copy(grown, 0, 0, this.#buffered)
+    this.#buffer = grown
+    return true
+  }
+
+  async #flush(): Promise<void> {
+    this.#file ??= await openTemporaryFile(this.#dataDir)
+    this.#inFile += await writeAt(this.#file, this.#buffer.subarray(0, this.#buffered), this.#inFile)
+    this.#buffered = 0
   }
 }

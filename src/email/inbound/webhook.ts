@@ -2,30 +2,35 @@
 import type { Context } from '../../platform/context.ts'
 import { AppError, tooBusy } from '../../platform/http/errors.ts'
 import { Semaphore } from '../../platform/semaphore.ts'
-import { Spool } from '../../platform/spool.ts'
+import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/spool.ts'
 import { MAX_HEADER_BYTES } from '../headers.ts'
 import { isAddressed, storeInbound } from './store.ts'
 
 export const MAX_MAIL_BYTES = 25 * 1_048_576
 
-/** Smaller messages are held in memory while they arrive. */
-const LARGE_BYTES = 1_048_576
-/** The connection to the database makes two more copies of a message, so a process stores only a few large ones at once. */
+const MB = 1_048_576
+/** The memory for messages that are arriving: in all, and for those from one address. */
+const memory = new SpoolMemory(32 * MB, 8 * MB)
+
+const LARGE_BYTES = MB
+/** The connection to the database makes two more copies of a message, so a process stores only a few at once of those that are not small. */
+const spooledMails = new Semaphore(16, () => tooBusy({ retryAfterSeconds: 30 }))
 const largeMails = new Semaphore(2, () => tooBusy({ retryAfterSeconds: 30 }))
-const LARGE_WAIT_MS = 30_000
+const WAIT_MS = 30_000
 
 /**
  * Receives a message and stores it. One that names no known reply address is read to its end and dropped.
  * @param statedBytes as the caller has stated them; 0 if it has not
- * @throws AppError 413 above 25 MB, 503 after too long a wait for other large messages
+ * @throws AppError 413 above 25 MB, 503 after too long a wait for other messages
  */
 export async function receiveBody(context: Context, body: AsyncIterable<Buffer>, statedBytes: number): Promise<void> {
   if (statedBytes > MAX_MAIL_BYTES) throw tooLarge()
-  const spool = new Spool(context.settings.dataDir, LARGE_BYTES)
+  const spool = new Spool(context.settings.dataDir, memory, context.ip ?? '')
   try {
     if (!(await collect(context, body, spool))) return
     const store = async () => storeInbound(context, await spool.whole())
-    await (spool.bytes > LARGE_BYTES ? largeMails.run(store, { timeoutMs: LARGE_WAIT_MS }) : store())
+    const turns = spool.bytes > LARGE_BYTES ? largeMails : spool.bytes > SPOOLED_BYTES ? spooledMails : undefined
+    await (turns ? turns.run(store, { timeoutMs: WAIT_MS }) : store())
   } finally {
     await spool.close()
   }
@@ -42,7 +47,7 @@ async function collect(context: Context, body: AsyncIterable<Buffer>, spool: Spo
     if (isDropped) continue
     await spool.add(chunk)
     if (before >= MAX_HEADER_BYTES || received < MAX_HEADER_BYTES) continue
-    isDropped = !(await isAddressed(context, await spool.whole()))
+    isDropped = !(await spooledMails.run(async () => isAddressed(context, await spool.whole()), { timeoutMs: WAIT_MS }))
     if (isDropped) await spool.close()
   }
   return !isDropped

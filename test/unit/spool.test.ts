@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { Spool, SpoolMemory } from '../../src/platform/spool.ts'
+
+const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-spool-'))
+afterAll(() => rm(dataDir, { recursive: true }))
+
+const KB = 1_024
+
+/** The temporary files that are open; their names have been removed. */
+async function openFiles(): Promise<number> {
+  const targets = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+  return targets.filter((target) => target.startsWith(join(dataDir, 'tmp'))).length
+}
+
+async function filled(memory: SpoolMemory, party: string, bytes: number) {
+  const spool = new Spool(dataDir, memory, party)
+  const content = randomBytes(bytes)
+  await spool.add(content)
+  return { spool, isWhole: async () => spool.bytes === bytes && (await spool.whole()).equals(content) }
+}
+
+test.each([0, 1, 4_095, 4_096, 4_097, 65_535, 65_536, 65_537, 200_000])(
+  'gives %i bytes back as they came, in pieces of any size',
+  async (bytes) => {
+    const content = randomBytes(bytes)
+    for (const piece of [1, 1_000, 65_536, 300_000]) {
+      const spool = new Spool(dataDir, new SpoolMemory(KB * KB, KB * KB), 'ann')
+      for (let at = 0; at < bytes; at += piece) await spool.add(content.subarray(at, at + piece))
+      expect(spool.bytes).toBe(bytes)
+      expect((await spool.whole()).equals(content)).toBe(true)
+      expect(await openFiles()).toBe(bytes > 65_536 ? 1 : 0)
+      await spool.close()
+      expect(await openFiles()).toBe(0)
+    }
+  },
+)
+
+test('a party that has used up its share writes to files, and the others still have room', async () => {
+  // Each spool takes 60 KB of the shared memory beyond the 4 KB that are its own.
+  const memory = new SpoolMemory(240 * KB, 120 * KB)
+  const spools = [await filled(memory, 'flood', 60_000), await filled(memory, 'flood', 60_000)]
+  expect(await openFiles()).toBe(0)
+  spools.push(await filled(memory, 'flood', 60_000), await filled(memory, 'flood', 60_000))
+  expect(await openFiles()).toBe(2)
+  spools.push(await filled(memory, 'ann', 60_000), await filled(memory, 'bob', 60_000))
+  expect(await openFiles()).toBe(2)
+  spools.push(await filled(memory, 'cleo', 60_000), await filled(memory, 'cleo', 4_096))
+  expect(await openFiles()).toBe(3)
+  for (const { isWhole } of spools) expect(await isWhole()).toBe(true)
+  await Promise.all(spools.map(({ spool }) => spool.close()))
+  expect(await openFiles()).toBe(0)
+  // What was given back can be taken again, and giving it back twice gives nothing more.
+  await spools[0]?.spool.close()
+  const again = await filled(memory, 'flood', 60_000)
+  expect(await openFiles()).toBe(0)
+  expect(memory.take('flood', 61 * KB)).toBe(false)
+  await again.spool.close()
+})
