@@ -274,10 +274,13 @@ describe('cancelling', () => {
   })
 })
 
+/** A refusal that says nothing about the address. For an unknown one the address would be suppressed. */
+const REFUSED = '550 5.7.1 Rejected by policy'
+
 describe('retrying', () => {
   test('sends to the recipients that were dropped, and to nobody twice', async () => {
     const { send, call, recipientsOf, statusOf, comment, received } = await desk()
-    smtp.recipients.set('gone@customer.example', 550)
+    smtp.recipients.set('gone@customer.example', REFUSED)
     const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
     await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
     const before = (await comment(body.id)).metadata
@@ -297,7 +300,7 @@ describe('retrying', () => {
 
   test('queues a dropped mail again, with the values of the record at that time', async () => {
     const { dropped, call, comment, statusOf, keys, table, record, received } = await desk()
-    smtp.recipients.set('ann@customer.example', 550)
+    smtp.recipients.set('ann@customer.example', REFUSED)
     const id = await dropped()
     smtp.recipients.clear()
     await app.as(keys.account).post(`/api/table/${table}/record/${record}/update`, { data: { name: 'Zenith' } })
@@ -335,7 +338,7 @@ describe('retrying', () => {
 
   test('brings a mail back that had bounced for everyone else', async () => {
     const { send, call, recipientsOf, comment } = await desk()
-    smtp.recipients.set('gone@customer.example', 550)
+    smtp.recipients.set('gone@customer.example', REFUSED)
     const { body } = await send({ to: ['ann@customer.example', 'gone@customer.example'] })
     await expect.poll(() => recipientsOf(body.id), patience).toEqual(['sent', 'dropped'])
     await app.db.execute(sql`
@@ -349,7 +352,7 @@ describe('retrying', () => {
 
   test('is 409 while the mail is being sent to others', async () => {
     const { send, call, recipientsOf } = await desk()
-    smtp.recipients.set('gone@customer.example', 550)
+    smtp.recipients.set('gone@customer.example', REFUSED)
     smtp.recipients.set('full@customer.example', 451)
     const { body } = await send({ to: ['gone@customer.example', 'full@customer.example'] })
     await expect.poll(() => recipientsOf(body.id), patience).toEqual(['dropped', 'queued'])

@@ -22,8 +22,8 @@ export interface TestSmtp {
   received: Received[]
   /** The number of connections so far. */
   connections: number
-  /** The reply code to RCPT TO by address; 250 by default. */
-  recipients: Map<string, number>
+  /** The reply to RCPT TO by address, as a code or as a line; 250 by default. */
+  recipients: Map<string, number | string>
   /** The reply to the content. @param meanwhile runs when the server has the content, before it answers */
   onContent: { code?: number; delayMs?: number; hangUp?: 'before' | 'after'; meanwhile?: () => Promise<void> }
   /** The greeting. */
@@ -40,8 +40,11 @@ export interface TestSmtp {
   close(): Promise<void>
 }
 
-const refusal = (code: number) =>
-  Object.assign(new Error(code >= 500 ? '5.1.1 No such user here' : '4.2.1 Try again later'), { responseCode: code })
+const refusal = (reply: number | string) => {
+  const code = Number.parseInt(String(reply), 10)
+  const words = typeof reply === 'string' ? reply.slice(4) : code >= 500 ? '5.1.1 No such user here' : '4.2.1 Try again later'
+  return Object.assign(new Error(words), { responseCode: code })
+}
 
 /** The key and certificate of the server in PEM; `implicit` speaks TLS from the first byte, else it offers STARTTLS. */
 export interface TestTls {
@@ -98,8 +101,8 @@ export async function startSmtp(tls?: TestTls, hides: { hideSMTPUTF8?: boolean }
     },
     async onRcptTo({ address }, _, callback) {
       await smtp.on.recipient?.()
-      const code = smtp.recipients.get(address)
-      callback(code ? refusal(code) : null)
+      const reply = smtp.recipients.get(address)
+      callback(reply ? refusal(reply) : null)
     },
     onData(stream, session, callback) {
       const { code, delayMs = 0, hangUp, meanwhile } = smtp.onContent

@@ -170,7 +170,8 @@ async function decide(
   }
   // The key of a message can be another one than it was read to have before.
   const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
-  if (mail.report || mail.feedback) return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail)) })
+  if (mail.report || mail.feedback)
+    return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail, stored)) })
   // Only somebody who has the email knows the reply address. Who sent an automatic message is certain only of a recipient.
   if (thread.recipients.some(({ status }) => status === 'unknown'))
     await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
@@ -185,15 +186,20 @@ async function recordReport(
   context: Context,
   thread: Thread,
   { report, feedback }: ParsedMail,
+  { received_at }: StoredMessage,
 ): Promise<{ verdict: Verdict; reason: string | null }> {
   if (feedback) {
-    await recordFeedback(context, thread, feedback)
+    await recordFeedback(context, thread, feedback, received_at)
     return { verdict: 'automatic', reason: feedback.kind === 'complaint' ? 'A complaint about the mail' : 'A read receipt' }
   }
-  if (report) await recordBounces(context, thread, report)
-  if (report?.recipients.some(({ action }) => action === 'failed')) return { verdict: 'bounced', reason: null }
-  return { verdict: 'automatic', reason: 'A notice about the delivery, which has not failed' }
+  const said = report && (await recordBounces(context, thread, report, received_at))
+  if (said?.hasBounced) return { verdict: 'bounced', reason: null }
+  if (said?.isAboutRecipient) return { verdict: 'automatic', reason: 'A failure report about a recipient to whom the mail was not sent' }
+  const isFailure = report?.recipients.some(({ action }) => action === 'failed')
+  return { verdict: 'automatic', reason: isFailure ? NOBODY_MARKED : 'A notice about the delivery, which has not failed' }
 }
+
+const NOBODY_MARKED = 'A failure report that names none of the recipients, so that nobody was marked'
 
 const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { verdict: Verdict }): Outcome => ({
   verdict,

@@ -16,7 +16,10 @@ export const InboundMessage = z
         'What the message was read as: a reply that became a comment, a report that the mail bounced, an automatic reply, a message that had ' +
         'arrived before, or a dropped one. `pending` until it has been read.',
     }),
-    reason: z.string().nullable().meta({ description: 'Why, for a message that was dropped, doubled or could not be read.' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why, for a message that was dropped, doubled or could not be read, and for a report that changed nothing.' }),
     comment_ids: z.array(Id).meta({ description: 'The comments that it became; for a duplicate, those of the first message.' }),
   })
   .meta({ id: 'InboundMessage', description: 'A message that came to the reply address of a mail.' })

@@ -21,7 +21,8 @@ import type { RecipientState } from '../metadata.ts'
 import { deliverySeconds, mails, recipients as recipientStates } from '../metrics.ts'
 import { type OutboundMail, outboundMail, readRecord, threadOf } from '../queries.ts'
 import { transitionTo } from '../states.ts'
-import { suppressedAmong } from '../suppressions/service.ts'
+import { goneAmong } from '../suppressions/refused.ts'
+import { suppress, suppressedAmong } from '../suppressions/service.ts'
 import type { Server } from './connections.ts'
 import { type ResolvedContent, resolveContent } from './content.ts'
 import { DeliveryError, type Failure } from './failure.ts'
@@ -46,9 +47,11 @@ const MAX_WAIT_MS = 500
 
 /**
  * Makes one attempt to send an email to the recipients that are still queued, and records its outcome.
+ * @param contextNow makes a context with the present time: an attempt may take minutes, and the pause before the next begins at its end
  * @returns whether the server was reached; undefined if no server was tried
  */
-export async function deliverLeased(context: Context, lease: Lease): Promise<boolean | undefined> {
+export async function deliverLeased(contextNow: () => Context, lease: Lease): Promise<boolean | undefined> {
+  const context = contextNow()
   const mail = await outboundMail(context.db, lease.comment_id)
   // The comment was deleted, and the email with it; or the email was cancelled.
   if (!mail?.metadata.recipients.some(({ status }) => status === 'queued')) return void (await endLease(context, lease))
@@ -58,7 +61,7 @@ export async function deliverLeased(context: Context, lease: Lease): Promise<boo
   const obstacle = obstacleTo(mail, context.now) ?? (allowed.length ? undefined : FOR_NOBODY)
   const outcome = obstacle ?? (await attempt(context, mail, allowed, lease))
   if (!outcome) return undefined
-  await settle(context, lease, { ...outcome, suppressed })
+  await settle(contextNow, lease, { ...outcome, suppressed })
   return obstacle ? undefined : isReached(outcome)
 }
 
@@ -214,8 +217,9 @@ async function compose(
  * Records the outcome of an attempt. Nobody else has heard the answer of the server, so it is kept while the database is not available, and
  * recorded when it is back.
  */
-async function settle(context: Context, lease: Lease, outcome: Outcome): Promise<void> {
+async function settle(contextNow: () => Context, lease: Lease, outcome: Outcome): Promise<void> {
   for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+    const context = contextNow()
     try {
       return await saveOutcome(context, lease, outcome)
     } catch (error) {
@@ -243,6 +247,7 @@ async function saveOutcome(context: Context, lease: Lease, outcome: Outcome): Pr
     await updateEmail(db, lease.comment_id, { ...transition, metadata }, now)
     const tried = recipients.filter((_, index) => mail.metadata.recipients[index]?.status === 'queued')
     if (isMine) await endAttempt(context, mail, lease, outcome, recipients)
+    await suppress(context, mail, goneAmong(known.refused), 'hard_bounce')
     return { status, states: tried.map(({ status }) => status) }
   })
   if (settled?.status) metrics.count(mails, { state: settled.status })

@@ -45,7 +45,7 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
 
   async function send(lease: Lease): Promise<void> {
     try {
-      const isReached = await inTraceOf(lease, () => deliverLeased(context(), lease))
+      const isReached = await inTraceOf(lease, () => deliverLeased(context, lease))
       if (isReached !== undefined) unreached[isReached ? 'delete' : 'add'](lease.smtp_integration_id)
     } catch (error) {
       // The lease expires, and the email is taken up again.

@@ -1,6 +1,5 @@
 /** Reports of recipients and their providers on an email that has arrived: complaints (RFC 5965) and read receipts (RFC 8098). */
 import type { Context } from '../../platform/context.ts'
-import { formatInstant } from '../../platform/time.ts'
 import { readHeaders, valuesOf } from '../headers.ts'
 import type { Message, MessagePart } from '../inbound/message.ts'
 import type { RecipientState } from '../metadata.ts'
@@ -76,25 +75,25 @@ export const isFeedbackOn = (report: Feedback, email: ReportedEmail): boolean =>
 /**
  * Notes a complaint or a read receipt with its recipient, if the report says who that is. The email itself stays as it is. After a complaint
  * nothing more is sent to the address.
+ * @param receivedAt when the report came, `YYYY-MM-DD HH:MM:SS` in UTC
  */
-export async function recordFeedback(context: Context, thread: Thread, report: Feedback): Promise<void> {
-  const { db, now } = context
+export async function recordFeedback(context: Context, thread: Thread, report: Feedback, receivedAt: string): Promise<void> {
+  const { db } = context
   const email = await outboundMail(db, thread.comment_id, true)
   const address = email && senderOf(report, email.metadata)
   if (!email || address === undefined) return
   const sender = email.metadata.recipients.find((recipient) => recipient.email.toLowerCase() === address)
   // A replay says nothing new: an admin may have lifted the suppression since.
   if (report.kind === 'complaint' ? sender?.complaint : sender?.receipt) return
-  const at = formatInstant(now)
   const noted = email.metadata.recipients.map((recipient): RecipientState => {
     if (recipient.email.toLowerCase() !== address) return recipient
     return report.kind === 'complaint'
-      ? { ...recipient, complaint: { at, type: report.type } }
-      : { ...recipient, receipt: { at, disposition: report.type } }
+      ? { ...recipient, complaint: { at: receivedAt, type: report.type } }
+      : { ...recipient, receipt: { at: receivedAt, disposition: report.type } }
   })
   const isProof = noted.some(({ email: named, status }) => status === 'unknown' && named.toLowerCase() === address)
   await changeRecipients(context, email, isProof ? afterProof(noted) : noted)
-  if (report.kind === 'complaint') await suppress(context, email, address, 'complaint')
+  if (report.kind === 'complaint') await suppress(context, email, [address], 'complaint')
 }
 
 /** The recipient of the email whom the report is from: the one that it names, or the only one there is. */

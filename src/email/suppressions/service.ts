@@ -22,18 +22,22 @@ export const suppressionsResource: Resource<{ can_manage: boolean }> = {
   },
 }
 
-/** Suppresses an address. The first reason stays, but a complaint replaces a bounce. */
+/**
+ * Suppresses addresses. The first reason stays, but a complaint replaces a bounce. The addresses are locked in their own order, because two
+ * reports at once may name the same ones in opposite orders.
+ */
 export async function suppress(
   { db, now }: Context,
   { account_id, comment_id }: { account_id: number; comment_id: number },
-  email: string,
+  emails: readonly string[],
   reason: SuppressionReason,
 ): Promise<void> {
-  await db.execute(sql`
-    insert into email_suppressions as s (account_id, email, reason, comment_id, created_at)
-    values (${account_id}, ${email.toLowerCase()}, ${reason}, ${comment_id}, ${formatInstant(now)}::timestamp)
-    on conflict (account_id, email) do update set reason = excluded.reason, comment_id = excluded.comment_id
-    where excluded.reason = 'complaint' and s.reason = 'hard_bounce'`)
+  for (const email of emails.map((email) => email.toLowerCase()).sort())
+    await db.execute(sql`
+      insert into email_suppressions as s (account_id, email, reason, comment_id, created_at)
+      values (${account_id}, ${email}, ${reason}, ${comment_id}, ${formatInstant(now)}::timestamp)
+      on conflict (account_id, email) do update set reason = excluded.reason, comment_id = excluded.comment_id
+      where excluded.reason = 'complaint' and s.reason = 'hard_bounce'`)
 }
 
 /** Newest first. `comment_id` is the mail that caused it, if the caller may read it. */

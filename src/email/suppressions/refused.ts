@@ -1,0 +1,13 @@
+import type { Failure } from '../outbound/failure.ts'
+import { bounceCause } from '../reports/bounce-cause.ts'
+
+/**
+ * The addresses that a server refused because they do not exist or take no mail, as it would have reported after taking the mail. A refusal
+ * of the sender, of the content or of any relaying says nothing about the address.
+ * @param refused the answers to the recipients, by address in lower case
+ */
+export const goneAmong = (refused: ReadonlyMap<string, Failure>): string[] =>
+  [...refused].filter(([, failure]) => isGone(failure)).map(([address]) => address)
+
+const isGone = ({ kind, code, enhanced, message }: Failure): boolean =>
+  kind === 'permanent' && /^5\d\d$/.test(code) && bounceCause({ code, status: enhanced, diagnostic: message }).kind === 'hard'
