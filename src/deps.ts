@@ -57,7 +57,7 @@ export interface OpenOptions {
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
   /** Replacements for parts that this function would open. The caller closes them. */
-  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number }
+  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number; storageLimitMs?: number }
 }
 
 export interface Opened {
@@ -101,7 +101,7 @@ export async function openDeps(
       db,
       settings,
       jobs,
-      storage: openStorage(settings.storage, log),
+      storage: openStorage(settings.storage, { log, limitMs: overrides.storageLimitMs }),
       mailer,
       metrics,
       cascades,

@@ -2,40 +2,19 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import S3rver from 's3rver'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { openStorage } from '../src/platform/storage/open-storage.ts'
 import type { Storage } from '../src/platform/storage/storage.ts'
+import { startBucket } from './support/bucket.ts'
 
-let folder: string
-let bucket: S3rver
-const settings = { folder: '', bucket: '' }
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gridpost-storage-'))
-  settings.folder = join(folder, 'files')
-  bucket = new S3rver({
-    port: 0,
-    address: '127.0.0.1',
-    silent: true,
-    directory: join(folder, 's3'),
-    configureBuckets: [{ name: 'attachments', configs: [] }],
-  })
-  const { port } = (await bucket.run()) as AddressInfo
-  settings.bucket = `s3://attachments?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}&region=eu-central-1&forcePathStyle=true`
-  process.env.AWS_ACCESS_KEY_ID = 'S3RVER'
-  process.env.AWS_SECRET_ACCESS_KEY = 'S3RVER'
-})
-
-afterAll(async () => {
-  await bucket.close()
-  await rm(folder, { recursive: true, force: true })
-})
+const folder = await mkdtemp(join(tmpdir(), 'gridpost-storage-'))
+const bucket = await startBucket()
+const settings = { folder: join(folder, 'files'), bucket: bucket.setting }
+afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const read = async (storage: Storage, path: string, range?: { start: number; end: number }) => {
   const stream = await storage.read(path, range)
@@ -79,9 +58,13 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
   test('moves bytes to another path', async () => {
     const bytes = randomBytes(1_000)
     await open().write('staged-moved', bytes)
-    await open().move('staged-moved', '1-2-moved')
+    expect(await open().move('staged-moved', '1-2-moved')).toBe(true)
     expect(await read(open(), '1-2-moved')).toEqual(bytes)
     expect(await open().read('staged-moved')).toBeNull()
+    expect(await open().move('staged-moved', '1-2-moved')).toBe(false)
+    expect(await open().move('staged-never', '1-2-moved')).toBe(false)
+    expect(await open().size('1-2-moved')).toBe(1_000)
+    expect(await open().size('staged-moved')).toBeNull()
   })
 
   test('finds no path that was never written or was removed', async () => {
@@ -126,10 +109,10 @@ test('a folder removes the unfinished files of a killed process, but not those o
   expect(await names()).toEqual([expect.stringMatching(/1-2-whole$/), expect.stringMatching(/1-2-half\..*~$/)].toSorted())
 
   const storage = openStorage(place)
-  await storage.removeUnfinished(new Date(Date.now() - 60_000))
+  await storage.removeUnfinished(new Date(Date.now() - 60_000), () => true)
   expect(await names()).toHaveLength(2)
   expect(await all(storage.list('', new Date(Date.now() + 5_000)))).toEqual(['1-2-whole'])
-  await storage.removeUnfinished(new Date(Date.now() + 5_000))
+  await storage.removeUnfinished(new Date(Date.now() + 5_000), () => true)
   expect(await names()).toEqual([expect.stringMatching(/1-2-whole$/)])
 })
 

@@ -167,7 +167,7 @@ async function keepReceived(
   received.isTaken = true
   await insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
   if (storageKey) await jobs.send(settleFiles, { paths: [path] })
-  else if (path !== received.key) await storage.move(received.key, path)
+  else if (path !== received.key && !(await storage.move(received.key, path))) throw new Error(`No bytes under ${received.key}`)
   return { ...entry, path }
 }
 

@@ -20,6 +20,7 @@ const FEW_ORPHANS = 20
 const ORPHANS_PART = 0.1
 /** A path that `store` in service.ts has made. A bucket may hold objects of others. */
 const OWN_PATH = /^(?:\d+-\d+|task-\d+)-[\w-]{16}-/
+const isOwn = (path: string) => OWN_PATH.test(path) || path.startsWith(STAGED_PREFIX)
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
 /** Moves the bytes of a staged file to its final path. */
@@ -63,16 +64,15 @@ export async function removeAll({ storage }: Context, { paths }: { paths: string
   for (const path of paths) await Promise.all([path, ...thumbnailKeys(path)].map((key) => storage.remove(key)))
 }
 
-/** Copies the bytes, updates the row, then deletes the old copy: the row names existing bytes at any moment. */
+/** Moves the bytes, then updates the row. Meanwhile readers find them under the path, where they look next. */
 export async function settleAll({ db, storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) {
     const key = (await storageKeyOf(db, path))?.storage_key
     if (!key) continue
-    const bytes = await storage.read(key)
-    if (!bytes) throw new Error(`No bytes under ${key}`)
-    await storage.write(path, bytes)
+    // A run that was interrupted has moved them already.
+    if (!(await storage.move(key, path)) && (await storage.size(path)) === null) throw new Error(`No bytes under ${key}`)
     const isThere = await settleFile(db, path)
-    await storage.remove(isThere ? key : path)
+    if (!isThere) await storage.remove(path)
   }
 }
 
@@ -84,7 +84,7 @@ export async function sweepStorage(context: Context): Promise<void> {
   const { db, storage, now } = context
   // The row of a file is written before its bytes, so at this age nobody will name the bytes any more.
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
-  await storage.removeUnfinished(before)
+  await storage.removeUnfinished(before, isOwn)
   for await (const paths of inBatches(storage.list(STAGED_PREFIX, before)))
     for (const path of await unnamed(db, paths)) await storage.remove(path)
   for await (const keys of inBatches(storage.list(THUMBNAIL_PREFIX, before))) await removeThumbnailsWithoutFile(context, keys)

@@ -52,7 +52,7 @@ export interface As {
 /** Starts the service on its own port for the tests of one file, opened as src/main.ts opens it. @param environment settings that differ */
 export async function testApp(
   environment: Record<string, string> = {},
-  { worker = false, databaseSilentMs }: { worker?: boolean; databaseSilentMs?: number } = {},
+  { worker = false, databaseSilentMs, storageLimitMs }: { worker?: boolean; databaseSilentMs?: number; storageLimitMs?: number } = {},
 ) {
   const { url: databaseUrl } = await testDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-files-'))
@@ -77,6 +77,7 @@ export async function testApp(
     overrides: {
       clock: () => now ?? new Date(),
       ...(databaseSilentMs && { databaseSilentMs }),
+      ...(storageLimitMs && { storageLimitMs }),
       ...(!settings.smtpUrl && { mailer: collector }),
     },
   })

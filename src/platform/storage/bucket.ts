@@ -1,58 +1,76 @@
-/** A storage in an S3 bucket. */
+/** A storage in an S3 bucket. Its packages take about 30 MB of memory, so they are loaded only for a bucket, at its first use. */
 import { Readable } from 'node:stream'
-import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
-import { isPath, type Storage } from './storage.ts'
+import type { ListMultipartUploadsOutput, MultipartUpload, S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
+import { steadyBytes } from './steady-bytes.ts'
+import { isPath, LINK_SECONDS, type Storage } from './storage.ts'
 
-/** The size of the parts of an upload of unknown length. S3 requires at least 5 MB. */
-const PART_BYTES = 8 * 1_048_576
+/** The size of the parts of an upload: the least that S3 takes, because each upload keeps one or two of them in memory. */
+const PART_BYTES = 5 * 1_048_576
+/** The parts of one upload that are sent at once when all its bytes are in memory already. */
+const PARTS_AT_ONCE = 4
+/** A part may take so many times as long as a command without bytes. */
+const PART_PATIENCE = 4
+const CONNECT_WITHIN_MS = 3_000
 
 /** The configuration of a client for the bucket of a setting STORAGE. Credentials come from the usual AWS_* variables. */
 export function bucketConfig({ searchParams }: URL): S3ClientConfig {
   const endpoint = searchParams.get('endpoint')
+  // Slow readers keep connections: with the default of 50, they would keep everybody else from the storage.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
   return {
     region: searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
     forcePathStyle: searchParams.get('forcePathStyle') === 'true',
     // Most stores with an S3 API do not support checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    // With it, the SDK (3.1169.0) opens a connection for each part.
+    expectContinueHeader: false,
+    requestHandler: { connectionTimeout: CONNECT_WITHIN_MS, httpAgent: agent, httpsAgent: agent },
     ...(endpoint !== null && { endpoint }),
   }
 }
 
-export function bucketStorage(url: URL): Storage {
+/** @param limitMs the most that a command may take with all its attempts, and the most that a download may be silent */
+export function bucketStorage(url: URL, limitMs: number): Storage {
   const Bucket = url.hostname
-  const config = bucketConfig(url)
-  let opened: Promise<{ s3: S3Client; sdk: typeof import('@aws-sdk/client-s3') }> | undefined
-  // The package takes about 30 MB of memory, so it is loaded only for a bucket.
+  let opened: ReturnType<typeof connect> | undefined
   const connection = () => {
-    opened ??= import('@aws-sdk/client-s3').then((sdk) => ({ s3: new sdk.S3Client(config), sdk }))
+    opened ??= connect(url, limitMs)
     return opened
   }
 
   return {
     host: `s3://${Bucket}`,
     async write(path, bytes) {
-      const { s3, sdk } = await connection()
-      const object = { Bucket, Key: path }
-      if (bytes instanceof Uint8Array) await s3.send(new sdk.PutObjectCommand({ ...object, Body: bytes }))
-      else await writeParts(s3, sdk, object, bytes)
+      const { s3, Upload } = await connection()
+      const queueSize = bytes instanceof Readable ? 1 : PARTS_AT_ONCE
+      // It aborts a failed upload, because stored parts cost money.
+      await new Upload({ client: s3, params: { Bucket, Key: path, Body: bytes }, queueSize, partSize: PART_BYTES }).done()
     },
     async read(path, range) {
       const { s3, sdk } = await connection()
-      try {
-        const { Body } = await s3.send(
-          new sdk.GetObjectCommand({ Bucket, Key: path, ...(range && { Range: `bytes=${range.start}-${range.end}` }) }),
-        )
-        return Body instanceof Readable ? Body : null
-      } catch (error) {
-        if (error instanceof sdk.NoSuchKey || (error as { name?: string }).name === 'NotFound') return null
-        throw error
+      const Range = range && `bytes=${range.start}-${range.end}`
+      const found = await s3.send(new sdk.GetObjectCommand({ Bucket, Key: path, ...(Range && { Range }) })).catch(ifAbsent(null))
+      if (!found) return null
+      if (!(found.Body instanceof Readable)) throw new Error('The answer of the bucket has no body')
+      if (range && found.ContentRange === undefined) {
+        found.Body.destroy()
+        throw new Error('The bucket does not answer with ranges')
       }
+      return steadyBytes(found.Body, limitMs)
+    },
+    async size(path) {
+      const { s3, sdk } = await connection()
+      const found = await s3.send(new sdk.HeadObjectCommand({ Bucket, Key: path })).catch(ifAbsent(null))
+      return found && (found.ContentLength ?? 0)
     },
     async move(from, to) {
       const { s3, sdk } = await connection()
-      await s3.send(new sdk.CopyObjectCommand({ Bucket, Key: to, CopySource: `${Bucket}/${from}` }))
-      await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: from }))
+      const copied = await s3
+        .send(new sdk.CopyObjectCommand({ Bucket, Key: to, CopySource: `${Bucket}/${from}` }))
+        .then(() => true, ifAbsent(false))
+      if (copied) await s3.send(new sdk.DeleteObjectCommand({ Bucket, Key: from }))
+      return copied
     },
     async remove(path) {
       const { s3, sdk } = await connection()
@@ -63,54 +81,68 @@ export function bucketStorage(url: URL): Storage {
       for await (const { Contents = [] } of sdk.paginateListObjectsV2({ client: s3 }, { Bucket, Prefix }))
         for (const { Key, LastModified } of Contents) if (Key && isPath(Key) && LastModified && LastModified < before) yield Key
     },
-    // An unfinished upload is no object. A rule of the bucket removes it, because many stores with an S3 API cannot list uploads.
-    removeUnfinished: async () => {},
+    async removeUnfinished(before, isOwn) {
+      const { s3, sdk } = await connection()
+      for await (const { Key, UploadId, Initiated } of unfinishedUploads(s3, sdk, Bucket)) {
+        if (!Key || !isOwn(Key) || !Initiated || Initiated >= before) continue
+        await s3.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+      }
+    },
+    async link(path, { type, disposition }) {
+      const [{ s3, sdk }, { getSignedUrl }] = await Promise.all([connection(), import('@aws-sdk/s3-request-presigner')])
+      const ResponseCacheControl = `private, max-age=${LINK_SECONDS}`
+      const headers = { ResponseContentType: type, ResponseContentDisposition: disposition, ResponseCacheControl }
+      return getSignedUrl(s3, new sdk.GetObjectCommand({ Bucket, Key: path, ...headers }), { expiresIn: LINK_SECONDS })
+    },
+    async check() {
+      const { s3, sdk } = await connection()
+      await s3.send(new sdk.HeadBucketCommand({ Bucket }))
+    },
   }
 }
 
-/** Uploads a stream in parts. A failed upload is aborted, because stored parts cost money. */
-async function writeParts(
-  s3: S3Client,
-  sdk: typeof import('@aws-sdk/client-s3'),
-  object: { Bucket: string; Key: string },
-  bytes: Readable,
-): Promise<void> {
-  const parts = inParts(bytes)
-  const first = await parts.next()
-  const second = first.done ? first : await parts.next()
-  if (second.done) {
-    await s3.send(new sdk.PutObjectCommand({ ...object, Body: first.value ?? new Uint8Array() }))
-    return
-  }
-  const { UploadId } = await s3.send(new sdk.CreateMultipartUploadCommand(object))
-  try {
-    const Parts: { ETag: string | undefined; PartNumber: number }[] = []
-    const send = async (Body: Uint8Array) => {
-      const PartNumber = Parts.length + 1
-      const { ETag } = await s3.send(new sdk.UploadPartCommand({ ...object, UploadId, PartNumber, Body }))
-      Parts.push({ ETag, PartNumber })
-    }
-    await send(first.value as Uint8Array)
-    await send(second.value as Uint8Array)
-    for await (const part of parts) await send(part)
-    await s3.send(new sdk.CompleteMultipartUploadCommand({ ...object, UploadId, MultipartUpload: { Parts } }))
-  } catch (error) {
-    await s3.send(new sdk.AbortMultipartUploadCommand({ ...object, UploadId })).catch(() => {})
+type Sdk = typeof import('@aws-sdk/client-s3')
+
+async function connect(url: URL, limitMs: number) {
+  const [sdk, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
+  const s3 = new sdk.S3Client(bucketConfig(url))
+  limitTime(s3, limitMs)
+  return { s3, sdk, Upload }
+}
+
+/** Lets each command fail that takes too long with all its attempts. The body of a download comes after the command. */
+function limitTime(s3: S3Client, limitMs: number): void {
+  const send = s3.send.bind(s3) as (command: { input: object }, options: object) => Promise<unknown>
+  s3.send = ((command: { input: object }) => {
+    const limit = new AbortController()
+    const mayTakeMs = 'Body' in command.input ? limitMs * PART_PATIENCE : limitMs
+    const timer = setTimeout(() => limit.abort(), mayTakeMs)
+    return send(command, { abortSignal: limit.signal }).finally(() => clearTimeout(timer))
+  }) as typeof s3.send
+}
+
+/** Handles the error of an object that does not exist. A bucket that does not exist is another error. */
+const ifAbsent =
+  <Value>(value: Value) =>
+  (error: Error): Value => {
+    if (error.name === 'NoSuchKey' || error.name === 'NotFound') return value
     throw error
   }
+
+/** The uploads in parts that were neither completed nor aborted; none if the store cannot list them, or the service may not. */
+async function* unfinishedUploads(s3: S3Client, sdk: Sdk, Bucket: string): AsyncGenerator<MultipartUpload> {
+  let next: { KeyMarker?: string | undefined; UploadIdMarker?: string | undefined } | undefined = {}
+  while (next) {
+    const page: ListMultipartUploadsOutput | undefined = await s3
+      .send(new sdk.ListMultipartUploadsCommand({ Bucket, ...next }))
+      .catch(ifNotOffered)
+    yield* page?.Uploads ?? []
+    next = page?.IsTruncated ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker } : undefined
+  }
 }
 
-async function* inParts(bytes: Readable): AsyncGenerator<Uint8Array, undefined> {
-  let held: Buffer[] = []
-  let size = 0
-  for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    held.push(chunk)
-    size += chunk.length
-    if (size < PART_BYTES) continue
-    yield Buffer.concat(held)
-    held = []
-    size = 0
-  }
-  if (size) yield Buffer.concat(held)
-  return undefined
+const NOT_OFFERED = new Set<unknown>([403, 405, 501])
+
+function ifNotOffered(error: Error & { $metadata?: { httpStatusCode?: number } }): undefined {
+  if (!NOT_OFFERED.has(error.$metadata?.httpStatusCode)) throw error
 }

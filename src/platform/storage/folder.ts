@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ifMissing } from '../missing-file.ts'
 import { isPath, type Storage } from './storage.ts'
@@ -14,7 +14,7 @@ export function folderStorage(folder: string): Storage {
     host: 'local',
     async write(path, bytes) {
       const place = placeOf(path)
-      await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+      await makeFolder(dirname(place))
       const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
       try {
         const file = await open(unfinished, 'wx', 0o600)
@@ -42,11 +42,14 @@ export function folderStorage(folder: string): Storage {
         throw error
       }
     },
+    size: (path) => stat(placeOf(path)).then(({ size }) => size, ifMissing(null)),
     async move(from, to) {
-      const [old, place] = [placeOf(from), placeOf(to)]
-      await mkdir(dirname(place), { recursive: true, mode: 0o700 })
-      await rename(old, place)
-      await syncFolder(dirname(place))
+      const [source, target] = [placeOf(from), placeOf(to)]
+      await makeFolder(dirname(target))
+      const isThere = await rename(source, target).then(() => true, ifMissing(false))
+      // The new name is durable before the old one is gone.
+      if (isThere) for (const place of new Set([target, source].map(dirname))) await syncFolder(place)
+      return isThere
     },
     async remove(path) {
       await rm(placeOf(path), { force: true })
@@ -59,6 +62,12 @@ export function folderStorage(folder: string): Storage {
     },
     async removeUnfinished(before) {
       for await (const place of filesOf(folder, before)) if (place.endsWith('~')) await rm(place, { force: true })
+    },
+    link: async () => null,
+    async check() {
+      await makeFolder(folder)
+      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+      if ((await statfs(folder)).bavail === 0) throw new Error(`The disk of ${folder} is full`)
     },
   }
 }
@@ -75,6 +84,12 @@ async function* filesOf(folder: string, before: Date): AsyncGenerator<string> {
 }
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
+
+/** Makes a folder of a storage, and those above it, durably. */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (first) await syncFolder(dirname(first))
+}
 
 /** Syncs the folder, without which a new file name may be lost in a power failure. */
 async function syncFolder(path: string): Promise<void> {

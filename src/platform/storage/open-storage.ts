@@ -1,38 +1,78 @@
 /** Opens the storage of the settings, and turns its failures into answers. */
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
-import { isDiskFull, unavailable } from '../http/errors.ts'
+import { diskFull, isDiskFull, unavailable } from '../http/errors.ts'
+import { withinTime } from '../time-limit.ts'
 import { bucketStorage } from './bucket.ts'
 import { folderStorage } from './folder.ts'
 import { isPath, type Storage } from './storage.ts'
 
+/** A storage that has not answered for so long is not available. Callers wait for that long. */
+const LIMIT_MS = 15_000
+const RETRY_AFTER_SECONDS = 5
+
+interface StorageOptions {
+  log?: Pick<FastifyBaseLogger, 'error'> | undefined
+  /** Replaces LIMIT_MS; tests wait for less. */
+  limitMs?: number | undefined
+}
+
 /**
  * Opens the storage of the setting STORAGE: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true` with credentials
- * from the usual AWS_* variables. It connects at the first use. If it fails, its functions throw AppError 503, or
- * the error of a full disk, which is answered with 507. The reason is logged.
+ * from the usual AWS_* variables. It connects at the first use. If it fails or does not answer in time, its functions throw AppError 503,
+ * or 507 for a full disk. The reason is logged.
  */
-export function openStorage(setting: string, log?: Pick<FastifyBaseLogger, 'error'>): Storage {
-  const storage = setting.startsWith('s3://') ? bucketStorage(new URL(setting)) : folderStorage(setting)
-  const reach = async <T>(path: string, use: () => Promise<T>, source?: Uint8Array | Readable): Promise<T> => {
-    requirePlain(path)
+export function openStorage(setting: string, { log, limitMs = LIMIT_MS }: StorageOptions = {}): Storage {
+  const isBucket = setting.startsWith('s3://')
+  const storage = isBucket ? bucketStorage(new URL(setting), limitMs) : folderStorage(setting)
+  const failed = (error: unknown) => {
+    log?.error({ err: error }, 'file storage')
+    return isFull(error) ? diskFull(error) : unavailable('The file storage is not available', RETRY_AFTER_SECONDS, error)
+  }
+  const reach = async <T>(paths: string[], use: () => Promise<T>): Promise<T> => {
+    paths.forEach(requirePlain)
     try {
-      return await use()
+      // The bucket limits the time of each of its commands itself. A folder may be on a server that is away.
+      return await (isBucket ? use() : inTime(use(), limitMs))
     } catch (error) {
-      // The caller who was sending the bytes has failed, not the storage.
-      if (source instanceof Readable && source.errored) throw error
-      log?.error({ err: error }, 'file storage')
-      if (isDiskFull(error)) throw error
-      throw unavailable('The file storage is not available', 5, error)
+      throw failed(error)
     }
   }
   return {
     ...storage,
-    write: (path, bytes) => reach(path, () => storage.write(path, bytes), bytes),
-    read: (path, range) => reach(path, () => storage.read(path, range)),
-    move: (from, to) => reach(from, () => storage.move(from, to)),
-    remove: (path) => reach(path, () => storage.remove(path)),
+    async write(path, bytes) {
+      requirePlain(path)
+      try {
+        await storage.write(path, bytes)
+      } catch (error) {
+        // The caller who was sending the bytes has failed, not the storage.
+        if (bytes instanceof Readable && bytes.errored) throw bytes.errored
+        throw failed(error)
+      }
+    },
+    async read(path, range) {
+      const bytes = await reach([path], () => storage.read(path, range))
+      // Without this listener, an error before the reader has one of its own would end the process.
+      return bytes?.on('error', (error) => log?.error({ err: error }, 'file storage')) ?? null
+    },
+    size: (path) => reach([path], () => storage.size(path)),
+    move: (from, to) => reach([from, to], () => storage.move(from, to)),
+    remove: (path) => reach([path], () => storage.remove(path)),
+    link: (path, headers) => reach([path], () => storage.link(path, headers)),
   }
 }
+
+/** @throws if the promise takes longer. What it waits for goes on */
+async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
+  const late = Symbol('late')
+  const value = await withinTime<Value | typeof late>(promise, limitMs, late)
+  if (value === late) throw new Error(`No answer for ${limitMs} ms`)
+  return value as Value
+}
+
+/** Also true for a bucket that says so: 507 is the answer of stores that have disks of their own. */
+const isFull = (error: unknown): boolean =>
+  isDiskFull(error) || (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode === 507
 
 function requirePlain(path: string): void {
   if (!isPath(path)) throw new Error('A path in storage has letters, digits, dots, hyphens and underscores only')

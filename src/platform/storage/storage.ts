@@ -4,19 +4,39 @@ import type { Readable } from 'node:stream'
 export interface Storage {
   /** The `host` of an attachment. */
   readonly host: string
-  /** Stores the bytes under a new path. They are complete and durable when the promise resolves. */
+  /** Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. */
   write(path: string, bytes: Uint8Array | Readable): Promise<void>
   /** Streams the bytes, or a range with both ends included; null if the path does not exist. */
-  read(path: string, range?: { start: number; end: number }): Promise<Readable | null>
-  /** Gives the bytes another path. They exist under one of the two at any moment, and a move that was interrupted can be repeated. */
-  move(from: string, to: string): Promise<void>
+  read(path: string, range?: { start: number; end: number }): Promise<StoredBytes | null>
+  /** The number of stored bytes; null if the path does not exist. */
+  size(path: string): Promise<number | null>
+  /**
+   * Gives the bytes another path, without reading them. They exist under one of the two at any moment, and a move that was interrupted
+   * can be repeated. @returns false if there are none under `from`
+   */
+  move(from: string, to: string): Promise<boolean>
   /** Deletes the path. It is no error if it does not exist. */
   remove(path: string): Promise<void>
   /** The paths that begin with the prefix and were written before the instant, in any order. */
   list(prefix: string, before: Date): AsyncIterable<string>
-  /** Deletes what a killed process has left of writes that it began before the instant. */
-  removeUnfinished(before: Date): Promise<void>
+  /** Deletes what a killed process has left of writes that it began before the instant, to paths for which `isOwn` is true. */
+  removeUnfinished(before: Date, isOwn: (path: string) => boolean): Promise<void>
+  /** A URL that gives anybody the bytes for LINK_SECONDS, with these headers; null if only the service can read the storage. */
+  link(path: string, headers: LinkHeaders): Promise<string | null>
+  /** Fails if files can be neither stored nor read at the moment. */
+  check(): Promise<void>
 }
+
+/** A stream of stored bytes. It fails if the storage does, and never ends the process. */
+export type StoredBytes = Readable & { readonly bytesRead: number }
+
+/** The headers with which a link answers. */
+export interface LinkHeaders {
+  type: string
+  disposition: string
+}
+
+export const LINK_SECONDS = 300
 
 /** One segment of plain characters, so that a path cannot leave its folder or bucket. */
 const PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
