@@ -113,6 +113,26 @@ test('mails use at most max_connections connections at once, and each for many m
   expect(smtp.connections - before).toBeLessThanOrEqual(4)
 })
 
+test('mails that share a connection with one that hangs go over another', async () => {
+  const { sendMany, arrived, integration } = await sender({ max_connections: 2 })
+  // From now on each connection takes several mails at once.
+  await sendMany(10, 'quick')
+  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(10)
+  const pausedUntil = (time: object) =>
+    app.db.execute(sql`update smtp_integrations set paused_until = ${time} where id = ${integration.id}`)
+  await pausedUntil(sql`localtimestamp + interval '1 hour'`)
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  smtp.on.recipient = () => {
+    delete smtp.on.recipient
+    return isOver
+  }
+  await sendMany(12, 'one hangs')
+  await pausedUntil(sql`null`)
+  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(21)
+  end()
+  await expect.poll(() => arrived().length, { timeout: 10_000 }).toBe(22)
+})
+
 test('a mail goes over a new connection when the server has ended the kept one', async () => {
   const { send, arrived } = await sender()
   await send('one')

@@ -1,12 +1,14 @@
 /** Workers lease queued mails: each mail to one worker, within the connections of its integration, fairly among accounts. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { startDispatcher } from '../src/email/outbound/dispatcher.ts'
-import { type Lease, leaseDue, renewLeases } from '../src/email/outbound/lease.ts'
+import { type Lease, leaseDue, renewLeases, stampAttempts } from '../src/email/outbound/lease.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { testDatabase } from './support/database.ts'
 import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -122,4 +124,59 @@ test('a rate of less than one mail in a second is kept, too', async () => {
   expect(await lease()).toEqual([])
   await app.db.execute(sql`update smtp_integrations set rate_at = rate_at - interval '9 seconds'`)
   expect(await lease()).toHaveLength(1)
+})
+
+test('a connection takes several mails of a quick server at once, in the order in which they are due', async () => {
+  await waiting(7, [{ max_connections: 2 }])
+  const integrations = await app.db.query<{ id: number }>(
+    sql`select distinct smtp_integration_id as id from outbound_emails where due_at is not null`,
+  )
+  const mailsPerConnection = new Map(integrations.map(({ id }) => [id, 3]))
+  const leased = await lease({ mailsPerConnection })
+  const [first = 0] = ids(leased)
+  const byConnection = [...Map.groupBy(leased, ({ lease }) => lease).values()].map((mails) =>
+    mails.map(({ comment_id }) => comment_id - first),
+  )
+  expect(byConnection.toSorted(([a = 0], [b = 0]) => a - b)).toEqual([
+    [0, 2, 4],
+    [1, 3, 5],
+  ])
+  // Both connections are taken, also for a worker that knows nothing of the server.
+  expect(await lease({ mailsPerConnection })).toEqual([])
+  await app.db.execute(sql`update outbound_emails set due_at = null, leased_until = null where lease = ${leased[0]?.lease}`)
+  expect(await lease()).toHaveLength(1)
+})
+
+test('a connection takes one mail at once if the rate is limited, or the server was not reached', async () => {
+  await waiting(4, [{ rate_per_minute: 120, max_connections: 3 }, { max_connections: 3 }])
+  const integrations = await app.db.query<{ id: number }>(
+    sql`select distinct smtp_integration_id as id from outbound_emails where due_at is not null order by 1`,
+  )
+  const [, unreached] = integrations.map(({ id }) => id)
+  const mailsPerConnection = new Map(integrations.map(({ id }) => [id, 10]))
+  const leased = await lease({ mailsPerConnection, unreachedIds: [unreached] })
+  expect(leased.map(({ smtp_integration_id }) => smtp_integration_id === unreached).toSorted()).toEqual([false, false, true])
+  expect(new Set(leased.map(({ lease }) => lease)).size).toBe(3)
+})
+
+test('attempts are stamped together; those of another worker, and of locked rows, are left out', async () => {
+  await waiting(4, [{ max_connections: 4 }])
+  const leases = (await lease()) as [Lease, Lease, Lease, Lease]
+  const [, lost, locked, deleted] = leases
+  await app.db.execute(sql`update outbound_emails set lease = lease + 1 where comment_id = ${lost.comment_id}`)
+  await app.db.execute(sql`delete from outbound_emails where comment_id = ${deleted.comment_id}`)
+  const other = new pg.Client((await testDatabase()).connection)
+  await other.connect()
+  await other.query('begin')
+  await other.query('select 1 from outbound_emails where comment_id = $1 for update', [locked.comment_id])
+  const stamp = (withComments: boolean) => stampAttempts(systemContext(app.deps), leases, withComments)
+  expect(await stamp(false)).toEqual(['stamped', 'lost', 'locked', 'locked'])
+  // An attempt is stamped once.
+  expect(await stamp(true)).toEqual(['lost', 'lost', 'locked', 'locked'])
+  await other.query('rollback')
+  await other.query('begin')
+  await other.query('select 1 from record_comments where id = $1 for update', [locked.comment_id])
+  expect(await stamp(true)).toEqual(['lost', 'lost', 'locked', 'locked'])
+  expect(await stamp(false)).toEqual(['lost', 'lost', 'stamped', 'locked'])
+  await other.end()
 })

@@ -146,3 +146,33 @@ export async function updateEmail(
     select id from changed`)
   return changed.length > 0
 }
+
+/** A change of an email_out comment whose row the caller has locked, or that nobody else changes. */
+export interface EmailChange {
+  commentId: number
+  /** The keys to replace. */
+  metadata: object
+  content?: string
+  /** Whether the email has come into another state. */
+  isTransition?: boolean
+}
+
+/** Changes several email_out comments in one statement. */
+export async function updateEmails(db: Database, changes: readonly EmailChange[], now: Date): Promise<void> {
+  await db.query(
+    sql`
+      with changed as (
+        update record_comments c
+        set metadata = c.metadata || x.metadata::jsonb, content = coalesce(x.content, c.content)
+        from unnest(${changes.map(({ commentId }) => commentId)}::int[], ${changes.map(({ metadata }) => JSON.stringify(metadata))}::text[],
+          ${changes.map(({ content }) => content ?? null)}::text[], ${changes.map(({ isTransition = false }) => isTransition)}::boolean[])
+          x (comment_id, metadata, content, is_transition)
+        where c.id = x.comment_id and c.type = 'email_out'
+        returning c.*, x.is_transition
+      ), moved as (
+        select * from changed where is_transition
+      ), emitted as (${emitting([emailEvents('email.status', sql`moved`)], now)})
+      select`,
+    'update-emails',
+  )
+}

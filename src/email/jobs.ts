@@ -2,8 +2,8 @@ import { type Work, work } from '../platform/jobs/worker.ts'
 import { receive } from './inbound/receive.ts'
 import { queueWaiting, receiveEmail, receiveLargeEmail, receiveWaiting } from './inbound/store.ts'
 import { forgetSpaces, removeOrphans } from './integrations.ts'
-import { sendEmail } from './outbound/delivery.ts'
 import { startDispatcher, wakeDispatcher } from './outbound/dispatcher.ts'
+import { sendEmail } from './outbound/queue.ts'
 import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [

@@ -6,16 +6,23 @@ import type { FileEntry } from '../platform/stored-files.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'
+import type { OutgoingRequest } from './composing/content.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingMetadata } from './metadata.ts'
-import type { OutgoingRequest } from './outbound/content.ts'
 import { THREAD_STATUSES } from './states.ts'
 
 /** All fields of one record, as the API answers them. Returns undefined when the record does not exist. */
 export async function readRecord(db: Database, table: TableDef, recordId: number): Promise<Row | undefined> {
-  const rows = await db.query<Row>(sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = ${recordId}`)
+  return (await readRecords(db, table, [recordId])).get(recordId)
+}
+
+/** The same of several records, by id. */
+export async function readRecords(db: Database, table: TableDef, recordIds: readonly number[]): Promise<Map<number, Row>> {
+  const rows = await db.query<Row>(
+    sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`,
+  )
   await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
-  return rows[0]
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 export interface SendingIntegration {
@@ -66,20 +73,50 @@ export interface OutboundMail {
   dkim: DkimRow | null
 }
 
-/** The email of a comment. Returns undefined when the comment was deleted; `table_version` is null when the table or space was. */
-export async function outboundMail(db: Database, commentId: number, forUpdate = false): Promise<OutboundMail | undefined> {
-  const [row] = await db.query<OutboundMail & ServerColumns>(sql`
-    select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
-      o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
-      (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.from_domains, i.disable_pixel, i.reply_as_envelope,
-      i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
-      i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted
-    from outbound_emails o
-    join record_comments c on c.id = o.comment_id
-    left join (tables t join spaces s on s.id = t.space_id and s.deleted_at is null) on t.id = o.table_id and t.deleted_at is null
-    left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
-    where o.comment_id = ${commentId} ${forUpdate ? sql`for update of o, c` : sql``}`)
-  if (!row) return undefined
+/** The email of a comment, locked. Returns undefined when the comment was deleted; `table_version` is null when the table or space was. */
+export async function lockMail(db: Database, commentId: number): Promise<OutboundMail | undefined> {
+  const [row] = await db.query<OutboundMail & ServerColumns>(
+    sql`select ${mailColumns} from outbound_emails o ${joinedToMail} where o.comment_id = ${commentId} for update of o, c`,
+  )
+  return row && mailOf(row)
+}
+
+/**
+ * The first of the emails, by id; undefined for one whose comment was deleted. They are as many as fit into memory beside those of other
+ * connections, and at least one.
+ */
+export async function outboundMails(db: Database, commentIds: readonly number[]): Promise<Map<number, OutboundMail | undefined>> {
+  const rows = await db.query<{ id: number } & (OutboundMail | { comment_id: null }) & ServerColumns>(
+    sql`
+      select x.id, ${mailColumns}
+      from (
+        select g.id, g.position, sum(octet_length(b.request->>'body')) over (order by g.position) as bytes
+        from unnest(${commentIds}::int[]) with ordinality g (id, position) left join outbound_emails b on b.comment_id = g.id
+      ) x
+      left join (outbound_emails o ${joinedToMail}) on o.comment_id = x.id
+      where x.position = 1 or coalesce(x.bytes, 0) <= ${MAX_BODIES_BYTES}::int
+      order by x.position`,
+    'outbound-mails',
+  )
+  return new Map(rows.map(({ id, ...row }) => [id, row.comment_id === null ? undefined : mailOf(row)]))
+}
+
+/** The bodies that are read at once. */
+const MAX_BODIES_BYTES = 500_000
+
+const mailColumns = sql`
+  o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
+  o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
+  (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.from_domains, i.disable_pixel, i.reply_as_envelope,
+  i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
+  i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted`
+
+const joinedToMail = sql`
+  join record_comments c on c.id = o.comment_id
+  left join (tables t join spaces s on s.id = t.space_id and s.deleted_at is null) on t.id = o.table_id and t.deleted_at is null
+  left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))`
+
+function mailOf(row: OutboundMail & ServerColumns): OutboundMail {
   const { server_id, host, port, tls, username, password_encrypted, dkim_domain, dkim_selector, dkim_key_encrypted, ...mail } = row
   if (server_id === null) return { ...mail, server: null, dkim: null }
   return {
@@ -94,6 +131,25 @@ export async function outboundMail(db: Database, commentId: number, forUpdate = 
   }
 }
 
+/** What recording the outcome of an attempt needs of an email. */
+export type AttemptedMail = Pick<
+  OutboundMail,
+  'comment_id' | 'account_id' | 'space_id' | 'table_id' | 'record_id' | 'attempts' | 'lease' | 'failing_message' | 'metadata'
+>
+
+/** The emails, locked. @param waits without it those that another transaction has locked are left out */
+export function lockAttempted(db: Database, commentIds: readonly number[], waits: boolean): Promise<AttemptedMail[]> {
+  return db.query<AttemptedMail>(
+    sql`
+      select o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, o.attempts, o.lease, i.failing_message, c.metadata
+      from outbound_emails o
+      join record_comments c on c.id = o.comment_id
+      left join smtp_integrations i on i.id = o.smtp_integration_id and i.space_id = o.space_id and (i.all_tables or o.table_id = any(i.table_ids))
+      where o.comment_id = any(${commentIds}::int[]) for update of o, c ${waits ? sql`` : sql`skip locked`}`,
+    'attempted-mails',
+  )
+}
+
 type ServerColumns = Omit<ServerRow, 'id'> & {
   server_id: number | null
   dkim_domain: string | null
@@ -105,34 +161,44 @@ type ServerColumns = Omit<ServerRow, 'id'> & {
 const THREAD_SEARCH = 200
 
 /**
- * The Message-IDs of the latest emails of the record that were exchanged with one of the addresses, oldest first. Another correspondent's
- * emails are of another thread: mail programs would show these recipients an answer to something that they do not have.
+ * For each email the Message-IDs of the latest emails of its record that were exchanged with one of its recipients, oldest first. Another
+ * correspondent's emails are of another thread: mail programs would show these recipients an answer to something that they do not have.
  */
-export async function threadOf(
+export async function threadsOf(
   db: Database,
-  { table_id, record_id, comment_id }: Pick<OutboundMail, 'table_id' | 'record_id' | 'comment_id'>,
-  addresses: readonly string[],
-): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(sql`
-    select e.metadata->>'messageId' as id
-    from (
-      select id, type, metadata from record_comments
-      where table_id = ${table_id} and record_id = ${record_id} and id < ${comment_id} and type in ('email_in', 'email_out')
-      order by id desc limit ${THREAD_SEARCH}
-    ) e
-    -- A person may answer from another address than the one to which the email went.
-    left join record_comments p on p.id = (e.metadata->>'parentCommentId')::int and (e.metadata->>'senderWasRecipient')::boolean is not true
-    where e.metadata->>'messageId' is not null and (e.type = 'email_in' or e.metadata->>'status' = any(${THREAD_STATUSES}))
-      and exists (
-        select from (
-          select jsonb_path_query(e.metadata, '$.recipients[*].email') union all select jsonb_path_query(p.metadata, '$.recipients[*].email')
-          union all select jsonb_path_query(e.metadata, '$.from.email') where e.type = 'email_in'
-          union all select jsonb_path_query(e.metadata, '$.to[*]') union all select jsonb_path_query(e.metadata, '$.cc[*]')
-        ) c (address)
-        where lower(c.address #>> '{}') = any(${addresses.map((address) => address.toLowerCase())}::text[])
-      )
-    order by e.id desc limit 20`)
-  return rows.map(({ id }) => id).reverse()
+  mails: readonly Pick<OutboundMail, 'table_id' | 'record_id' | 'comment_id' | 'request'>[],
+): Promise<Map<number, string[]>> {
+  const addresses = mails.map(({ request }) => JSON.stringify(request.recipients.map(({ email }) => email.toLowerCase())))
+  const rows = await db.query<{ comment_id: number; id: string }>(
+    sql`
+      select m.of_comment as comment_id, latest.id
+      from unnest(${mails.map(({ table_id }) => table_id)}::int[], ${mails.map(({ record_id }) => record_id)}::int[],
+        ${mails.map(({ comment_id }) => comment_id)}::int[], ${addresses}::text[]) m (of_table, of_record, of_comment, addresses)
+      cross join lateral (
+        select e.id as position, e.metadata->>'messageId' as id
+        from (
+          select id, type, metadata from record_comments
+          where table_id = m.of_table and record_id = m.of_record and id < m.of_comment and type in ('email_in', 'email_out')
+          order by id desc limit ${THREAD_SEARCH}
+        ) e
+        -- A person may answer from another address than the one to which the email went.
+        left join record_comments p on p.id = (e.metadata->>'parentCommentId')::int and (e.metadata->>'senderWasRecipient')::boolean is not true
+        where e.metadata->>'messageId' is not null and (e.type = 'email_in' or e.metadata->>'status' = any(${THREAD_STATUSES}))
+          and exists (
+            select from (
+              select jsonb_path_query(e.metadata, '$.recipients[*].email') union all select jsonb_path_query(p.metadata, '$.recipients[*].email')
+              union all select jsonb_path_query(e.metadata, '$.from.email') where e.type = 'email_in'
+              union all select jsonb_path_query(e.metadata, '$.to[*]') union all select jsonb_path_query(e.metadata, '$.cc[*]')
+            ) c (address)
+            where m.addresses::jsonb ? lower(c.address #>> '{}')
+          )
+        order by e.id desc limit 20
+      ) latest
+      order by m.of_comment, latest.position`,
+    'mail-threads',
+  )
+  const threads = Map.groupBy(rows, ({ comment_id }) => comment_id)
+  return new Map(mails.map(({ comment_id }) => [comment_id, (threads.get(comment_id) ?? []).map(({ id }) => id)]))
 }
 
 /** The target of a reply address. */

@@ -8,7 +8,6 @@ import * as messages from './inbox/messages.ts'
 import { InboundMessage, InboundQuery } from './inbox/schema.ts'
 import * as integrations from './integrations.ts'
 import { cancel, retry } from './outbound/interventions.ts'
-import { listOpens } from './outbound/opens.ts'
 import {
   adminProcedure,
   emailProcedure,
@@ -44,6 +43,7 @@ import * as signatures from './signatures.ts'
 import { suppressionDocs } from './suppressions/docs.ts'
 import { SuppressedAddress, Suppression, SuppressionQuery } from './suppressions/schema.ts'
 import * as suppressions from './suppressions/service.ts'
+import { listOpens } from './tracking/opens.ts'
 
 export const emailRouter = router({
   send: recordProcedure

@@ -9,8 +9,8 @@ import { accessRequestOf, serviceContext } from '../platform/http/request-contex
 import { idsOf } from '../platform/http/rest.ts'
 import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
 import { type MessageRow, messageResource, rawMessage } from './inbox/messages.ts'
-import { type OpenRecorder, startOpenRecorder } from './outbound/open-recorder.ts'
-import { PIXEL } from './outbound/opens.ts'
+import { type OpenRecorder, startOpenRecorder } from './tracking/open-recorder.ts'
+import { PIXEL } from './tracking/opens.ts'
 
 const PIXEL_PATH = '/email/pixel/'
 

@@ -5,9 +5,12 @@ import { sanitizeHtml } from './html.ts'
  * quoted lines, and the address after a link. Any HTML may be given, because it is sanitised first. html-to-text (10.0) was tried:
  * its quotes, table cells and links would need formatters of our own, and it overflows the stack on deep nesting.
  */
-export function textOfHtml(html: string): string {
+export const textOfHtml = (html: string): string => textOfSanitized(sanitizeHtml(html))
+
+/** The same of HTML that was sanitised already, which is most of the work. */
+export function textOfSanitized(html: string): string {
   const page: Page = { lines: [{ depth: 0, text: '' }], lists: [], quoteDepth: 0, preDepth: 0, link: undefined }
-  for (const [, slash, name = '', attributes = '', text] of sanitizeHtml(html).matchAll(TOKENS)) {
+  for (const [, slash, name = '', attributes = '', text] of html.matchAll(TOKENS)) {
     if (text !== undefined) addText(page, decodeEntities(text))
     else if (slash) HANDLERS.get(name)?.close?.(page)
     else HANDLERS.get(name)?.open?.(page, attributes)

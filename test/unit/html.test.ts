@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { problemOf, resolveInHtml, resolveInSubject, unclosedTokens } from '../../src/email/outbound/field-tokens.ts'
+import { problemOf, resolveInHtml, resolveInSubject, unclosedTokens } from '../../src/email/composing/field-tokens.ts'
 import { sanitizeHtml } from '../../src/platform/html.ts'
 import { textOfHtml } from '../../src/platform/html-text.ts'
 

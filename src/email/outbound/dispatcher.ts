@@ -3,16 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
 import { type Context, type Deps, systemContext } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
-import { inSpan } from '../../platform/tracing.ts'
-import { deliverLeased, sendEmail } from './delivery.ts'
+import type { Recorder } from './delivery.ts'
 import { type Lease, leaseDue, makeDue, RENEW_MS, renewLeases } from './lease.ts'
+import { sendEmail } from './queue.ts'
+import { type Sending, sendInTurn } from './sending.ts'
+import { openSettling } from './settling.ts'
+import { openStamping } from './stamping.ts'
 
-/** How many emails a process sends at once. Most of them wait for a server. */
+/** How many connections a process uses at once. Most of them wait for a server. */
 const MAX_UNDERWAY = 60
 /** How often a process looks for emails without being woken: retries, and those that another process or the rate has left. */
 const POLL_MS = 1_000
 /** How long a stop waits for the answers to emails that have been handed over. */
 const STOP_MS = 25_000
+
+/** Of how many integrations a process remembers how fast their servers are. */
+const MOST_KNOWN = 1_000
 
 interface Dispatcher {
   wake(): void
@@ -20,10 +26,6 @@ interface Dispatcher {
 
 /** The dispatcher of each worker, by its database: a job knows no other part of the process. */
 const dispatchers = new WeakMap<Database, Dispatcher>()
-
-/** An attempt belongs to the trace of the request that has queued the email. */
-const inTraceOf = <Result>({ traceparent }: Lease, fn: () => Promise<Result>): Promise<Result> =>
-  traceparent === null ? fn() : inSpan('deliver email', { kind: 'consumer', parent: traceparent }, fn)
 
 /** The job of a new email, or of one whose retry is due. */
 export async function wakeDispatcher(context: Context, { comment_id }: z.infer<typeof sendEmail.schema>): Promise<void> {
@@ -34,24 +36,34 @@ export async function wakeDispatcher(context: Context, { comment_id }: z.infer<t
   await context.jobs.send(sendEmail, { comment_id }, { startAfter: new Date(context.now.getTime() + POLL_MS) })
 }
 
+const sendingOf = (leases: readonly Lease[]): Sending => ({
+  integrationId: leases[0]?.smtp_integration_id ?? 0,
+  accountId: leases[0]?.account_id ?? 0,
+  held: new Set(leases),
+})
+
 /** Starts sending. @returns stops it: emails that are not handed over yet are given back */
 export function startDispatcher(deps: Deps): () => Promise<void> {
-  const underway = new Map<Lease, Promise<void>>()
+  const underway = new Map<Sending, Promise<void>>()
   const unreached = new Set<number>()
+  const mailsPerConnection = new Map<number, number>()
   const log = deps.log.child({ queue: 'email.send' })
   const stopping = new AbortController()
   const context = (): Context => ({ ...systemContext(deps), log, signal: stopping.signal })
+  const recorder: Recorder = { ...openStamping(context), ...openSettling(context) }
   let wake = () => {}
 
-  async function send(lease: Lease): Promise<void> {
+  async function send(sending: Sending): Promise<void> {
     try {
-      const isReached = await inTraceOf(lease, () => deliverLeased(context, lease))
-      if (isReached !== undefined) unreached[isReached ? 'delete' : 'add'](lease.smtp_integration_id)
+      const { isReached, mailsAtOnce } = await sendInTurn(context, recorder, sending)
+      if (isReached !== undefined) unreached[isReached ? 'delete' : 'add'](sending.integrationId)
+      if (mailsPerConnection.size >= MOST_KNOWN) mailsPerConnection.clear()
+      mailsPerConnection.set(sending.integrationId, mailsAtOnce)
     } catch (error) {
-      // The lease expires, and the email is taken up again.
-      log.error({ err: error, comment_id: lease.comment_id }, 'mail not sent')
+      // The leases expire, and the emails are taken up again.
+      log.error({ err: error, comment_ids: [...sending.held].map(({ comment_id }) => comment_id) }, 'mails not sent')
     } finally {
-      underway.delete(lease)
+      underway.delete(sending)
       wake()
     }
   }
@@ -59,8 +71,12 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   async function takeUp(): Promise<void> {
     const limit = MAX_UNDERWAY - underway.size
     if (limit <= 0) return
-    const accountIds = [...underway.keys()].map(({ account_id }) => account_id)
-    for (const lease of await leaseDue(context(), { limit, accountIds, unreachedIds: [...unreached] })) underway.set(lease, send(lease))
+    const accountIds = [...underway.keys()].map(({ accountId }) => accountId)
+    const leases = await leaseDue(context(), { limit, accountIds, unreachedIds: [...unreached], mailsPerConnection })
+    for (const leased of Map.groupBy(leases, ({ lease }) => lease).values()) {
+      const sending = sendingOf(leased)
+      underway.set(sending, send(sending))
+    }
   }
 
   async function run(): Promise<void> {
@@ -75,7 +91,8 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   }
 
   const renewal = setInterval(() => {
-    if (underway.size) renewLeases(deps.db, [...underway.keys()]).catch((error) => log.error({ err: error }, 'leases of mails not renewed'))
+    const leases = [...underway.keys()].flatMap(({ held }) => [...held])
+    if (leases.length) renewLeases(deps.db, leases).catch((error) => log.error({ err: error }, 'leases of mails not renewed'))
   }, RENEW_MS)
   dispatchers.set(deps.db, { wake: () => wake() })
   const running = run()

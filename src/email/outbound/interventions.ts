@@ -6,11 +6,11 @@ import type { Context } from '../../platform/context.ts'
 import { conflict, notFound } from '../../platform/http/errors.ts'
 import type { OutgoingMetadata, RecipientState } from '../metadata.ts'
 import { mails } from '../metrics.ts'
-import { type OutboundMail, outboundMail } from '../queries.ts'
+import { lockMail, type OutboundMail } from '../queries.ts'
 import { transitionTo } from '../states.ts'
-import { sendEmail } from './delivery.ts'
 import { reschedule } from './lease.ts'
 import { emailAfter, errorOf } from './outcome.ts'
+import { sendEmail } from './queue.ts'
 
 /** An email_out comment that the caller may change. */
 export interface EmailRow {
@@ -73,7 +73,7 @@ export async function retry(context: Context, row: EmailRow): Promise<RecordComm
 }
 
 async function lockEmail({ db }: Context, { comment_id }: EmailRow): Promise<OutboundMail> {
-  const mail = await outboundMail(db, comment_id, true)
+  const mail = await lockMail(db, comment_id)
   if (!mail) throw notFound('Comment')
   return mail
 }

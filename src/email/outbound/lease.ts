@@ -14,21 +14,24 @@ export interface Lease {
   comment_id: number
   account_id: number
   smtp_integration_id: number
+  /** Emails with the same number go over one connection, one after the other. */
   lease: number
   /** The trace in which the email was queued. */
   traceparent: string | null
 }
 
 interface Load {
-  /** How many emails this process can take. */
+  /** How many connections this process can take. */
   limit: number
-  /** The account of each email that this process is sending. */
+  /** The account of each connection that this process has taken. */
   accountIds: readonly number[]
   /** The integrations whose server was not reached last time: they get one connection until it is. */
   unreachedIds: readonly number[]
+  /** How many emails a connection takes at once, by integration; one by default. */
+  mailsPerConnection?: ReadonlyMap<number, number>
 }
 
-/** How many emails of one account a process sends at once, so that accounts whose servers hang leave room for the others. */
+/** How many connections of one account a process has at once, so that accounts whose servers hang leave room for the others. */
 const PER_ACCOUNT = 20
 
 const LEASE = sql`interval '30 seconds'`
@@ -45,21 +48,22 @@ const isDue = (now: Date): Sql => sql`due_at <= ${formatInstant(now)}::timestamp
   and (attempted_at is null or attempted_at < localtimestamp - ${INTERRUPTED_AFTER})`
 
 /**
- * Leases emails that are due, within the connections and the rate of their integrations. Accounts take turns, those with the fewest emails
- * under way first, and so do the integrations of an account.
+ * Leases emails that are due, within the connections and the rate of their integrations. Accounts take turns, those with the fewest
+ * connections first, and so do the integrations of an account.
+ * @returns those of a connection one after the other, in the order in which they are due
  */
 export async function leaseDue({ db, now, transaction }: Context, load: Load): Promise<Lease[]> {
-  const some = await db.query(sql`select 1 from outbound_emails where ${isDue(now)} limit 1`)
+  const some = await db.query(sql`select 1 from outbound_emails where ${isDue(now)} limit 1`, 'some-mail-due')
   if (!some.length) return []
   return transaction(async () => {
     // Two processes that count free connections at the same time would both take them.
     await db.query(sql`select pg_advisory_xact_lock(${CLAIM_LOCK}::bigint)`)
-    return db.query<Lease>(leasing(now, load))
+    return db.query<Lease>(leasing(now, load), 'lease-mails')
   })
 }
 
 /** The integrations are found one by one in the index, because one of them can have a hundred thousand emails waiting. */
-const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => sql`
+const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnection = new Map() }: Load): Sql => sql`
   with recursive integrations (id) as (
     (select smtp_integration_id from outbound_emails where due_at is not null order by smtp_integration_id limit 1)
     union all
@@ -67,35 +71,47 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => s
       order by o.smtp_integration_id limit 1)
     from integrations i where i.id is not null
   ), held as (
-    select smtp_integration_id, count(*) as connections from outbound_emails where leased_until > localtimestamp group by 1
+    select smtp_integration_id, count(distinct lease) as connections from outbound_emails where leased_until > localtimestamp group by 1
   ), free as (
-    select w.id, least(
-      case when w.id = any(${unreachedIds}::int[]) or i.failing_since is not null then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end - coalesce(h.connections, 0),
-      coalesce(${allowedByRate}, 1000)) as mails, coalesce(i.paused_until > localtimestamp, false) as is_paused
+    select w.id, case when x.is_tried then 1 else coalesce(i.max_connections, ${DEFAULT_MAX_CONNECTIONS}) end - coalesce(h.connections, 0) as connections,
+      case when x.is_tried or i.rate_per_minute is not null then 1 else coalesce(p.mails, 1) end as mails_each,
+      coalesce(${allowedByRate}, 1000) as allowed, coalesce(i.paused_until > localtimestamp, false) as is_paused
     from integrations w left join smtp_integrations i on i.id = w.id left join held h on h.smtp_integration_id = w.id
+      left join unnest(${[...mailsPerConnection.keys()]}::int[], ${[...mailsPerConnection.values()]}::int[]) p (id, mails) on p.id = w.id
+      cross join lateral (select w.id = any(${unreachedIds}::int[]) or i.failing_since is not null as is_tried) x
     where w.id is not null
   ), due as (
-    select o.*, row_number() over (partition by o.smtp_integration_id order by o.due_at, o.comment_id) as turn
+    select o.*, f.connections, row_number() over (partition by o.smtp_integration_id order by o.due_at, o.comment_id) as turn
     from free f cross join lateral (
       select comment_id, account_id, smtp_integration_id, due_at from outbound_emails
       where smtp_integration_id = f.id and ${isDue(now)}
-        and (not f.is_paused or coalesce(waiting_since, created_at) < ${formatInstant(patienceEnd(now))}::timestamp) order by due_at, comment_id limit greatest(f.mails, 0)
+        and (not f.is_paused or coalesce(waiting_since, created_at) < ${formatInstant(patienceEnd(now))}::timestamp)
+      order by due_at, comment_id limit greatest(least(f.connections * f.mails_each, f.allowed), 0)
     ) o
+  ), by_connection as (
+    select account_id, smtp_integration_id, (turn - 1) % connections as connection, min(due_at) as due_at,
+      array_agg(comment_id order by turn) as comment_ids
+    from due group by 1, 2, 3
   ), turns as (
-    select d.comment_id, d.due_at, coalesce(b.mails, 0) + row_number() over (partition by account_id order by turn, due_at, comment_id) as place
-    from due d left join (select account_id, count(*) as mails from unnest(${accountIds}::int[]) account_id group by 1) b using (account_id)
+    select d.comment_ids, d.due_at,
+      coalesce(b.connections, 0) + row_number() over (partition by account_id order by connection, due_at, comment_ids) as place
+    from by_connection d
+    left join (select account_id, count(*) as connections from unnest(${accountIds}::int[]) account_id group by 1) b using (account_id)
+  ), taken as materialized (
+    select comment_ids, (random() * 2147483646)::int as lease
+    from turns where place <= ${PER_ACCOUNT} order by place, due_at, comment_ids limit ${limit}
   ), leased as (
-    update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = (random() * 2147483646)::int
-    from (select comment_id from turns where place <= ${PER_ACCOUNT} order by place, due_at, comment_id limit ${limit}) t
+    update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = t.lease
+    from (select lease, unnest(comment_ids) as comment_id from taken) t
     -- A concurrent cancel may have changed the row since it was found.
     where o.comment_id = t.comment_id and ${isDue(now)}
-    returning o.comment_id, o.account_id, o.smtp_integration_id, o.lease, o.traceparent
+    returning o.comment_id, o.account_id, o.smtp_integration_id, o.lease, o.traceparent, o.due_at
   ), rated as (
     update smtp_integrations i set rate_at = greatest(i.rate_at, localtimestamp) + l.mails * 60.0 / i.rate_per_minute * interval '1 second'
     from (select smtp_integration_id, count(*) as mails from leased group by 1) l
     where i.id = l.smtp_integration_id and i.rate_per_minute is not null
   )
-  select comment_id, account_id, smtp_integration_id, lease, traceparent from leased`
+  select comment_id, account_id, smtp_integration_id, lease, traceparent from leased order by lease, due_at, comment_id`
 
 /**
  * How many emails the rate of the integration `i` allows now; null without a rate. `rate_at` is the time until which the emails so far use
@@ -104,10 +120,13 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds }: Load): Sql => s
 const allowedByRate = sql`floor(i.rate_per_minute / 60.0 * greatest(1, 60.0 / i.rate_per_minute) + 0.001
   - i.rate_per_minute / 60.0 * extract(epoch from greatest(i.rate_at - localtimestamp, interval '0')))::int`
 
+/** The rows of a statement that belong to the leases: `l` has their ids and numbers. */
+const leased = (leases: readonly Lease[]): Sql => sql`
+  unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[]) l (comment_id, lease)`
+
 export async function renewLeases(db: Database, leases: readonly Lease[]): Promise<void> {
   await db.execute(sql`
-    update outbound_emails o set leased_until = localtimestamp + ${LEASE}
-    from unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[]) l (comment_id, lease)
+    update outbound_emails o set leased_until = localtimestamp + ${LEASE} from ${leased(leases)}
     where o.comment_id = l.comment_id and o.lease = l.lease and o.leased_until is not null`)
 }
 
@@ -122,9 +141,39 @@ export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease
   if (!stamped) throw new LeaseLost()
 }
 
-/** Gives an email back whose attempt has not come to its end. */
-export async function releaseLease({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
-  await db.execute(sql`update outbound_emails set leased_until = null where comment_id = ${comment_id} and lease = ${lease}`)
+/**
+ * Stamps several attempts in one statement. It waits for no row: PostgreSQL would carry out the statement of a killed worker that waited for
+ * a lock, and the email would count as interrupted although it was not handed over.
+ * @param withComments also leaves out an email whose comment another transaction has locked, and locks the comments of the others
+ * @returns for each lease whether it is stamped, lost, or has a row that another transaction has locked, or is gone
+ */
+export async function stampAttempts(
+  { db }: Context,
+  leases: readonly Lease[],
+  withComments: boolean,
+): Promise<('stamped' | 'lost' | 'locked')[]> {
+  const rows = await db.query<{ comment_id: number; lease: number; is_stamped: boolean }>(
+    sql`
+      with mine as materialized (
+        select o.comment_id, l.lease from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
+        ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
+      ), stamped as (
+        update outbound_emails o set attempted_at = localtimestamp from mine m
+        where o.comment_id = m.comment_id and o.lease = m.lease and o.attempted_at is null returning o.comment_id, o.lease
+      )
+      select comment_id, lease, s.is_stamped is not null as is_stamped
+      from mine left join (select comment_id, lease, true as is_stamped from stamped) s using (comment_id, lease)`,
+    'stamp-attempts',
+  )
+  const keyOf = ({ comment_id, lease }: Pick<Lease, 'comment_id' | 'lease'>) => `${comment_id} ${lease}`
+  const found = new Map(rows.map((row) => [keyOf(row), row.is_stamped ? 'stamped' : 'lost'] as const))
+  return leases.map((lease) => found.get(keyOf(lease)) ?? 'locked')
+}
+
+/** Gives emails back whose attempt has not come to its end. */
+export async function releaseLeases({ db }: Context, leases: readonly Lease[]): Promise<void> {
+  await db.execute(sql`
+    update outbound_emails o set leased_until = null from ${leased(leases)} where o.comment_id = l.comment_id and o.lease = l.lease`)
 }
 
 /** Ends the lease of an email that nothing is to be done for any more. */

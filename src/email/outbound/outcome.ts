@@ -15,6 +15,10 @@ export interface Outcome {
   fault?: { version: number | null }
 }
 
+/** True if the server let the mail come as far as its recipients. */
+export const isReached = ({ accepted, refused, others, fault }: Outcome): boolean =>
+  accepted.size > 0 || refused.size > 0 || (!fault && /^\d/.test(others?.code ?? ''))
+
 /** The outcome of an attempt that failed for all recipients alike. */
 export const failedForAll = (others: Failure): Outcome & { others: Failure } => ({ accepted: new Set(), refused: new Map(), others })
 

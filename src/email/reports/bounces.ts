@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { storable } from '../../platform/storable-text.ts'
 import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
-import { outboundMail, type Thread } from '../queries.ts'
+import { lockMail, type Thread } from '../queries.ts'
 import { recipientCanBecome } from '../states.ts'
 import { suppress } from '../suppressions/service.ts'
 import { bounceCause } from './bounce-cause.ts'
@@ -22,7 +22,7 @@ import { reportedAbout } from './report-scope.ts'
  */
 export async function recordBounces(context: Context, thread: Thread, report: DeliveryReport, receivedAt: string): Promise<Reported> {
   const { db } = context
-  const email = await outboundMail(db, thread.comment_id, true)
+  const email = await lockMail(db, thread.comment_id)
   if (!email) return NOTHING
   const { metadata } = email
   const reported = reportedAbout(report, metadata)

@@ -4,7 +4,7 @@ import { readHeaders, valuesOf } from '../headers.ts'
 import type { Message, MessagePart } from '../inbound/message.ts'
 import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
-import { outboundMail, type Thread } from '../queries.ts'
+import { lockMail, type Thread } from '../queries.ts'
 import { suppress } from '../suppressions/service.ts'
 import { decoded, RETURNED, referencesOf } from './delivery-report.ts'
 import { addressesIn } from './failure-notice.ts'
@@ -79,7 +79,7 @@ export const isFeedbackOn = (report: Feedback, email: ReportedEmail): boolean =>
  */
 export async function recordFeedback(context: Context, thread: Thread, report: Feedback, receivedAt: string): Promise<void> {
   const { db } = context
-  const email = await outboundMail(db, thread.comment_id, true)
+  const email = await lockMail(db, thread.comment_id)
   const address = email && senderOf(report, email.metadata)
   if (!email || address === undefined) return
   const sender = email.metadata.recipients.find((recipient) => recipient.email.toLowerCase() === address)

@@ -4,7 +4,7 @@ import type { Context } from '../../platform/context.ts'
 import type { RecipientState } from '../metadata.ts'
 import { mails } from '../metrics.ts'
 import { afterProof, emailAfter, errorOf } from '../outbound/outcome.ts'
-import { type OutboundMail, outboundMail } from '../queries.ts'
+import { lockMail, type OutboundMail } from '../queries.ts'
 import { transitionTo } from '../states.ts'
 
 type Changing = Pick<Context, 'db' | 'now' | 'metrics'>
@@ -33,7 +33,7 @@ export async function changeRecipients({ db, now, metrics }: Changing, email: Ou
  * nothing about an email that another recipient has for certain, and from a program it proves nothing at all
  */
 export async function proveSent(context: Changing, commentId: number, from: string | null, { isAutomatic = false } = {}): Promise<void> {
-  const email = await outboundMail(context.db, commentId, true)
+  const email = await lockMail(context.db, commentId)
   const { recipients } = email?.metadata ?? { recipients: [] }
   if (!email || !recipients.some(({ status }) => status === 'unknown')) return
   const sender = recipients.find(({ email: address }) => address.toLowerCase() === from)

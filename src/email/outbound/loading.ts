@@ -1,0 +1,82 @@
+/** Reads what sending needs: that of several emails of an integration in a few statements. */
+import type { FieldDef } from '../../fields/definition.ts'
+import type { Context } from '../../platform/context.ts'
+import type { Row } from '../../records/cells/present.ts'
+import { readWithDefinition } from '../../tables/with-definition.ts'
+import { type OutboundMail, outboundMails, readRecords, threadsOf } from '../queries.ts'
+import { suppressedAmong } from '../suppressions/service.ts'
+import type { Failure } from './failure.ts'
+import type { Lease } from './lease.ts'
+
+/** The record of an email, with the fields of its table. */
+interface RecordRow {
+  fields: readonly FieldDef[]
+  row: Row
+}
+
+export interface LoadedMail {
+  /** Undefined if the comment was deleted. */
+  mail: OutboundMail | undefined
+  /** Why mail to some of the account's addresses is not sent, by address in lower case. */
+  suppressed: ReadonlyMap<string, Failure>
+  /** The Message-IDs of earlier emails, oldest first. */
+  thread: string[]
+  /** Undefined if the record or its table was deleted. It rejects for the emails of a table that cannot be read now. */
+  record: Promise<RecordRow | undefined>
+}
+
+/**
+ * Reads the first of some emails of one integration, at least one. Of several emails of a record only the first is read, because the next
+ * one refers to it once it is sent.
+ */
+export async function loadFirst(context: Context, leases: readonly [Lease, ...Lease[]]): Promise<Map<number, LoadedMail>> {
+  const { db } = context
+  const found = [
+    ...(await outboundMails(
+      db,
+      leases.map(({ comment_id }) => comment_id),
+    )),
+  ]
+  const places = found.map(([, mail]) => mail && `${mail.table_id} ${mail.record_id}`)
+  const again = places.findIndex((place, index) => place !== undefined && places.indexOf(place) < index)
+  const first = again < 0 ? found : found.slice(0, again)
+  const mails = first.flatMap(([, mail]) => mail ?? [])
+  const addresses = mails.flatMap(({ metadata }) => metadata.recipients.map(({ email }) => email))
+  const suppressed = addresses.length ? await suppressedAmong(db, leases[0].account_id, addresses) : new Map()
+  const threads = mails.length ? await threadsOf(db, mails) : new Map<number, string[]>()
+  const recordOf = recordsOf(context, mails)
+  return new Map(
+    first.map(([id, mail]) => [
+      id,
+      { mail, suppressed, thread: threads.get(id) ?? [], record: mail ? recordOf(mail) : Promise.resolve(undefined) },
+    ]),
+  )
+}
+
+/** Reads the records of the emails, those of a table in one statement. */
+function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: OutboundMail) => Promise<RecordRow | undefined> {
+  const tables = new Map(
+    [...Map.groupBy(mails, ({ table_id }) => table_id)].map(([id, ofTable]) => {
+      const version = ofTable[0]?.table_version ?? null
+      const reading = version === null ? Promise.resolve(undefined) : readTable(context, { id, version }, ofTable)
+      // The error of a table is that of its emails.
+      reading.catch(() => {})
+      return [id, reading]
+    }),
+  )
+  return async ({ table_id, record_id }) => {
+    const table = await tables.get(table_id)
+    const row = table?.rows.get(record_id)
+    return table && row && { fields: table.fields, row }
+  }
+}
+
+const readTable = (context: Context, table: { id: number; version: number }, mails: readonly OutboundMail[]) =>
+  readWithDefinition(context, table, async (definition) => ({
+    fields: definition.fields,
+    rows: await readRecords(
+      context.db,
+      definition,
+      mails.map(({ record_id }) => record_id),
+    ),
+  }))

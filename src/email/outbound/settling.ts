@@ -1,0 +1,161 @@
+/** Records the outcomes of attempts: those that come together in one transaction. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { updateEmails } from '../../comments/emails.ts'
+import { Batches } from '../../platform/batches.ts'
+import type { Context } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { isOutage } from '../../platform/http/errors.ts'
+import { formatInstant } from '../../platform/time.ts'
+import type { RecipientState } from '../metadata.ts'
+import { mails, recipients as recipientStates } from '../metrics.ts'
+import { type AttemptedMail, lockAttempted } from '../queries.ts'
+import { type EmailStatus, transitionTo } from '../states.ts'
+import { goneAmong } from '../suppressions/refused.ts'
+import { suppress } from '../suppressions/service.ts'
+import { markFailing, resume } from './faults.ts'
+import type { Lease } from './lease.ts'
+import { emailAfter, errorOf, isReached, type Outcome, recipientAfter } from './outcome.ts'
+import { sendEmail } from './queue.ts'
+
+/** The seconds between attempts: seven attempts in about five hours. */
+const RETRY_SECONDS = [5, 30, 120, 900, 3600, 14_400]
+
+/** The longest pause between two tries to record an outcome. */
+const MAX_WAIT_MS = 500
+
+/** How many outcomes are recorded in one transaction. */
+const MOST_AT_ONCE = 50
+
+interface Attempt {
+  lease: Lease
+  outcome: Outcome
+}
+
+export interface Settling {
+  /**
+   * Records the outcome of an attempt. Nobody else has heard the answer of the server, so it is kept while the database is not available, and
+   * recorded when it is back.
+   */
+  settle(attempt: Attempt): Promise<void>
+}
+
+/** @param context makes the context of a transaction */
+export function openSettling(context: () => Context): Settling {
+  const batches = new Batches((attempts: readonly Attempt[]) => saveOutcomes(context(), attempts, false), {
+    most: MOST_AT_ONCE,
+    isForAll: isOutage,
+  })
+
+  async function save(attempt: Attempt): Promise<void> {
+    const isSaved = await batches.add(attempt)
+    // Its row is locked by another transaction, for which the other outcomes do not wait.
+    if (!isSaved) await saveOutcomes(context(), [attempt], true)
+  }
+
+  return {
+    async settle(attempt) {
+      for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, MAX_WAIT_MS)) {
+        try {
+          return await save(attempt)
+        } catch (error) {
+          if (!isOutage(error)) throw error
+          const { comment_id } = attempt.lease
+          context().log.warn({ err: error, comment_id }, 'the outcome of a mail is kept until the database is back')
+          await sleep(waitMs)
+        }
+      }
+    },
+  }
+}
+
+/**
+ * Records outcomes, and the time of the next attempt for recipients that are still queued.
+ * @param waits without it emails that another transaction has locked are left out
+ * @returns for each attempt whether it was recorded
+ */
+async function saveOutcomes(context: Context, attempts: readonly Attempt[], waits: boolean): Promise<boolean[]> {
+  const { db, now, metrics } = context
+  // A worker that had lost a lease and has taken it again may have two outcomes of an email.
+  const byId = new Map(attempts.map((attempt) => [attempt.lease.comment_id, attempt]))
+  const ends = await context.transaction(async () => {
+    const found = await lockAttempted(db, [...byId.keys()], waits)
+    const ends = found.map((mail) => endOf(mail, byId.get(mail.comment_id) as Attempt, now))
+    if (!ends.length) return []
+    await updateEmails(db, ends.map(changeOf(now)), now)
+    await endAttempts(context, ends)
+    for (const { mail, known } of ends) await suppress(context, mail, goneAmong(known.refused), 'hard_bounce')
+    return ends
+  })
+  for (const { status, tried } of ends) {
+    if (status) metrics.count(mails, { state: status })
+    for (const { status: state } of tried) metrics.count(recipientStates, { state })
+  }
+  const recorded = new Set(ends.map(({ attempt }) => attempt))
+  return attempts.map((attempt) => recorded.has(attempt))
+}
+
+/** What an attempt has come to. */
+interface End {
+  mail: AttemptedMail
+  attempt: Attempt
+  /** False if another worker has taken the email meanwhile. It may have recorded the outcome as unknown. */
+  isMine: boolean
+  /** The answers of the server that count. */
+  known: Pick<Outcome, 'refused'>
+  recipients: RecipientState[]
+  /** Those for whom it was made. */
+  tried: RecipientState[]
+  /** The new state; undefined if it stays in its state. */
+  status: EmailStatus | undefined
+  retryAt: Date | null
+}
+
+function endOf(mail: AttemptedMail, attempt: Attempt, now: Date): End {
+  const { lease, outcome } = attempt
+  const isMine = mail.lease === lease.lease
+  const isLastAttempt = !outcome.fault && mail.attempts >= RETRY_SECONDS.length
+  // That the server accepted the email is true in any case.
+  const known: Outcome = isMine ? outcome : { accepted: outcome.accepted, refused: new Map() }
+  const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, known, isLastAttempt))
+  // An attempt that the integration has failed does not count, and the integration decides about the next one.
+  const seconds = outcome.fault ? 0 : RETRY_SECONDS[mail.attempts]
+  const isQueued = recipients.some(({ status }) => status === 'queued')
+  return {
+    ...{ mail, attempt, isMine, known, recipients },
+    tried: recipients.filter((_, index) => mail.metadata.recipients[index]?.status === 'queued'),
+    status: emailAfter(mail.metadata.status, recipients),
+    retryAt: isQueued && seconds !== undefined ? new Date(now.getTime() + seconds * 1000) : null,
+  }
+}
+
+/** The change of the comment. Its row is locked, so it is in the state that `endOf` has seen. */
+const changeOf =
+  (now: Date) =>
+  ({ mail, recipients, status }: End) => ({
+    commentId: mail.comment_id,
+    metadata: { ...(status && transitionTo(status, now).metadata), recipients, error: errorOf(recipients) },
+    isTransition: status !== undefined,
+  })
+
+/** Gives the leases back, with the time of the next attempt, and records what the attempts say about the integrations. */
+async function endAttempts(context: Context, ends: readonly End[]): Promise<void> {
+  const { db, jobs } = context
+  const mine = ends.filter(({ isMine }) => isMine)
+  // Without queued recipients the stamp stays: the email is never sent again.
+  await db.query(
+    sql`
+      update outbound_emails o set attempts = o.attempts + case when e.is_fault then 0 else 1 end, leased_until = null, due_at = e.retry_at::timestamp,
+        attempted_at = case when e.retry_at is null then o.attempted_at end
+      from unnest(${mine.map(({ mail }) => mail.comment_id)}::int[], ${mine.map(({ attempt }) => Boolean(attempt.outcome.fault))}::boolean[],
+        ${mine.map(({ retryAt }) => retryAt && formatInstant(retryAt))}::text[]) e (comment_id, is_fault, retry_at)
+      where o.comment_id = e.comment_id`,
+    'end-attempts',
+  )
+  for (const { mail, attempt, retryAt } of mine) {
+    const { fault, others } = attempt.outcome
+    const { comment_id, smtp_integration_id } = attempt.lease
+    if (fault && others) await markFailing(context, { ...mail, ...fault, integration_id: smtp_integration_id }, others)
+    else if (mail.failing_message !== null && isReached(attempt.outcome)) await resume(db, smtp_integration_id)
+    if (retryAt && !fault) await jobs.send(sendEmail, { comment_id }, { startAfter: retryAt })
+  }
+}

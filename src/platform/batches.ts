@@ -1,0 +1,58 @@
+/** Shares a statement among those who need it at the same time, as a database shares the write of a commit. */
+import { setImmediate } from 'node:timers/promises'
+
+interface Waiting<Item, Result> {
+  item: Item
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+interface Options {
+  /** How many items are taken at once at most. */
+  most: number
+  /** True for an error that has nothing to do with a single item. After another one each item of the batch is tried alone. */
+  isForAll(error: unknown): boolean
+}
+
+/**
+ * Runs a function with all items that have come while it ran before. A single item waits for nothing; the more come, the less each of
+ * them costs.
+ */
+export class Batches<Item, Result> {
+  readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>
+  readonly #options: Options
+  #waiting: Waiting<Item, Result>[] = []
+  #isRunning = false
+
+  /** @param work returns a result for each item, in their order */
+  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options) {
+    this.#work = work
+    this.#options = options
+  }
+
+  /** The result for the item. @throws what the function throws for it */
+  add(item: Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    this.#waiting.push({ item, resolve, reject })
+    if (!this.#isRunning) void this.#run()
+    return promise
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    // Items of one turn of the event loop come together.
+    await setImmediate()
+    while (this.#waiting.length) await this.#take(this.#waiting.splice(0, this.#options.most))
+    this.#isRunning = false
+  }
+
+  async #take(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#work(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      if (batch.length === 1 || this.#options.isForAll(error)) for (const { reject } of batch) reject(error)
+      else for (const one of batch) await this.#take([one])
+    }
+  }
+}
