@@ -441,6 +441,10 @@ test('files without their bytes and bytes without their file are found, but not 
   await run(`update stored_files set created_at = created_at - interval '2 hours' where path = '${path}'`)
   const earlier = new Date(Date.now() - 7_200_000)
   utimesSync(join(files, 'stray.bin'), earlier, earlier)
+  // A thumbnail has no row. It belongs to its file.
+  const thumbnail = join(files, `thumb-160-${path}`)
+  writeFileSync(thumbnail, 'x')
+  utimesSync(thumbnail, earlier, earlier)
   expect(await found()).toMatchObject([
     { check: 'orphans.files_without_bytes', severity: 'error', examples: [path] },
     {
@@ -451,6 +455,7 @@ test('files without their bytes and bytes without their file are found, but not 
     },
   ])
   rmSync(join(files, 'stray.bin'))
+  rmSync(thumbnail)
 })
 
 /** Whether this account may mount a small file system of its own. */

@@ -54,6 +54,8 @@ const WAIT_MS = 30_000
 /** The memory that a process may keep until its next image. One that decodes photos holds about 100 MB. */
 const KEPT_MEMORY_BYTES = 256 * 1_048_576
 const KNOWN_REFUSALS = 10_000
+/** A machine that is busy now may be quicker later, and a new release may have better decoders. */
+const REFUSED_MS = 600_000
 
 /** The types that the process has decoders for. HEIC is not among them, because its codec has patents. */
 const DECODED = new Set(['image/jpeg', 'image/png', 'image/apng', 'image/webp', 'image/gif', 'image/avif'])
@@ -67,11 +69,11 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
   const underway = new SharedWork<Buffer>()
-  /** The keys of thumbnails that cannot be made: asking again costs nothing. A new release may have better decoders. */
-  const refused = new BoundedMap<string, true>(KNOWN_REFUSALS)
+  /** The keys of thumbnails that cannot be made, and until when asking again costs nothing. */
+  const refusedUntil = new BoundedMap<string, number>(KNOWN_REFUSALS)
 
   function refuse(file: ReadableFile, width: ThumbnailWidth, cause?: Error): AppError {
-    refused.set(thumbnailKey(file.path, width), true)
+    refusedUntil.set(thumbnailKey(file.path, width), performance.now() + REFUSED_MS)
     metrics.count(thumbnails, { outcome: 'refused' })
     return noThumbnail(file, cause)
   }
@@ -124,7 +126,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
   return {
     async read(file, width, asking) {
       const key = thumbnailKey(file.path, width)
-      if (refused.get(key)) throw noThumbnail(file)
+      if (performance.now() < (refusedUntil.get(key) ?? 0)) throw noThumbnail(file)
       return underway.run(key, asking.signal, (signal) => readOrMake(file, width, { ...asking, signal }))
     },
     close() {
