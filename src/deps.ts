@@ -9,7 +9,7 @@ import { mailCascade } from './email/service.ts'
 import { openFeed } from './events/feed.ts'
 import { announceEvents } from './events/log.ts'
 import { eventMetrics } from './events/metrics.ts'
-import { fileCascade } from './files/cascade.ts'
+import { fileCascade } from './files/dropped/cascade.ts'
 import { fileMetrics } from './files/metrics.ts'
 import { indexMetrics } from './indexes/metrics.ts'
 import type { Deps } from './platform/context.ts'
@@ -34,8 +34,8 @@ import type { Cascade } from './tables/cascade.ts'
 import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
-/** The effects of deleted records and changed fields on each feature. */
-const cascades: readonly Cascade[] = [conversionCascade, viewCascade, fileCascade, commentCascade, taskCascade, mailCascade]
+/** The effects of deleted records and changed fields on each feature. Files come after comments, whose references must be gone by then. */
+const cascades: readonly Cascade[] = [conversionCascade, viewCascade, commentCascade, fileCascade, taskCascade, mailCascade]
 
 /** Everything that /metrics shows. */
 const allMetrics: readonly Metric[] = [

@@ -80,6 +80,7 @@ export const Environment = z.object({
   KEEP_OPENS_DAYS: Days.default(365),
   KEEP_AUDIT_DAYS: Days.default(365),
   KEEP_RAW_MAIL_DAYS: Days.optional(),
+  KEEP_DROPPED_FILES_DAYS: Days.default(30),
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
 
@@ -152,6 +153,8 @@ export interface Settings {
   keepAuditDays: number
   /** How long the raw bytes of inbound messages are kept; undefined keeps them for ever. */
   keepRawMailDays: number | undefined
+  /** The time in which a dropped file can be restored. */
+  keepDroppedFilesDays: number
   /** The largest CSV file that can be imported over HTTP. */
   importMaxMb: number
 }
@@ -203,6 +206,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepOpensDays: env.KEEP_OPENS_DAYS,
     keepAuditDays: env.KEEP_AUDIT_DAYS,
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
+    keepDroppedFilesDays: env.KEEP_DROPPED_FILES_DAYS,
     importMaxMb: env.IMPORT_MAX_MB,
   }
 }

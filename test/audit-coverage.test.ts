@@ -415,6 +415,11 @@ it('audits every change in its transaction, or says why not', async () => {
     () => ({ action: 'file.deleted', ...ofRecord }),
   )
   await audited(
+    'files.restore',
+    () => post('/api/file/restore', { path: removal.path }),
+    () => ({ action: 'file.restored', ...inTable, object: object('file', removal.path) }),
+  )
+  await audited(
     'comments.delete',
     () => post(`${recordPath}/comment/${comment.id}/delete`),
     () => ({

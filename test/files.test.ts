@@ -226,7 +226,7 @@ describe('reading a file', () => {
 })
 
 describe('the clean-up', () => {
-  it('removes unreferenced files after a day, and nothing else', async () => {
+  it('removes uploads that nothing has used after a day, dropped files after 30, and nothing else', async () => {
     const account = await app.account()
     const record = await recordWithFiles(account)
     const as = app.as(account.member)
@@ -245,6 +245,8 @@ describe('the clean-up', () => {
     await sweepAfter(20)
     expect(await there()).toEqual([true, true, true, true])
     await sweepAfter(30)
+    expect(await there()).toEqual([false, true, true, true])
+    await sweepAfter(31 * 24)
     expect(await there()).toEqual([false, true, true, false])
     expect((await as.get(`/api/file/${kept.path}`)).body).toBe('kept')
     expect((await as.post(`${record.path}/comments/create`, { content: 'See', attachments: [unused] })).status).toBe(400)
@@ -252,7 +254,7 @@ describe('the clean-up', () => {
     await as.post(`${record.path}/delete`)
     expect((await as.get(`/api/file/${kept.path}`)).body).toBe('kept')
     await as.post(`${record.table.path}/record/${copy.body.id}/delete`)
-    await sweepAfter(60)
+    await sweepAfter(31 * 24)
     expect(await there()).toEqual([false, false, false, false])
   })
 
@@ -282,10 +284,10 @@ describe('the clean-up', () => {
     const [{ path }] = (await as.post(`${record.path}/files/create`, { field_id: 'file', name: 'a', data: base64('a') })).body
     await as.post(`${record.path}/files/delete`, { field_id: 'file', path })
     await as.post(`${record.table.path}/delete`)
-    await sweepAfter(30)
+    await sweepAfter(31 * 24)
     expect(await isStored(path)).toBe(true)
     await app.db.execute(sql`update tables set deleted_at = null where id = ${record.table.id}`)
-    await sweepAfter(48)
+    await sweepAfter(31 * 24)
     expect(await isStored(path)).toBe(false)
   })
 })

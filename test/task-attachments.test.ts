@@ -197,7 +197,7 @@ describe('a staged file', () => {
   it('that is deleted before its bytes were moved leaves nothing behind', async () => {
     const { a, b, task, post, member } = await withFiles()
     await post(member, 'update', { attachments: [b] })
-    await sweepAfter(25)
+    await sweepAfter(31 * 24)
     await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
     const staged = a.path.replace(`task-${task.id}-`, 'staged-')
     expect([await isStored(a.path), await isStored(staged), await isStored(b.path)]).toEqual([false, false, true])
@@ -205,7 +205,7 @@ describe('a staged file', () => {
 })
 
 describe('the files of a task', () => {
-  it('are the list that an update sends: an omitted file is dropped, and deleted a day later', async () => {
+  it('are the list that an update sends: an omitted file is dropped, and deleted 30 days later', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/upload`, 'c')
     expect(c).toEqual({
@@ -225,7 +225,7 @@ describe('the files of a task', () => {
     expect(await isDropped(a.path)).toBe(false)
     expect((await post(member, 'update', { attachments: null })).body.attachments).toEqual([])
     await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
-    await sweepAfter(25)
+    await sweepAfter(31 * 24)
     for (const { path } of [a, b, c]) expect(await isStored(path)).toBe(false)
     expect((await post(member, 'update', { attachments: [a] })).status).toBe(400)
   })
@@ -309,7 +309,7 @@ describe('the files of a task', () => {
     const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')
     await post(viewer, 'comments/create', { content: 'See', attachments: [c] })
     await settleAll(systemContext(app.deps), { paths: [a.path, b.path] })
-    await sweepAfter(60)
+    await sweepAfter(31 * 24)
     for (const { path } of [a, b, c]) expect((await app.as(member).get(`/api/file/${path}`)).status).toBe(200)
   })
 })

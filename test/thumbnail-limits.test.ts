@@ -15,7 +15,18 @@ const png = await sharp({ create: { width: 300, height: 200, channels: 3, backgr
 const LIMITS: ThumbnailLimits = { decodeMs: 20_000, bytesMs: 20_000, idleMs: 10_000 }
 
 const fileOf = (path: string, size = png.length, type = 'image/png'): ReadableFile => ({
-  ...{ name: 'a', path, size, type, detected_type: type, host: 'local', storage_key: null, dropped_at: null },
+  ...{
+    name: 'a',
+    path,
+    size,
+    type,
+    detected_type: type,
+    host: 'local',
+    storage_key: null,
+    dropped_at: null,
+    was_held: true,
+    is_shared: false,
+  },
   ...{ table_id: 1, space_id: 1, task_id: null, member_role: null, is_on_task: false },
 })
 

@@ -53,6 +53,7 @@ export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notic
 export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subject<RecordComment, Attachment> => ({
   ...followableRecord(table, record.id),
   ...recordNotices(table.name),
+  recordId: record.id,
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
   visible: (comment) => (table.role === 'viewer' ? { ...comment, metadata: withoutBlindCopies(comment.metadata) } : comment),

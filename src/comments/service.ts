@@ -7,9 +7,10 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
-import { dropFiles, type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
+import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
+import { releaseFiles } from '../tables/file-references.ts'
 import { type Author, authorOf } from './authorship.ts'
 import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
@@ -51,7 +52,7 @@ export async function create<Comment, Attachment>(
   if (!attachments?.length) return insert(context, subject, content, [])
   return context.transaction(async () => {
     const files = await subject.findAttachments(context, attachments)
-    await holdFiles(context.db, pathsOf(files))
+    await holdFiles(context.db, pathsOf(files), subject.recordId)
     return insert(context, subject, content, files)
   })
 }
@@ -177,7 +178,7 @@ export async function remove(context: Context, { comments, row, belongs }: Subje
       select d.attachments, l.space_id, l.table_id, l.record_id, l.task_id from deleted d left join place l on true`)
     if (!deleted) throw notFound('Comment')
     const { attachments, space_id: spaceId, table_id: tableId, record_id, task_id } = deleted
-    await dropFiles(db, pathsOf(attachments), now)
+    await releaseFiles(context, pathsOf(attachments), { record_id, comment_id })
     const detail = task_id === null ? { record_id } : { task_id }
     await audit(context, 'comment.deleted', { id: comment_id, spaceId, tableId, detail })
   })

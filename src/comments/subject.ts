@@ -43,6 +43,8 @@ export interface Followable {
 /** A record or a task. */
 export interface Subject<Comment = unknown, Attachment = unknown> extends Followable {
   comments: CommentTable
+  /** The record; null for a task. */
+  recordId: number | null
   /** How notifications name it: `the task “Call back”`. */
   title: string
   notices: { comment: EventType; mention: EventType }

@@ -73,7 +73,7 @@ export async function send(context: Context, table: TableRef, record: RecordRef,
 
   return context.transaction(async () => {
     const content = withSignature(request.body, request.signature)
-    await holdFiles(db, pathsOf(attachments))
+    await holdFiles(db, pathsOf(attachments), record.id)
     const id = await insertSent(db, { ...place, content, attachments, metadata }, actor, now)
     if (id === undefined) throw notFound('Record')
     await inSpan('queue email', { kind: 'producer', onlyInside: true }, (span) =>

@@ -14,8 +14,46 @@ export const docs = operationDocs('Files', {
 
   delete: {
     summary: 'Remove a file from a field',
-    description: 'Returns the files that are left in the field. The bytes are deleted a day later.',
+    description:
+      'Returns the files that are left in the field. The file is not served any more; an admin of the space can restore it until it is ' +
+      'deleted for good, 30 days later by default.',
     example: { input: { field_id: 'documents', path: file.path }, output: { rows: [] } },
+  },
+
+  dropped: {
+    summary: 'List dropped files',
+    description:
+      'The files of the space that nothing uses any more, because they were removed from a field or a task, or their field, comment, record or task ' +
+      'was deleted; the latest first. Requires an admin of the space, who can download them with `?dropped=true`. Files of standalone tasks are ' +
+      'not listed.',
+    example: {
+      output: {
+        rows: [
+          {
+            path: file.path,
+            name: file.name,
+            size: file.size,
+            type: file.type,
+            table_id: 101,
+            record_id: 12,
+            task_id: null,
+            field_id: 'documents',
+            dropped_at: '2026-03-31 09:30:00',
+            dropped_until: '2026-04-30 09:30:00',
+          },
+        ],
+        total: 1,
+      },
+    },
+  },
+
+  restore: {
+    summary: 'Restore a dropped file',
+    description:
+      'Appends the file to the cell or the task that it was removed from, and returns it. Requires an admin of the space. A field that was created ' +
+      'again with the same id counts as the place of its files.',
+    example: { input: { path: file.path }, output: file },
+    errors: { 404: 'File not found', 409: 'Its place is gone' },
   },
 })
 
@@ -55,6 +93,14 @@ export const fileOperations: PlainOperation[] = [
           'scaled to four times this height.',
         schema: { type: 'integer', enum: [...WIDTHS] },
         example: 320,
+      },
+      {
+        name: 'dropped',
+        in: 'query',
+        required: false,
+        description: 'With `true` an admin of the space gets a dropped file as well, to look at it before restoring it.',
+        schema: { type: 'boolean' },
+        example: true,
       },
       {
         name: 'Range',

@@ -1,10 +1,8 @@
 /** Reads across the features that hold files. */
-import { holdsFiles } from '../fields/definition.ts'
 import type { Role } from '../platform/access/authorize.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
-import { tableDefinitions } from '../tables/definition-cache.ts'
 
 /** A file, with the facts that decide who may read it. */
 export interface ReadableFile extends FileEntry {
@@ -20,6 +18,9 @@ export interface ReadableFile extends FileEntry {
   /** The key of the bytes in the storage, if it is not the path. */
   storage_key: string | null
   dropped_at: string | null
+  /** True once something has used the file. */
+  was_held: boolean
+  is_shared: boolean | null
 }
 
 /** Returns the account's file with this path; undefined if it does not exist or its task, table or space is deleted. */
@@ -29,7 +30,7 @@ export async function findReadable(
   actor: { accountId: number; userId: number },
 ): Promise<ReadableFile | undefined> {
   const [file] = await db.query<ReadableFile>(
-    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
+    sql`select f.name, f.path, f.size, f.type, f.detected_type, f.host, f.storage_key, f.dropped_at, f.was_held, f.is_shared, f.task_id, coalesce(k.table_id, f.table_id) as table_id,
         coalesce(k.space_id, f.space_id) as space_id, m.role as member_role,
         k.id is not null and (k.creator_user_id = ${actor.userId} or k.assignee_user_id = ${actor.userId}
           or exists (select 1 from task_subscribers w where w.task_id = k.id and w.user_id = ${actor.userId}))
@@ -40,7 +41,9 @@ export async function findReadable(
       left join spaces s on s.id = coalesce(k.space_id, f.space_id)
       left join tables t on t.id = coalesce(k.table_id, f.table_id)
       left join space_members m on m.space_id = s.id and m.user_id = ${actor.userId}
-      where f.path = ${path} and f.account_id = ${actor.accountId} and (f.task_id is null or k.id is not null)
+      where f.path = ${path} and f.account_id = ${actor.accountId}
+        -- Of a deleted task the dropped files have the space, where its admins find them.
+        and (f.task_id is null or k.id is not null or (f.was_held and f.dropped_at is not null and f.space_id is not null))
         and (coalesce(k.space_id, f.space_id) is null or (s.id is not null and s.deleted_at is null))
         and (coalesce(k.table_id, f.table_id) is null or (t.id is not null and t.deleted_at is null))`,
     'readable-file',
@@ -56,8 +59,8 @@ export async function hasRecord(db: Database, path: string, tableId: number): Pr
   return found.length > 0
 }
 
-/** A dropped file, and the place where it might still be in use. */
-export interface DroppedFile {
+/** A file that may be deleted, and the place where it might still be in use. */
+export interface ExpiredFile {
   path: string
   storage_key: string | null
   table_id: number | null
@@ -65,35 +68,15 @@ export interface DroppedFile {
 }
 
 /**
- * Returns the files that were dropped before the instant, oldest first, locked until the transaction ends. Files of a table or space that is
+ * Returns uploads that nothing has used and dropped files, oldest first, locked until the transaction ends. Files of a table or space that is
  * marked as deleted are left out, because it may be restored.
  */
-export async function lockDropped(db: Database, before: Date, limit: number): Promise<DroppedFile[]> {
-  return db.query<DroppedFile>(sql`
+export async function lockExpired(db: Database, before: { upload: Date; dropped: Date }, limit: number): Promise<ExpiredFile[]> {
+  return db.query<ExpiredFile>(sql`
     select f.path, f.storage_key, f.table_id, f.task_id from stored_files f
-    where f.dropped_at < ${formatInstant(before)}::timestamp
+    where f.dropped_at < ${formatInstant(before.upload)}::timestamp
+      and (not f.was_held or f.dropped_at < ${formatInstant(before.dropped)}::timestamp)
       and not exists (select 1 from tables t join spaces s on s.id = t.space_id
         where t.id = f.table_id and (t.deleted_at is not null or s.deleted_at is not null))
     order by f.dropped_at limit ${limit} for update of f skip locked`)
-}
-
-/** Returns the files that are in use: by a cell of the table, a comment or mail of one of its records, a task or a comment on it. */
-export async function heldPaths(db: Database, files: readonly Omit<DroppedFile, 'storage_key'>[]): Promise<Set<string>> {
-  const tables = await tableDefinitions(db, [...new Set(files.flatMap(({ table_id }) => table_id ?? []))])
-  const paths = files.map(({ path }) => path)
-  const tableIds = files.flatMap(({ table_id }) => table_id ?? [])
-  const taskIds = files.flatMap(({ task_id }) => task_id ?? [])
-  const lists: Sql[] = [
-    sql`select attachments as files from record_comments where table_id = any(${tableIds}::int[]) and attachments <> '[]'`,
-    sql`select attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
-    sql`select attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
-  ]
-  for (const { id, fields } of tables.values()) {
-    for (const field of fields.filter(holdsFiles))
-      lists.push(sql`select ${ident(field.id)} from ${recordsOf(id)} where ${ident(field.id)} is not null`)
-  }
-  const held = await db.query<{ path: string }>(sql`
-    select distinct f.entry->>'path' as path from (${join(lists, ' union all ')}) l, jsonb_array_elements(l.files) as f (entry)
-    where f.entry->>'path' = any(${paths}::text[])`)
-  return new Set(held.map(({ path }) => path))
 }

@@ -1,34 +1,45 @@
 /** Checks who may read a file, and streams its bytes. */
 import type { Readable } from 'node:stream'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { checkSpace } from '../platform/access/resources.ts'
+import type { Role } from '../platform/access/authorize.ts'
+import { checkSpace, roleOf } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'
 import { isPath, type Storage } from '../platform/storage/storage.ts'
 import { storageKeyOf } from '../platform/stored-files.ts'
+import { holdersOf } from '../tables/file-references.ts'
 import type { ByteRange } from './byte-range.ts'
-import { findReadable, hasRecord, heldPaths, type ReadableFile } from './queries.ts'
+import { findReadable, hasRecord, type ReadableFile } from './queries.ts'
 
 /**
  * Returns the file if the caller may read its record or task.
- * @throws AppError 404 if the account has no such file; 403
+ * @param withDropped whether an admin of the space asks for a file that was dropped, too
+ * @throws AppError 404 if the account has no such file, or it was dropped; 403
  */
-export async function requireReadable(db: Database, actor: Actor, path: string): Promise<ReadableFile> {
+export async function requireReadable(db: Database, actor: Actor, path: string, withDropped = false): Promise<ReadableFile> {
   const file = isPath(path) ? await findReadable(db, path, actor) : undefined
   if (!file) throw notFound('File')
   if (file.space_id !== null) checkSpace({ space_id: file.space_id, member_role: file.member_role }, actor, 'read')
   else if (actor.kind === 'account') throw forbidden('Task is not on a record')
   else if (!file.is_on_task) throw forbidden()
-  if (await isGone(db, file)) throw notFound('File')
+  if (await isGone(db, file, withDropped ? roleOf(actor, file.member_role) : null)) throw notFound('File')
   return file
 }
 
-/** A dropped file stays readable for a while, as a new upload does. A file of a deleted record is gone at once. */
-async function isGone(db: Database, file: ReadableFile): Promise<boolean> {
-  if (file.dropped_at === null || file.table_id === null || file.task_id !== null) return false
-  if (await hasRecord(db, file.path, file.table_id)) return false
-  return !(await heldPaths(db, [file])).has(file.path)
+/**
+ * A dropped file is gone at once. An upload that nothing has used yet is readable as long as its record exists.
+ * @param role of a caller who asks for dropped files: the admins of a space see those that they may restore
+ */
+async function isGone(db: Database, file: ReadableFile, role: Role | null): Promise<boolean> {
+  if (file.dropped_at === null) return false
+  if (file.was_held) {
+    if (file.space_id !== null && role === 'admin') return false
+    // An earlier release drops a file even if something else refers to it.
+    return file.is_shared === false || !(await holdersOf(db, [file])).has(file.path)
+  }
+  if (file.table_id === null || file.task_id !== null || (await hasRecord(db, file.path, file.table_id))) return false
+  return !(await holdersOf(db, [file])).has(file.path)
 }
 
 /** @throws AppError 404 if the bytes have just been deleted */

@@ -1,8 +1,9 @@
 import { callers } from '../platform/access/authorize.ts'
-import { listOf, RecordPath } from '../platform/http/schemas.ts'
-import { recordProcedure, rest, router } from '../platform/http/trpc.ts'
+import { listOf, RecordPath, SpacePath } from '../platform/http/schemas.ts'
+import { accountProcedure, recordProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
-import { FieldUpload, File, FileRemoval, UPLOAD_BODY_LIMIT } from './schema.ts'
+import * as dropped from './dropped/service.ts'
+import { DroppedFile, DroppedQuery, FieldUpload, File, FileRemoval, FileRestore, UPLOAD_BODY_LIMIT } from './schema.ts'
 import * as files from './service.ts'
 
 export const filesRouter = router({
@@ -23,4 +24,16 @@ export const filesRouter = router({
     .input(FileRemoval.extend(RecordPath.shape))
     .output(listOf(File))
     .mutation(async ({ ctx, input }) => ({ rows: await files.removeFromField(ctx.context, ctx.table, ctx.record, input) })),
+
+  dropped: spaceProcedure('admin', callers.any)
+    .meta(rest('GET', '/api/space/{space_id}/files/dropped', docs.dropped, { isList: true }))
+    .input(DroppedQuery.extend(SpacePath.shape))
+    .output(listOf(DroppedFile))
+    .query(({ ctx, input }) => dropped.list(ctx.context, ctx.space, input)),
+
+  restore: accountProcedure(callers.any)
+    .meta(rest('POST', '/api/file/restore', docs.restore))
+    .input(FileRestore)
+    .output(File)
+    .mutation(({ ctx, input }) => dropped.restore(ctx.context, input)),
 })

@@ -16,12 +16,12 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
   const { db, storage } = deps
   const thumbnails = openThumbnails(deps)
   app.addHook('onClose', async () => thumbnails.close())
-  app.get<{ Params: { path: string }; Querystring: { w?: unknown } }>(
+  app.get<{ Params: { path: string }; Querystring: { w?: unknown; dropped?: unknown } }>(
     '/api/file/:path',
-    async (request: FastifyRequest<{ Params: { path: string }; Querystring: { w?: unknown } }>, reply: FastifyReply) => {
+    async (request: FastifyRequest<{ Params: { path: string }; Querystring: { w?: unknown; dropped?: unknown } }>, reply: FastifyReply) => {
       const actor = await authenticate(accessRequestOf(request.context))
-      const file = await requireReadable(db, actor, request.params.path)
-      const { w } = request.query
+      const { w, dropped } = request.query
+      const file = await requireReadable(db, actor, request.params.path, dropped === 'true')
       if (w !== undefined) return sendThumbnail(thumbnails, file, w, actor, request, reply)
       const etag = `"${file.path}"`
       const kept = cacheHeaders(reply, etag)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Id, Instant, limit, Offset } from '../platform/http/schemas.ts'
 import { uploadName } from './file-names.ts'
 import { isMediaType } from './media-types.ts'
 
@@ -53,3 +54,23 @@ export type FieldUpload = z.infer<typeof FieldUpload>
 
 export const FileRemoval = z.strictObject({ field_id: z.string(), path: z.string() })
 export type FileRemoval = z.infer<typeof FileRemoval>
+
+export const DroppedFile = z
+  .object({
+    ...File.pick({ path: true, name: true, size: true, type: true }).shape,
+    table_id: Id.nullable(),
+    record_id: Id.nullable(),
+    task_id: Id.nullable().meta({ description: 'The task that had the file, itself or in a comment; null for a file of a record.' }),
+    field_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The field that had the file; null if a comment, a mail, a task or a deleted record had it.' }),
+    dropped_at: Instant,
+    dropped_until: Instant.meta({ description: 'When the file is deleted for good.' }),
+  })
+  .meta({ id: 'DroppedFile', description: 'A file that nothing uses any more, and that an admin can restore.' })
+export type DroppedFile = z.infer<typeof DroppedFile>
+
+export const DroppedQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
+
+export const FileRestore = z.strictObject({ path: z.string() })

@@ -1,13 +1,15 @@
-/** Deletes files a day after they were dropped, unless something uses them again, and bytes that killed processes have left. */
+/** Deletes uploads that nothing has used, dropped files whose time is over, and bytes that killed processes have left. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { deleteFileRows, holdFiles, namedKeys, STAGED_PREFIX, settleFile, storageKeyOf } from '../platform/stored-files.ts'
-import { heldPaths, lockDropped } from './queries.ts'
+import { holdersOf } from '../tables/file-references.ts'
+import { expiryOf } from './dropped/service.ts'
+import { lockExpired } from './queries.ts'
 import { pathOfThumbnail, THUMBNAIL_PREFIX, thumbnailKeys } from './thumbnails/thumbnail-keys.ts'
 
-/** The time in which a dropped file can be restored, and an upload can be attached. */
+/** The time in which an upload can be attached. */
 const KEPT_HOURS = 24
 const AT_ONCE = 200
 /** The most files without a row that a run deletes; the next one goes on. */
@@ -41,12 +43,12 @@ export async function sweep(context: Context): Promise<void> {
 /** Deletes some files in one short transaction. @returns true if there may be more */
 async function sweepSome(context: Context): Promise<boolean> {
   const { db, jobs, now, transaction } = context
-  const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
+  const before = { upload: new Date(now.getTime() - KEPT_HOURS * 3_600_000), dropped: expiryOf(context) }
   return transaction(async () => {
-    const dropped = await lockDropped(db, before, AT_ONCE)
+    const dropped = await lockExpired(db, before, AT_ONCE)
     if (!dropped.length) return false
-    const held = await heldPaths(db, dropped)
-    await holdFiles(db, [...held])
+    const held = await holdersOf(db, dropped)
+    await holdFiles(db, [...held.keys()])
     const unheld = dropped.filter(({ path }) => !held.has(path))
     await deleteFileRows(
       db,

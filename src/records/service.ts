@@ -63,8 +63,9 @@ function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Pr
     if (await withdrawForCells(context, definition, cells)) return STALE
     const paths = cells.flatMap((record) => pathsIn(definition, record))
     const write = async () => {
-      await holdFiles(db, paths)
-      return insertRows(db, definition, cells, changeBy(context))
+      const inserted = await insertRows(db, definition, cells, changeBy(context))
+      if (inserted.length) await holdFiles(db, paths)
+      return inserted
     }
     const rows = paths.length ? await transaction(write) : await write()
     return rows.length ? rows.map((row) => recordOf(definition, row)) : STALE

@@ -6,6 +6,7 @@
 import type { FieldDef, TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { conflict } from '../platform/http/errors.ts'
+import type { FileEntry } from '../platform/stored-files.ts'
 
 export interface NamedView {
   id: number
@@ -40,6 +41,11 @@ export interface Cascade {
   retypeField?(context: Context, table: TableDef, changed: FieldDef): Promise<void>
   /** Renames options of a select. The version is higher, as for `needsOf`. @param titles the new titles by the old ones */
   renameOptions?(context: Context, table: TableDef, field: FieldDef, titles: ReadonlyMap<string, string>): Promise<void>
+  /**
+   * Puts a dropped file of a task back into the task's list.
+   * @returns false if the feature has no such task any more
+   */
+  restoreFile?(context: Context, taskId: number, file: FileEntry): Promise<boolean>
 }
 
 declare module '../platform/context.ts' {

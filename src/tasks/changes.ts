@@ -79,6 +79,7 @@ export async function update(
       )}),
       emitted as (${emitting([taskEvents('task.updated', sql`changed`), notificationEvents(sql`notified`)], now)})
       select ${taskColumns(sql`k`)}, k.version from changed k`)
+    await attachments.releaseReplaced(context, current.attachments, files)
     return answerOf(row as StoredTask, ignored)
   }
   try {

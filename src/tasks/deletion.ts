@@ -9,6 +9,7 @@ import { dropFilesOfTasks } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { deletionEvents } from './events.ts'
+import { restoreFile } from './files/attachments.ts'
 import type { TaskRow } from './procedure.ts'
 
 /** The days for which a tombstone is kept. */
@@ -29,8 +30,8 @@ export async function remove(context: Context, { task_id, space_id, table_id, re
   })
 }
 
-/** Deletes the tasks of deleted records in the same transaction. */
-export const taskCascade: Cascade = { onRecordsDeleted: removeOfRecords }
+/** Deletes the tasks of deleted records in the same transaction, and takes back their dropped files. */
+export const taskCascade: Cascade = { onRecordsDeleted: removeOfRecords, restoreFile }
 
 /** @param recordIds null for all records of a table that was deleted days ago, whose tasks nobody can see; no events are emitted then */
 async function removeOfRecords({ db, now }: Context, tableId: number, recordIds: readonly number[] | null): Promise<void> {

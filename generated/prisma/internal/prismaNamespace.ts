@@ -3770,6 +3770,10 @@ export const StoredFileScalarFieldEnum = {
   createdAt: 'createdAt',
   detectedType: 'detectedType',
   droppedAt: 'droppedAt',
+  wasHeld: 'wasHeld',
+  isShared: 'isShared',
+  fieldId: 'fieldId',
+  commentId: 'commentId',
   storageKey: 'storageKey',
   stagedTokenHash: 'stagedTokenHash',
   stagedSessionId: 'stagedSessionId'

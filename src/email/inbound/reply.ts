@@ -4,8 +4,9 @@ import { insertReply, updateReply } from '../../comments/emails.ts'
 import { stage } from '../../files/service.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
-import { dropFiles, type FileEntry, type FilePlace, holdFiles, lockFiles, pathsOf } from '../../platform/stored-files.ts'
+import { type FileEntry, type FilePlace, holdFiles, lockFiles, pathsOf } from '../../platform/stored-files.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { releaseFiles } from '../../tables/file-references.ts'
 import { tokenOf } from '../headers.ts'
 import type { IncomingMetadata } from '../metadata.ts'
 import type { Thread } from '../queries.ts'
@@ -51,7 +52,7 @@ export async function insertComment(
   attachments: FileEntry[],
 ): Promise<Outcome> {
   const { db, now } = context
-  await holdFiles(db, pathsOf(attachments))
+  await holdFiles(db, pathsOf(attachments), thread.record_id)
   const announces = !mail.isAutomatic && !wasAnnounced
   const reply = { ...thread, content: mail.visibleText, attachments, metadata: metadataOf(context, thread, mail, attachments) }
   const id = await insertReply(db, reply, { name: senderName(mail), notifyFollowers: announces ? thread : undefined }, now)
@@ -80,12 +81,10 @@ export async function correctComment(
   const notifyFollowers = announces ? thread : undefined
   const isChanged = old && (await updateReply(db, commentId, reply, { name: senderName(mail), notifyFollowers }, now))
   if (isChanged === undefined) return { ...dropped('Its comment was deleted'), commentId, isAnnounced: wasAnnounced, isChanged: false }
-  await holdFiles(db, paths)
-  await dropFiles(
-    db,
-    oldPaths.filter((path) => !paths.includes(path)),
-    now,
-  )
+  const added = paths.filter((path) => !oldPaths.includes(path))
+  await holdFiles(db, added, thread.record_id)
+  const removed = oldPaths.filter((path) => !paths.includes(path))
+  await releaseFiles(context, removed, { record_id: thread.record_id, comment_id: commentId })
   await noteComment(db, thread, mail.key, commentId)
   return { ...verdictOf(mail), commentId, isAnnounced: wasAnnounced || announces, isChanged }
 }

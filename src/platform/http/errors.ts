@@ -80,7 +80,8 @@ export const tooBusy = ({ retryAfterSeconds = 2, cause }: { retryAfterSeconds?: 
   unavailable('Too busy; retry', retryAfterSeconds, cause)
 
 /** 507 with Retry-After. tRPC has no code of its own for it. */
-export const diskFull = (cause: unknown) => new AppError('SERVICE_UNAVAILABLE', 'The disk is full', { status: 507, retryAfterSeconds: 60, cause })
+export const diskFull = (cause: unknown) =>
+  new AppError('SERVICE_UNAVAILABLE', 'The disk is full', { status: 507, retryAfterSeconds: 60, cause })
 
 /** True if a file could not be written because its disk, or the share of it that the service may use, is full. */
 export const isDiskFull = (thrown: unknown): boolean =>

@@ -8,7 +8,8 @@ import type { IfMatch } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
-import { dropFiles, type FileEntry, holdFiles, lockFiles } from '../../platform/stored-files.ts'
+import { type FileEntry, holdFiles, lockFiles, pathsOf } from '../../platform/stored-files.ts'
+import { releaseFiles } from '../../tables/file-references.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
 import { changeBy, readRow, type StoredRow, updateRow } from '../rows.ts'
@@ -27,12 +28,17 @@ export async function updateCells(
   if (!files.length) return write()
   return transaction(async () => {
     const before = await lockRow(context, table, recordId)
-    const taken = pathsIn(table, cells)
-    const left = before ? filesOf(before, files).map(({ path }) => path) : []
-    await lockFiles(db, [...taken, ...left])
-    await holdFiles(db, taken)
+    const changes = files.map(({ id }) => ({ id, old: entriesOf(before?.[id]), next: entriesOf(cells.get(id)) }))
+    await lockFiles(
+      db,
+      changes.flatMap(({ old, next }) => pathsOf([...old, ...next])),
+    )
     const row = await write()
-    if (before && row) await dropFiles(db, missingIn(filesOf(row, files), filesOf(before, files)), context.now)
+    if (!row) return undefined
+    // Each cell by itself: a file that moves to another cell of the record stays in use.
+    const added = changes.flatMap(({ old, next }) => missingIn(old, next))
+    await holdFiles(db, added, recordId)
+    for (const { id, old, next } of changes) await releaseFiles(context, missingIn(next, old), { record_id: recordId, field_id: id })
     return row
   })
 }
@@ -54,13 +60,13 @@ export async function changeFiles(
     return context.transaction(async () => {
       const row = await lockRow(context, definition, record.id)
       if (!row) throw notFound('Record')
-      const before = filesOf(row, [field])
+      const before = entriesOf(row[field.id])
       const after = change(before)
       checkFiles(field, after)
-      await holdFiles(context.db, missingIn(before, after))
-      const dropped = missingIn(after, before)
-      await dropFiles(context.db, dropped, context.now)
       if (!(await writeFiles(context, definition, record.id, field, after))) return STALE
+      await holdFiles(context.db, missingIn(before, after), record.id)
+      const dropped = missingIn(after, before)
+      await releaseFiles(context, dropped, { record_id: record.id, field_id: field.id })
       const place = { spaceId: table.space_id, tableId: table.id, accountId: table.account_id }
       if (dropped.length) await audit(context, 'file.deleted', { ...place, id: record.id, detail: { field_id: fieldId } })
       return after
@@ -102,10 +108,10 @@ export function pathsIn(table: TableDef, cells: Cells): string[] {
   return [...new Set(files.map(({ path }) => path))]
 }
 
-const filesOf = (row: StoredRow, fields: readonly FieldDef[]): FileEntry[] => fields.flatMap(({ id }) => (row[id] ?? []) as FileEntry[])
+const entriesOf = (cell: unknown): FileEntry[] => (cell ?? []) as FileEntry[]
 
-/** The paths of `files` that are not in `others`. */
+/** The distinct paths of `files` that are not in `others`. */
 function missingIn(others: readonly FileEntry[], files: readonly FileEntry[]): string[] {
-  const existing = new Set(others.map(({ path }) => path))
-  return files.flatMap(({ path }) => (existing.has(path) ? [] : path))
+  const existing = new Set(pathsOf(others))
+  return [...new Set(pathsOf(files))].filter((path) => !existing.has(path))
 }

@@ -28,6 +28,7 @@ export const onTask = (task: Pick<TaskRow, 'task_id' | 'title' | 'space_id'>, ac
   noun: 'Task',
   subscriptions: taskSubscriptions,
   comments,
+  recordId: null,
   row: sql`select account_id, space_id, table_id, record_id, id as task_id from tasks where id = ${task.task_id}`,
   belongs: sql`task_id = ${task.task_id}`,
   ...taskFollowers(task),

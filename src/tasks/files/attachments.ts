@@ -1,11 +1,25 @@
 /** The files of tasks and their comments: which uploads may be attached where (api.md, Task attachment uploads). */
 
+import { emitting } from '../../events/log.ts'
 import { settleFiles } from '../../files/sweep.ts'
 import type { Context } from '../../platform/context.ts'
-import { badInputs, type Issue } from '../../platform/http/errors.ts'
+import { sql } from '../../platform/database/database.ts'
+import { badInputs, conflict, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
-import { bindStaged, dropFiles, type FileEntry, findFiles, holdFiles, lockFiles, lockStaged, pathsOf } from '../../platform/stored-files.ts'
-import type { AttachmentEntry, StagedEntry } from './schema.ts'
+import {
+  bindStaged,
+  type FileEntry,
+  findFiles,
+  holdFiles,
+  lockFiles,
+  lockForRestore,
+  lockStaged,
+  pathsOf,
+} from '../../platform/stored-files.ts'
+import { formatInstant } from '../../platform/time.ts'
+import { releaseFiles } from '../../tables/file-references.ts'
+import { taskEvents } from '../events.ts'
+import { type AttachmentEntry, MAX_ATTACHMENTS, type StagedEntry } from './schema.ts'
 
 /** The hours in which a staged file can be attached. */
 const STAGED_HOURS = 24
@@ -54,7 +68,7 @@ export async function bind({ db, jobs }: Context, taskId: number, staged: readon
 }
 
 /**
- * Replaces the files of a task, in the transaction that updates it. Files that the new list leaves out are dropped.
+ * The files that a task gets, in the transaction that updates it and then calls `releaseReplaced`.
  * @param given undefined keeps the current files
  * @throws AppError 400 as `taskEntries`
  */
@@ -68,10 +82,39 @@ export async function replace(
   const [before, after] = [pathsOf(attachments), pathsOf(entries)]
   if (before.join('\n') === after.join('\n')) return attachments
   await lockFiles(context.db, [...before, ...after])
-  await holdFiles(context.db, after)
-  const dropped = before.filter((path) => !after.includes(path))
-  await dropFiles(context.db, dropped, context.now)
+  const added = after.filter((path) => !before.includes(path))
+  await holdFiles(context.db, added, null)
   return entries
+}
+
+/** Drops the files that the updated task no longer has. */
+export async function releaseReplaced(context: Context, before: readonly FileEntry[], after: readonly FileEntry[]): Promise<void> {
+  const kept = new Set(pathsOf(after))
+  const removed = pathsOf(before).filter((path) => !kept.has(path))
+  await releaseFiles(context, removed)
+}
+
+/**
+ * Puts a dropped file back at the end of the task's list.
+ * @returns false if the task is deleted
+ * @throws AppError 409 if the list is full, or another request has restored the file; 404 if the file has just been deleted
+ */
+export async function restoreFile({ db, now }: Context, taskId: number, file: FileEntry): Promise<boolean> {
+  const [task] = await db.query<{ files: number }>(
+    sql`select jsonb_array_length(attachments) as files from tasks where id = ${taskId} for update`,
+  )
+  if (!task) return false
+  if (task.files >= MAX_ATTACHMENTS) throw conflict(`The task has ${MAX_ATTACHMENTS} files already`)
+  await lockForRestore(db, file.path)
+  await holdFiles(db, [file.path], null)
+  await db.execute(sql`
+    with changed as (
+      update tasks set attachments = attachments || ${JSON.stringify([file])}::jsonb, updated_at = ${formatInstant(now)}::timestamp,
+        version = version + 1
+      where id = ${taskId} returning *
+    )
+    ${emitting([taskEvents('task.updated', sql`changed`)], now)}`)
+  return true
 }
 
 /** The stored files of the entries. An entry whose details differ from the stored file is refused, because it means another file. */

@@ -6,7 +6,7 @@ export const Attachment = z
   .strictObject({ path: z.string(), name: z.string(), size: z.int(), type: z.string(), host: z.string() })
   .meta({ id: 'Attachment', description: 'A stored file.' })
 
-const MAX_ATTACHMENTS = 100
+export const MAX_ATTACHMENTS = 100
 const UploadedFile = {
   path: z.string().max(1_000, 'must have at most 1000 characters'),
   name: absentOr(z.string()),

@@ -1,0 +1,67 @@
+/** What refers to files: cells, comments, mails and tasks. A file is dropped when its last reference is deleted. */
+
+import { holdsFiles } from '../fields/definition.ts'
+import type { Context } from '../platform/context.ts'
+import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { dropFiles, type LosingFile, lockHeld, moveFiles, type ReleasedFrom } from '../platform/stored-files.ts'
+import { tableDefinitions } from './definition-cache.ts'
+
+type Place = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
+
+/**
+ * The files that are in use: by a cell of their table, a comment or mail of one of its records, their task or a comment on it.
+ * @returns by path, a record that uses the file; null for a task
+ */
+export async function holdersOf(db: Database, files: readonly Place[]): Promise<Map<string, number | null>> {
+  if (!files.length) return new Map()
+  const tableIds = [...new Set(files.flatMap(({ table_id }) => table_id ?? []))]
+  const taskIds = [...new Set(files.flatMap(({ task_id }) => task_id ?? []))]
+  const held = await db.query<{ path: string; record_id: number | null }>(sql`
+    select path, max(record_id) as record_id from (${await references(db, tableIds, taskIds)}) used
+    where path = any(${files.map(({ path }) => path)}::text[]) group by path`)
+  return new Map(held.map(({ path, record_id }) => [path, record_id]))
+}
+
+/**
+ * Selects the path and the record of each reference in the tables and tasks. A deleted table has none. No alias can meet a column,
+ * because the columns of user tables stand in selects of their own.
+ */
+export async function references(db: Database, tableIds: readonly number[], taskIds: readonly number[]): Promise<Sql> {
+  const tables = await tableDefinitions(db, [...tableIds])
+  const cells = [...tables.values()].flatMap(({ id, fields }) =>
+    fields
+      .filter(holdsFiles)
+      .map((field) => sql`select id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null`),
+  )
+  const lists = [
+    sql`select record_id, attachments as files from record_comments where table_id = any(${tableIds}::int[]) and attachments <> '[]'`,
+    sql`select null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    sql`select null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    ...cells,
+  ]
+  return sql`
+    select listed.record_id, entries.entry->>'path' as path
+    from (${join(lists, ' union all ')}) listed, jsonb_array_elements(listed.files) as entries (entry)`
+}
+
+/** Drops the files that have lost a reference, unless others remain, in the transaction that has deleted the reference. */
+export async function releaseFiles(context: Pick<Context, 'db' | 'now'>, paths: readonly string[], from: ReleasedFrom = {}): Promise<void> {
+  await release(context, await lockHeld(context.db, paths), from)
+}
+
+/** As `releaseFiles`. @param files locked by this transaction */
+export async function release(
+  { db, now }: Pick<Context, 'db' | 'now'>,
+  files: readonly LosingFile[],
+  from: ReleasedFrom = {},
+): Promise<void> {
+  if (!files.length) return
+  // Most files have one reference. Only for the others, which takes a scan of the table, is it asked what still refers to them.
+  const used = await holdersOf(
+    db,
+    files.filter(({ is_shared }) => is_shared !== false),
+  )
+  await moveFiles(db, used)
+  const unused = files.flatMap(({ path }) => (used.has(path) ? [] : path))
+  await dropFiles(db, unused, now, from)
+}
