@@ -74,6 +74,7 @@ export const Environment = z.object({
   ).default([]),
   SMTP_ALLOW_PRIVATE: YesNo.optional(),
   STORAGE: z.string().optional(),
+  STORAGE_LINKS: z.enum(['proxied', 'signed']).default('proxied'),
   PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
   KEEP_SESSIONS_DAYS: Days.default(30),
   KEEP_EVENTS_HOURS: z.coerce.number().int().min(1).max(720).default(24),
@@ -143,6 +144,8 @@ export interface Settings {
   smtpAllowPrivate: boolean
   /** The path of a folder, or s3://bucket?endpoint=…&region=…. */
   storage: string
+  /** signed: downloads are redirected to links of the bucket. */
+  storageLinks: 'proxied' | 'signed'
   personalKeysOnStandaloneTasks: boolean
   /** The time from a session's last use to its expiry. */
   keepSessionsDays: number
@@ -174,6 +177,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
   const dataDir = resolve(env.DATA_DIR)
   if (env.METRICS_PORT && env.METRICS_PORT === env.PORT && env.ROLE !== 'worker')
     throw new SettingsError('METRICS_PORT: must differ from PORT')
+  if (env.STORAGE_LINKS === 'signed' && !env.STORAGE?.startsWith('s3://'))
+    throw new SettingsError('STORAGE_LINKS: signed needs a bucket as STORAGE, because a folder has no links')
   if (env.DATABASE_URL && !env.SECRET_KEY) throw new SettingsError('SECRET_KEY: is required with DATABASE_URL')
   return {
     port: env.PORT,
@@ -200,6 +205,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     corsOrigins: env.CORS_ORIGINS,
     smtpAllowPrivate: env.SMTP_ALLOW_PRIVATE ?? !env.DATABASE_URL,
     storage: env.STORAGE ?? join(dataDir, 'files'),
+    storageLinks: env.STORAGE_LINKS,
     personalKeysOnStandaloneTasks: env.PERSONAL_KEYS_ON_STANDALONE_TASKS,
     keepSessionsDays: env.KEEP_SESSIONS_DAYS,
     keepEventsHours: env.KEEP_EVENTS_HOURS,

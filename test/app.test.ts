@@ -80,7 +80,7 @@ it('answers every path under the pixel with the image', async () => {
 
 it('answers the liveness, readiness and documentation routes', async () => {
   expect((await app.as(null).get('/healthz')).body).toEqual({ ok: true })
-  expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true })
+  expect((await app.as(null).get('/readyz')).body).toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
   expect((await app.as(null).get('/openapi.json')).body.openapi).toBe('3.1.0')
 })
 

@@ -52,7 +52,7 @@ describe('the port of operators', () => {
     const operators = buildOperatorApp(app.deps)
     try {
       expect((await operators.inject('/healthz')).json()).toEqual({ ok: true })
-      expect((await operators.inject('/readyz')).json()).toEqual({ ok: true, database: true, migrations: true, queue: true })
+      expect((await operators.inject('/readyz')).json()).toEqual({ ok: true, database: true, migrations: true, queue: true, storage: true })
       expect((await operators.inject('/metrics')).body).toContain('gridpost_db_connections_max 10')
       expect((await operators.inject('/api/tasks/list')).statusCode).toBe(404)
     } finally {

@@ -114,7 +114,7 @@ it('is not ready if a check hangs, and starts none a second time', async () => {
   const ready = () => app.as(null).get('/readyz')
   await expect
     .poll(async () => (await ready()).body, { timeout: 10_000 })
-    .toEqual({ ok: false, database: true, migrations: true, queue: false })
+    .toEqual({ ok: false, database: true, migrations: true, queue: false, storage: true })
   const { status } = await ready()
   expect([status, isReady.mock.calls.length]).toEqual([503, 1])
   resolve(true)

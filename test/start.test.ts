@@ -91,7 +91,13 @@ async function refusal(environment: Record<string, string> = {}): Promise<string
 test('a first start answers, and SIGTERM to npm start ends every process', async () => {
   const service = await startService()
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
-  expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ ok: true, database: true, migrations: true, queue: true })
+  expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
+    ok: true,
+    database: true,
+    migrations: true,
+    queue: true,
+    storage: true,
+  })
   expect((await fetch(`${service.url}/dev/mail.json`)).status).toBe(200)
   service.npm.kill('SIGTERM')
   await service.ended

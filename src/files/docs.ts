@@ -114,6 +114,9 @@ export const fileOperations: PlainOperation[] = [
     responses: {
       200: { description: 'The whole file, or its thumbnail.', ...bytes },
       206: { description: 'The requested range.', ...bytes },
+      302: {
+        description: 'With STORAGE_LINKS=signed, and the file in a bucket: a link to the bytes that works for five minutes, in `Location`.',
+      },
       304: { description: 'The caller has the file already: `If-None-Match` names its ETag, or is `*`.' },
       415: {
         description:

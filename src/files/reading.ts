@@ -5,11 +5,13 @@ import type { Role } from '../platform/access/authorize.ts'
 import { checkSpace, roleOf } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
+import { disposition } from '../platform/http/content-disposition.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'
-import { isPath, type Storage } from '../platform/storage/storage.ts'
+import { isPath, type Storage, type StoredBytes } from '../platform/storage/storage.ts'
 import { storageKeyOf } from '../platform/stored-files.ts'
 import { holdersOf } from '../tables/file-references.ts'
 import type { ByteRange } from './byte-range.ts'
+import { servedAs } from './media-types.ts'
 import { findReadable, hasRecord, type ReadableFile } from './queries.ts'
 
 /**
@@ -42,8 +44,15 @@ async function isGone(db: Database, file: ReadableFile, role: Role | null): Prom
   return !(await holdersOf(db, [file])).has(file.path)
 }
 
+/** A link to the bytes in the storage, with the headers of a download; null if it has no links, or the bytes are about to be moved. */
+export async function linkTo(storage: Storage, file: ReadableFile): Promise<string | null> {
+  if (file.storage_key !== null) return null
+  const { kind, type } = servedAs(file)
+  return storage.link(file.path, { type, disposition: disposition(kind, file.name) })
+}
+
 /** @throws AppError 404 if the bytes have just been deleted */
-export async function open(storage: Storage, file: ReadableFile, range: ByteRange | undefined): Promise<Readable> {
+export async function open(storage: Storage, file: ReadableFile, range: ByteRange | undefined): Promise<StoredBytes> {
   // Staged bytes may have been moved to the path since the row was read.
   const staged = file.storage_key === null ? null : await storage.read(file.storage_key, range)
   const stream = staged ?? (await storage.read(file.path, range))

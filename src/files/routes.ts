@@ -5,15 +5,17 @@ import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { accessRequestOf } from '../platform/http/request-context.ts'
-import { byteRange } from './byte-range.ts'
+import type { Storage } from '../platform/storage/storage.ts'
+import { type ByteRange, byteRange } from './byte-range.ts'
 import { cacheHeaders, namesTag } from './cache-headers.ts'
 import { servedAs } from './media-types.ts'
-import { open, requireReadable } from './reading.ts'
+import type { ReadableFile } from './queries.ts'
+import { linkTo, open, requireReadable } from './reading.ts'
 import { sendThumbnail } from './thumbnails/answer.ts'
 import { openThumbnails } from './thumbnails/thumbnails.ts'
 
 export function mountFiles(app: FastifyInstance, deps: Deps): void {
-  const { db, storage } = deps
+  const { db, settings, storage } = deps
   const thumbnails = openThumbnails(deps)
   app.addHook('onClose', async () => thumbnails.close())
   app.get<{ Params: { path: string }; Querystring: { w?: unknown; dropped?: unknown } }>(
@@ -32,9 +34,11 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
         reply.header('content-range', `bytes */${file.size}`).code(416)
         return reply.send({ message: 'The range lies outside the file', code: 'BAD_REQUEST', request_id: request.id })
       }
+      const link = settings.storageLinks === 'signed' && request.method === 'GET' ? await linkTo(storage, file) : null
+      if (link !== null) return reply.header('cache-control', 'private, no-store').redirect(link)
+
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
-      // With an empty text instead of an empty stream, HEAD would announce a length of 0.
-      const bytes = request.method === 'HEAD' || file.size === 0 ? Readable.from([]) : await open(storage, file, range)
+      const bytes = await bytesOf(storage, file, { start, end }, request, reply)
       const { kind, type } = servedAs(file)
       // Only now that the bytes are there: an error must be neither kept by a cache nor saved as the file.
       reply.headers({
@@ -50,6 +54,20 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
       return reply.type(type).send(bytes)
     },
   )
+}
+
+/** The bytes of an answer. With an empty text instead of an empty stream, HEAD would announce a length of 0. */
+async function bytesOf(storage: Storage, file: ReadableFile, range: ByteRange, request: FastifyRequest, reply: FastifyReply) {
+  if (request.method === 'HEAD' || file.size === 0) return Readable.from([])
+  const announced = range.end - range.start + 1
+  const bytes = await open(storage, file, range)
+  return bytes.prependOnceListener('end', () => {
+    const { bytesRead = announced } = bytes
+    if (bytesRead === announced) return
+    // The caller would wait for the rest.
+    request.log.error({ announced, stored: bytesRead }, 'file storage has too few bytes')
+    reply.raw.destroy()
+  })
 }
 
 /** The range that a GET asks for. Ranges of HEAD are ignored (RFC 9110, 14.2), and so is one of another version of the file (If-Range). */

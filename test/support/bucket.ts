@@ -106,6 +106,7 @@ async function pass(bucket: Bucket, port: number, mood: Mood, request: IncomingM
   }
   const forwarded = requestOf({ host: '127.0.0.1', port, method, path: request.url, headers })
   request.pipe(forwarded)
+  response.on('close', () => forwarded.destroy())
   const [found] = (await once(forwarded, 'response')) as [IncomingMessage]
   response.writeHead(found.statusCode ?? 500, found.headers)
   if (method === 'POST') {

@@ -10,9 +10,11 @@ import type { PlainOperation } from './openapi.ts'
 const CHECK_WITHIN_MS = 2_000
 /** Strangers may ask as often as they like, so the result of a check is used again for this long. */
 const KEEP_MS = 250
+/** The storage is only told of, so a silent one must not make the answer late; and requests to a bucket cost money. */
+const STORAGE_CHECK = { withinMs: 1_000, keepMs: 5_000 }
 
 /** Mounts /healthz and /readyz. */
-export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
+export function mountHealth(app: FastifyInstance, { db, jobs, storage }: Deps): void {
   const config = { isAlwaysServed: true }
   app.get('/healthz', { config }, async () => ({ ok: true }))
 
@@ -21,23 +23,29 @@ export function mountHealth(app: FastifyInstance, { db, jobs }: Deps): void {
     database: sharedCheck(() => db.query(sql`select 1`)),
     migrations: sharedCheck(() => isMigrated(db, needed)),
     queue: sharedCheck(() => jobs.isReady()),
+    storage: sharedCheck(() => storage.check(), STORAGE_CHECK),
   }
   app.get('/readyz', { config }, async (_, reply) => {
-    const [database, migrations, queue] = await Promise.all([checks.database(), checks.migrations(), checks.queue()])
+    const each = [checks.database(), checks.migrations(), checks.queue(), checks.storage()] as const
+    const [database, migrations, queue, isStorageThere] = await Promise.all(each)
+    // Without the storage everything but files works, and no other process would have it: it is no reason to send callers away.
     const ok = database && migrations && queue
-    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue })
+    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere })
   })
 }
 
 /** A check that many may ask for at once. One that hangs is not started a second time. @returns false if it did not pass in time */
-function sharedCheck(check: () => Promise<unknown>): () => Promise<boolean> {
+function sharedCheck(
+  check: () => Promise<unknown>,
+  { withinMs, keepMs } = { withinMs: CHECK_WITHIN_MS, keepMs: KEEP_MS },
+): () => Promise<boolean> {
   let running: Promise<boolean> | undefined
   const forget = () => {
     running = undefined
   }
   return () => {
-    running ??= passes(check).finally(() => setTimeout(forget, KEEP_MS).unref())
-    return withinTime(running, CHECK_WITHIN_MS, false)
+    running ??= passes(check).finally(() => setTimeout(forget, keepMs).unref())
+    return withinTime(running, withinMs, false)
   }
 }
 
@@ -77,11 +85,15 @@ export const healthOperations: PlainOperation[] = [
     tag: 'Operations',
     summary: 'Check that the process can serve requests',
     description:
-      'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503.',
+      'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503. `storage` says ' +
+      'whether files can be stored and read; it does not change the status, because everything else works without.',
     isPublic: true,
     responses: {
-      200: Answer({ ok: true, database: true, migrations: true, queue: true }),
-      503: { ...Answer({ ok: false, database: false, migrations: false, queue: false }), description: 'At least one check failed.' },
+      200: Answer({ ok: true, database: true, migrations: true, queue: true, storage: true }),
+      503: {
+        ...Answer({ ok: false, database: false, migrations: false, queue: false, storage: false }),
+        description: 'At least one check failed.',
+      },
     },
   },
 ]

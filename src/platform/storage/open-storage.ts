@@ -20,14 +20,14 @@ interface StorageOptions {
 /**
  * Opens the storage of the setting STORAGE: a folder, or `s3://bucket?endpoint=…&region=…&forcePathStyle=true` with credentials
  * from the usual AWS_* variables. It connects at the first use. If it fails or does not answer in time, its functions throw AppError 503,
- * or 507 for a full disk. The reason is logged.
+ * and `write` 507 for a full disk. The reason is logged.
  */
 export function openStorage(setting: string, { log, limitMs = LIMIT_MS }: StorageOptions = {}): Storage {
   const isBucket = setting.startsWith('s3://')
   const storage = isBucket ? bucketStorage(new URL(setting), limitMs) : folderStorage(setting)
   const failed = (error: unknown) => {
     log?.error({ err: error }, 'file storage')
-    return isFull(error) ? diskFull(error) : unavailable('The file storage is not available', RETRY_AFTER_SECONDS, error)
+    return unavailable('The file storage is not available', RETRY_AFTER_SECONDS, error)
   }
   const reach = async <T>(paths: string[], use: () => Promise<T>): Promise<T> => {
     paths.forEach(requirePlain)
@@ -47,7 +47,7 @@ export function openStorage(setting: string, { log, limitMs = LIMIT_MS }: Storag
       } catch (error) {
         // The caller who was sending the bytes has failed, not the storage.
         if (bytes instanceof Readable && bytes.errored) throw bytes.errored
-        throw failed(error)
+        throw isFull(error) ? diskFull(error) : failed(error)
       }
     },
     async read(path, range) {
@@ -58,6 +58,7 @@ export function openStorage(setting: string, { log, limitMs = LIMIT_MS }: Storag
     size: (path) => reach([path], () => storage.size(path)),
     move: (from, to) => reach([from, to], () => storage.move(from, to)),
     remove: (path) => reach([path], () => storage.remove(path)),
+    check: () => reach([], () => storage.check()),
     link: (path, headers) => reach([path], () => storage.link(path, headers)),
   }
 }
