@@ -124,12 +124,14 @@ describe('an account', () => {
     const slow = Object.fromEntries(Array.from({ length: 5 }, (_, index) => [`slow${index}`, hanging]))
     const { ask, reads } = thumbnailsOf(slow)
     const stop = new AbortController()
-    const asked = Object.keys(slow).map((path) => ask(path, { signal: stop.signal }))
+    const [first, ...waiting] = Object.keys(slow).map((path) => ask(path, { signal: stop.signal }))
+    // It ends with the test.
+    first?.catch(() => {})
     await expect.poll(() => reads.filter((path) => path.startsWith('slow'))).toHaveLength(1)
     for (const path of ['one', 'two', 'three']) expect(isWebp(await ask(path, { accountId: 2 }))).toBe(true)
     expect(reads.filter((path) => path.startsWith('slow'))).toHaveLength(1)
     stop.abort(new Error('gone'))
-    const ends = await Promise.allSettled(asked.slice(1))
+    const ends = await Promise.allSettled(waiting)
     expect(ends.map((end) => end.status === 'rejected' && end.reason.message)).toEqual(Array(4).fill('gone'))
   })
 

@@ -19,9 +19,10 @@ export function serveWork<Work, Result>(perform: (work: Work, bytes: Buffer) => 
     const bytes = Buffer.concat(given.chunks)
     given.chunks = []
     try {
-      send({ id, result: await perform(message.work, bytes) })
+      const result = await perform(message.work, bytes)
+      send({ id, heldBytes: process.memoryUsage.rss(), result })
     } catch (error) {
-      send({ id, error: error instanceof Error ? error.message : String(error) })
+      send({ id, heldBytes: process.memoryUsage.rss(), error: error instanceof Error ? error.message : String(error) })
     }
   })
   send({ isReady: true })

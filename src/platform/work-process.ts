@@ -14,18 +14,18 @@ export interface WorkProcess<Work, Result> {
    * Has the work done. Concurrent calls wait for each other.
    * @throws WorkRefused; what `bytes` throws; Error if the process could not be started, or was ended from outside
    */
-  run(work: Work, details?: WorkDetails<Result>): Promise<Result>
-  /** Ends the process, to give its memory back. The next work starts another one. */
+  run(work: Work, details?: WorkDetails): Promise<Result>
+  /** Ends the process at once; work under way fails. The next work starts another one. */
   stop(): void
   /** Waits for the work that has been given, then ends the process. */
   close(): Promise<void>
 }
 
-interface WorkDetails<Result> {
+interface WorkDetails {
   /** Bytes for the work, which the service need not hold in memory. */
   bytes?: AsyncIterable<Uint8Array>
-  /** True if the process is ended after the work, to give memory back. @param result undefined if there is none */
-  isLarge?: (result: Result | undefined) => boolean
+  /** True if the process is ended after the work, to give memory back. */
+  isLarge?: boolean
 }
 
 interface Options {
@@ -37,10 +37,14 @@ interface Options {
   maxHeapMb: number
   /** The time without work after which the process is ended. */
   idleMs: number
+  /** The process is ended after work that leaves it with more memory than this. */
+  keptMb?: number
 }
 
 /** What the process sends: that it has started, or what became of a piece of work. */
-export type FromProcess<Result> = { isReady: true } | { id: number; result: Result } | { id: number; error: string }
+export type FromProcess<Result> = { isReady: true } | Outcome<Result>
+/** `heldBytes` is the memory of the process after the work. */
+type Outcome<Result> = { id: number; heldBytes: number } & ({ result: Result } | { error: string })
 /** What the process is sent: the bytes of a piece of work, then the work itself. */
 export type ToProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
 
@@ -48,6 +52,8 @@ interface Underway<Result> {
   id: number
   /** False while its bytes are sent: if the process ends then, the work is not the reason. */
   isGiven: boolean
+  /** True if the process is ended after the work. */
+  isLast: boolean
   resolve(result: Result): void
   reject(error: Error): void
 }
@@ -55,7 +61,13 @@ interface Underway<Result> {
 /** Signals of a terminal or a supervisor, which say nothing about the work. */
 const FROM_OUTSIDE = new Set<NodeJS.Signals | null>(['SIGINT', 'SIGTERM', 'SIGHUP'])
 
-export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, idleMs }: Options): WorkProcess<Work, Result> {
+export function openWorkProcess<Work, Result>({
+  module,
+  timeoutMs,
+  maxHeapMb,
+  idleMs,
+  keptMb = Number.POSITIVE_INFINITY,
+}: Options): WorkProcess<Work, Result> {
   let child: ChildProcess | undefined
   let underway: Underway<Result> | undefined
   let idle: NodeJS.Timeout | undefined
@@ -73,9 +85,7 @@ export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, id
     let isReady = false
     started.on('message', (message: FromProcess<Result>) => {
       if ('isReady' in message) isReady = true
-      else if (message.id !== underway?.id) return
-      else if ('result' in message) underway.resolve(message.result)
-      else underway.reject(new WorkRefused(message.error))
+      else if (message.id === underway?.id) settle(underway, message)
     })
     started.on('error', (error) => end(started, error))
     started.on('exit', (code, signal) => end(started, reasonOf(isReady && underway?.isGiven === true, code, signal)))
@@ -83,6 +93,12 @@ export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, id
     started.unref()
     started.channel?.unref()
     return started
+  }
+
+  function settle(done: Underway<Result>, outcome: Outcome<Result>): void {
+    if (outcome.heldBytes > keptMb * 1_048_576) done.isLast = true
+    if ('result' in outcome) done.resolve(outcome.result)
+    else done.reject(new WorkRefused(outcome.error))
   }
 
   function end(ended: ChildProcess, reason: Error): void {
@@ -94,20 +110,18 @@ export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, id
 
   function stop(): void {
     clearTimeout(idle)
-    child?.kill('SIGKILL')
-    child = undefined
+    if (child) end(child, new Error('The process was stopped'))
   }
 
-  async function runNow(work: Work, { bytes, isLarge }: WorkDetails<Result>): Promise<Result> {
+  async function runNow(work: Work, { bytes, isLarge = false }: WorkDetails): Promise<Result> {
     clearTimeout(idle)
     child ??= start()
     const current = child
     const id = ++lastId
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const mine: Underway<Result> = { id, isGiven: false, resolve, reject }
+    const mine: Underway<Result> = { id, isGiven: false, isLast: isLarge, resolve, reject }
     underway = mine
     let timer: NodeJS.Timeout | undefined
-    let result: Result | undefined
     try {
       // A process that ends meanwhile ends the wait for the bytes, too.
       if (bytes) await Promise.race([sendAll(current, id, bytes), promise])
@@ -115,12 +129,11 @@ export function openWorkProcess<Work, Result>({ module, timeoutMs, maxHeapMb, id
       timer = setTimeout(tooSlow, timeoutMs)
       mine.isGiven = true
       current.send({ id, work } satisfies ToProcess<Work>)
-      result = await promise
-      return result
+      return await promise
     } finally {
       clearTimeout(timer)
       underway = undefined
-      if (isLarge?.(result)) stop()
+      if (mine.isLast) stop()
       else idle = setTimeout(stop, idleMs).unref()
     }
   }

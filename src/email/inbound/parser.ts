@@ -43,7 +43,7 @@ export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_00
   return {
     async parse(raw, authservId) {
       try {
-        return await worker.run({ raw, authservId }, { isLarge: () => raw.byteLength > LARGE_BYTES })
+        return await worker.run({ raw, authservId }, { isLarge: raw.byteLength > LARGE_BYTES })
       } catch (error) {
         throw error instanceof WorkRefused ? new UnreadableMail(error.message, { cause: error }) : error
       }

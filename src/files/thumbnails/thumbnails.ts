@@ -17,7 +17,7 @@ import type { ReadableFile } from '../queries.ts'
 import { open } from '../reading.ts'
 import { SharedWork } from './shared-work.ts'
 import { type ThumbnailWidth, thumbnailKey } from './thumbnail-keys.ts'
-import type { Thumbnail, ThumbnailWork } from './thumbnail-process.ts'
+import type { ThumbnailWork } from './thumbnail-process.ts'
 
 /** Who asks for a thumbnail. */
 interface Asking {
@@ -52,7 +52,7 @@ const PROCESSES = 2
 const MOST_WAITING = 200
 const WAIT_MS = 30_000
 /** The memory that a process may keep until its next image. One that decodes photos holds about 100 MB. */
-const KEPT_MEMORY_BYTES = 256 * 1_048_576
+const KEPT_MB = 256
 const KNOWN_REFUSALS = 10_000
 /** A machine that is busy now may be quicker later, and a new release may have better decoders. */
 const REFUSED_MS = 600_000
@@ -61,8 +61,8 @@ const REFUSED_MS = 600_000
 const DECODED = new Set(['image/jpeg', 'image/png', 'image/apng', 'image/webp', 'image/gif', 'image/avif'])
 export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' | 'metrics' | 'log'>, limits = LIMITS): Thumbnails {
   const module = new URL('./thumbnail-process.ts', import.meta.url)
-  const options = { module, timeoutMs: limits.decodeMs, maxHeapMb: 128, idleMs: limits.idleMs }
-  const workers = Array.from({ length: PROCESSES }, () => openWorkProcess<ThumbnailWork, Thumbnail>(options))
+  const options = { module, timeoutMs: limits.decodeMs, maxHeapMb: 128, idleMs: limits.idleMs, keptMb: KEPT_MB }
+  const workers = Array.from({ length: PROCESSES }, () => openWorkProcess<ThumbnailWork, Uint8Array>(options))
   const free = [...workers]
   const places = new FairLimit({
     ...{ places: PROCESSES, crowdedPlaces: PROCESSES, keptFree: PROCESSES - 1, isAlwaysShared: true },
@@ -109,7 +109,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     const since = performance.now()
     try {
       const bytes = bytesOf(storage, file, limits.bytesMs)
-      const { webp } = await worker.run({ width }, { bytes, isLarge: (result) => !result || result.memoryBytes > KEPT_MEMORY_BYTES })
+      const webp = await worker.run({ width }, { bytes })
       metrics.count(thumbnails, { outcome: 'made' })
       return Buffer.from(webp)
     } catch (error) {
