@@ -46,6 +46,7 @@ const OWNERS: Record<string, string[]> = {
   spaces: ['spaces', 'space_members'],
   tables: ['tables', 'fields', 'record_tallies'],
   conversions: ['field_conversions'],
+  csv: ['record_imports'],
   views: ['views'],
   indexes: ['index_failures', 'index_uses'],
   'platform/stored-files.ts': ['stored_files'],

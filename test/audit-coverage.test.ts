@@ -462,6 +462,11 @@ it('audits every change in its transaction, or says why not', async () => {
     () => ({ action: 'records.imported', ...ofTable }),
   )
   await audited(
+    'csv.importTable',
+    () => app.as(owner).send(`/api/space/${space}/tables/import`, csv),
+    ({ table_id }) => ({ action: 'table.created', ...actor, space_id: space, table_id, object: object('table', table_id) }),
+  )
+  await audited(
     'csv.export',
     () => app.as(owner).get(`${path}/export.csv`),
     () => ({ action: 'export.csv', ...ofTable }),

@@ -133,6 +133,12 @@ export type Field = Prisma.FieldModel
  */
 export type FieldConversion = Prisma.FieldConversionModel
 /**
+ * Model RecordImport
+ * An import that a job does: its file, and what became of it. The ids come from the sequence of field_conversions, because
+ * GET /api/job/{job_id} answers for both.
+ */
+export type RecordImport = Prisma.RecordImportModel
+/**
  * Model View
  * 
  */

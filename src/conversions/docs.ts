@@ -16,7 +16,9 @@ export const conversionDocs = operationDocs('Tables', {
 export const jobDocs = operationDocs('Tables', {
   get: {
     summary: 'Get the status of a job',
-    description: 'The job that `changeType` created. Requires an admin of its space. The job can be read for 30 days after it has ended.',
+    description:
+      'The job that `changeType` or an import created, for those who may create such a job: an admin of the space, or a member for an import into ' +
+      'a table. The job can be read for 30 days after it has ended.',
     example: {
       output: {
         state: 'running',

@@ -1,21 +1,27 @@
-/** Procedures on the job of a conversion, for callers who may create one. */
-import type { Callers, Resource } from '../platform/access/authorize.ts'
-import { checkSpace, type TableRow } from '../platform/access/resources.ts'
+/** Procedures on jobs, for callers who may create such a job. */
+import type { Callers, Resource, Right } from '../platform/access/authorize.ts'
+import { checkSpace, type SpaceRow } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 
-const jobResource: Resource<TableRow & { job_id: number }> = {
+/** A job with what its creator needs. */
+export type JobRow = SpaceRow & { job_id: number; kind: 'conversion' | 'import'; needs: Right }
+
+const jobResource: Resource<JobRow> = {
   ids: [{ name: 'job_id', thing: 'Job', found: 'job_id' }],
   select: ({ job_id }) => sql`
-    select c.id as job_id, s.id as space_id, s.name as space_name, t.account_id, m.role as member_role,
-      t.id as table_id, t.name as table_name, t.version as table_version
-    from field_conversions c
-    join tables t on t.id = c.table_id and t.deleted_at is null
-    join spaces s on s.id = t.space_id and s.deleted_at is null
+    select j.job_id, j.kind, j.needs, s.id as space_id, s.name as space_name, s.account_id, m.role as member_role
+    from (
+      select c.id as job_id, 'conversion' as kind, 'admin' as needs, t.space_id
+      from field_conversions c join tables t on t.id = c.table_id and t.deleted_at is null where c.id = ${job_id}
+      union all
+      select i.id, 'import', case when i.is_new_table then 'admin' else 'write' end, i.space_id from record_imports i where i.id = ${job_id}
+    ) j
+    join spaces s on s.id = j.space_id and s.deleted_at is null
     left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
-    where c.id = ${job_id} and t.account_id = p.p_account_id`,
-  check: checkSpace,
+    where s.account_id = p.p_account_id`,
+  check: (row, actor) => checkSpace(row, actor, row.needs),
 }
 
-/** A procedure on the job `job_id`, for admins of its table's space. */
-export const jobProcedure = (allowed: Callers) => resourceProcedure(jobResource, 'admin', allowed)
+/** A procedure on the job `job_id`, for those who may create it. */
+export const jobProcedure = (allowed: Callers) => resourceProcedure(jobResource, 'read', allowed)

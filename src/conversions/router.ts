@@ -2,8 +2,8 @@ import { callers } from '../platform/access/authorize.ts'
 import { rest, router, tableProcedure } from '../platform/http/trpc.ts'
 import { FieldPath } from '../tables/schema.ts'
 import { conversionDocs, jobDocs } from './docs.ts'
-import { jobOf } from './job/conversion-row.ts'
 import { jobProcedure } from './procedure.ts'
+import { jobOf } from './queries.ts'
 import { Job, JobPath, StartedJob, TypeChange } from './schema.ts'
 import { changeType } from './service.ts'
 
@@ -21,5 +21,5 @@ export const jobsRouter = router({
     .meta(rest('GET', '/api/job/{job_id}', jobDocs.get))
     .input(JobPath)
     .output(Job)
-    .query(({ ctx }) => jobOf(ctx.context, ctx.row.job_id)),
+    .query(({ ctx }) => jobOf(ctx.context, ctx.row)),
 })

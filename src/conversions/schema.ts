@@ -30,12 +30,14 @@ export const Job = z
   .object({
     state: z.enum(['checking', 'running', 'done', 'refused', 'failed', 'cancelled']).meta({
       description:
-        'checking: the cells are counted. running: they are converted. done: the field has the new type, or the dry run has ended. ' +
-        'refused: cells or views do not allow the change. failed: the conversion gave up. cancelled: the field or its table was deleted. ' +
-        'Only done changes the field.',
+        'checking: the cells are counted. running: they are converted, or the rows imported. done: the field has the new type, the records ' +
+        'exist, or the dry run has ended. refused: cells or views do not allow it. failed: the job gave up. cancelled: the field or its ' +
+        'table was deleted. Only done changes anything.',
     }),
-    done: z.int().meta({ description: 'Records that were counted (checking) or converted (running) so far.' }),
-    total: z.int().meta({ description: 'Records of the table when the job was created.' }),
+    done: z
+      .int()
+      .meta({ description: 'Records that were counted (checking) or converted (running) so far; rows of a file that were checked.' }),
+    total: z.int().meta({ description: 'Records of the table when the job was created; rows of the file, as far as they were counted.' }),
     error: z.string().nullable().meta({ description: 'Why the job was refused, failed or was cancelled.' }),
     converts: z
       .int()
@@ -46,8 +48,13 @@ export const Job = z
       .array(z.object({ record_id: Id, value: z.string() }))
       .optional()
       .meta({ description: 'The first 100 cells that cannot, by record id.' }),
+    created: z.int().optional().meta({ description: 'Records that an import has created.' }),
+    issues: z
+      .array(z.object({ row: z.int(), column: z.string().nullable(), message: z.string() }))
+      .optional()
+      .meta({ description: 'The first 100 cells that an import has refused. `row` is the line of the file where the row begins.' }),
   })
-  .meta({ id: 'Job', description: 'The change of a field to another type.' })
+  .meta({ id: 'Job', description: 'The change of a field to another type, or an import.' })
 export type Job = z.infer<typeof Job>
 export interface Figures {
   converts: number

@@ -16,6 +16,34 @@ const refusedCells = {
   request_id: 'req-7f3a',
 }
 
+const StartedJob = { $ref: '#/components/schemas/StartedJob' }
+const ignored = { 'X-Ignored': { description: 'Columns and headers that were ignored.', schema: { type: 'string' } } }
+const flag = (name: string, description: string) => ({
+  name,
+  in: 'query',
+  required: false,
+  description,
+  schema: { type: 'boolean', default: false },
+})
+const refused = (description: string, message: string, code: string) => ({
+  description,
+  content: { 'application/json': { schema: ErrorBody, example: { message, code, request_id: 'req-7f3a' } } },
+})
+const startedTable = {
+  type: 'object',
+  required: ['table_id', 'job_id'],
+  properties: { table_id: { type: 'integer' }, job_id: { type: 'integer', description: 'For GET /api/job/{job_id}.' } },
+}
+const guessedTable = {
+  type: 'object',
+  required: ['name', 'rows', 'fields'],
+  properties: {
+    name: { type: 'string', description: 'What the table would be called.' },
+    rows: { type: 'integer', description: 'Rows below the header.' },
+    fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
+  },
+}
+
 export const csvOperations: PlainOperation[] = [
   {
     method: 'get',
@@ -60,25 +88,29 @@ export const csvOperations: PlainOperation[] = [
       'titles that exactly one record has; lists are written `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row ' +
       'begins; the header is row 1. An Idempotency-Key is ignored and listed in X-Ignored: sending a file again creates its records again.',
     isPublic: false,
-    parameters: [tableId],
+    parameters: [
+      tableId,
+      flag('async', 'If true, a job imports the file after the answer, and GET /api/job/{job_id} says what became of it.'),
+    ],
     requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },
     responses: {
       200: {
-        description: 'The number of records created.',
+        description: 'The number of records created; with `async` the job.',
         content: {
           'application/json': {
-            schema: { type: 'object', required: ['created'], properties: { created: { type: 'integer' } } },
+            schema: { anyOf: [{ type: 'object', required: ['created'], properties: { created: { type: 'integer' } } }, StartedJob] },
             example: { created: 1 },
           },
         },
-        headers: { 'X-Ignored': { description: 'Columns that were ignored.', schema: { type: 'string' } } },
+        headers: ignored,
       },
       400: {
         description: 'The file has invalid cells; `issues` lists the first hundred.',
         content: { 'application/json': { schema: ErrorBody, example: refusedCells } },
       },
       409: {
-        description: 'Another import into the table is running, or its fields changed during the import.',
+        description:
+          'Another import into the table is running, or its fields changed during the import; with `async`, too many imports wait.',
         content: {
           'application/json': {
             schema: ErrorBody,
@@ -109,6 +141,84 @@ export const csvOperations: PlainOperation[] = [
         },
       },
     },
-    errors: [401, 403, 404, 429],
+    errors: [401, 403, 404, 429, 503, 507],
+  },
+  {
+    method: 'post',
+    path: '/api/space/{space_id}/tables/import',
+    operationId: 'csv.importTable',
+    tag: 'Tables',
+    summary: 'Create a table from a file',
+    description:
+      'Creates a table from a CSV file or one sheet of an XLSX workbook. The first row names the fields, whose types are guessed from all rows; ' +
+      'a job then imports the rows. A file that an import would refuse is 400 and creates no table; if the job is refused, it removes the ' +
+      'table again. A workbook may have 20 MB, and 200 MB unpacked. docs/csv.md says what is guessed. An Idempotency-Key is ignored and ' +
+      'listed in X-Ignored.',
+    isPublic: false,
+    parameters: [
+      { name: 'space_id', in: 'path', required: true, description: 'The id of the space.', schema: { type: 'integer' } },
+      {
+        name: 'title',
+        in: 'query',
+        required: false,
+        description: 'The name of the table. By default `Import`, with a number if that is taken.',
+        schema: { type: 'string', maxLength: 100 },
+        example: 'Contacts 2026',
+      },
+      {
+        name: 'sheet',
+        in: 'query',
+        required: false,
+        description: 'The name of a sheet of the workbook. By default the first.',
+        schema: { type: 'string' },
+        example: 'Contacts',
+      },
+      flag('dry_run', 'If true, nothing is created, and the answer is what would be.'),
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        ...csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n'),
+        'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { schema: { type: 'string', format: 'binary' } },
+      },
+    },
+    responses: {
+      200: {
+        description: 'The table and the job; with `dry_run` the fields that the table would have.',
+        content: {
+          'application/json': {
+            schema: { anyOf: [startedTable, guessedTable] },
+            example: { table_id: 14, job_id: 31 },
+          },
+        },
+        headers: ignored,
+      },
+      400: {
+        description: 'The file is neither CSV nor a workbook, has no rows, or has rows that an import would refuse.',
+        content: {
+          'application/json': {
+            schema: ErrorBody,
+            example: {
+              message: 'row 17: has 2 cells, the header has 3',
+              code: 'BAD_REQUEST',
+              issues: [{ row: 17, column: null, message: 'has 2 cells, the header has 3' }],
+              request_id: 'req-7f3a',
+            },
+          },
+        },
+      },
+      409: refused('The title is taken, or the account has five unfinished imports.', 'This name is taken', 'CONFLICT'),
+      413: refused(
+        'The file is larger than the setting IMPORT_MAX_MB, or the workbook larger than 20 MB, or than 200 MB unpacked.',
+        'The workbook is larger than 200 MB unpacked',
+        'PAYLOAD_TOO_LARGE',
+      ),
+      415: refused(
+        'The body must be CSV or an XLSX workbook; the message says what was sent.',
+        'The body must be text/csv in UTF-8 or an XLSX workbook, not compressed; application/json was sent',
+        'UNSUPPORTED_MEDIA_TYPE',
+      ),
+    },
+    errors: [401, 403, 404, 429, 503, 507],
   },
 ]

@@ -27,6 +27,19 @@ export interface Column {
   field: FieldDef | null
 }
 
+/** The columns of a file whose fields are known by their place. @param ids null for a column that is ignored */
+export function chosenColumns(
+  { fields }: TableDef,
+  { number: row, cells }: Row,
+  ids: readonly (string | null)[],
+): { columns: Column[]; issues: CellIssue[] } {
+  const columns = ids.map((id, index) => ({ header: cells[index] ?? '', field: fields.find((field) => field.id === id) ?? null }))
+  const lost = columns.flatMap(({ header, field }, index) =>
+    ids[index] !== null && !field ? [{ row, column: header, message: 'its field has been deleted' }] : [],
+  )
+  return { columns, issues: lost }
+}
+
 /**
  * Reads the columns of a file. The record's id and calculated fields, which an export contains, are ignored.
  * @param required the fields that an import must contain

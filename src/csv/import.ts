@@ -7,6 +7,7 @@ import type { Role } from '../platform/access/authorize.ts'
 import type { TableRef } from '../platform/access/resources.ts'
 import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
+import type { Sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
 import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
@@ -16,15 +17,24 @@ import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
-import { type Column, readHeader } from './header.ts'
+import { type Column, chosenColumns, readHeader } from './header.ts'
 import { namedRecords } from './lookups.ts'
 import { type Row, readRows } from './reader.ts'
 import { type Staging, withStaging } from './staging.ts'
 
+export interface ImportOptions {
+  maxBytes: number
+  /** Receives the number of rows checked so far, without the header. */
+  onProgress?: (rows: number) => void
+  /** The ids of the fields by column, and null for a column to ignore, in place of the names in the header. */
+  columns?: readonly (string | null)[]
+  /** A statement that is committed together with the records. If it changes no row, there are no records either. */
+  committedWith?: (created: number) => Sql
+}
+
 /**
  * Imports a file in constant memory, whatever its size.
  * @param bytes the file, which is read only as far as the first hundred refused cells
- * @param onProgress receives the number of rows checked so far, without the header
  * @throws AppError 400 with the first hundred refused cells, 403 for a column that only admins write, 409 while another import into
  * the table runs or when its fields change during the import, 413
  */
@@ -32,13 +42,13 @@ export function importRecords(
   context: Context,
   table: TableRef,
   bytes: AsyncIterable<Uint8Array>,
-  { maxBytes, onProgress = () => {} }: { maxBytes: number; onProgress?: (rows: number) => void },
+  { maxBytes, onProgress = () => {}, columns: chosen, committedWith }: ImportOptions,
 ): Promise<Answer<{ created: number }>> {
   let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
     definition = await tableDefinition(context.db, table)
-    const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress })
-    const created = count ? await publish(context, table, definition, staging) : 0
+    const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress, chosen })
+    const created = count ? await publish(context, table, definition, staging, committedWith) : 0
     await enqueueIndexingAfterGrowth(context, table.id)
     return { value: { created }, ignored: ignoredHeaders(columns) }
   }).catch(async (error) => {
@@ -65,7 +75,7 @@ async function stageRows(
   table: TableRef,
   definition: TableDef,
   chunks: AsyncIterable<Row[]>,
-  { open, onProgress }: { open: OpenStaging; onProgress: (rows: number) => void },
+  { open, onProgress, chosen }: { open: OpenStaging; onProgress: (rows: number) => void; chosen: ImportOptions['columns'] },
 ): Promise<OpenFile & { count: number }> {
   let file: OpenFile | undefined
   let issues: CellIssue[] = []
@@ -74,7 +84,7 @@ async function stageRows(
   let staged: Promise<void> = Promise.resolve()
   for await (const rows of chunks) {
     // No chunk is empty, and the first one starts with the header.
-    file ??= await openFile(context, importedColumns(definition, table, rows.shift() as Row), open)
+    file ??= await openFile(context, importedColumns(definition, table, rows.shift() as Row, chosen), open)
     // One chunk is written while the next one is checked, so that at most two are in memory.
     const named = await file.namedBy(rows)
     const [chunk] = await Promise.all([judge(context, definition, { role: table.role, members, named }, file.columns, rows), staged])
@@ -101,9 +111,9 @@ async function openFile({ db }: Context, columns: Column[], open: OpenStaging): 
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function importedColumns(definition: TableDef, { role }: TableRef, header: Row): Column[] {
+function importedColumns(definition: TableDef, { role }: TableRef, header: Row, chosen: ImportOptions['columns']): Column[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
-  const { columns, issues } = readHeader(definition, header, required)
+  const { columns, issues } = chosen ? chosenColumns(definition, header, chosen) : readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
   if (columns.some(({ field }) => field && !mayWrite(field, role))) throw forbidden()
   return columns
@@ -169,11 +179,17 @@ function valuesOf(
 }
 
 /** A new version of the table matters only if its fields differ: the version also rises when somebody saves a view. */
-function publish(context: Context, table: TableRef, judgedBy: TableDef, staging: Staging): Promise<number> {
+function publish(
+  context: Context,
+  table: TableRef,
+  judgedBy: TableDef,
+  staging: Staging,
+  committedWith: ImportOptions['committedWith'],
+): Promise<number> {
   return withDefinition(context, table, async (definition) => {
     if (!hasSameFields(definition, judgedBy)) throw changed()
     if (await withdrawAll(context, table.id, definition.fields)) return STALE
-    return (await staging.publish(context, definition)) || STALE
+    return (await staging.publish(context, definition, committedWith)) || STALE
   })
 }
 

@@ -3,22 +3,29 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { type Access, admit, callers } from '../platform/access/authorize.ts'
-import { type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
+import { type SpaceRow, spaceOf, spaceResource, type TableRow, tableOf, tableResource } from '../platform/access/resources.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { badInput } from '../platform/http/errors.ts'
+import { badShape } from '../platform/http/errors.ts'
 import { unsupported } from '../platform/http/json-body.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
 import { idsOf } from '../platform/http/rest.ts'
 import { headersOf } from '../platform/http/trpc.ts'
+import type { ReceivedBytes } from '../platform/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
+import { isWorkbook, removing, storeSheet, withReceived } from './imports/receive.ts'
+import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { tooLarge } from './reader.ts'
+import { ImportQuery, NewTableQuery } from './schema.ts'
+import { MAX_PACKED_MB } from './workbooks/workbook.ts'
 
 const MB = 1_048_576
 const EXPORT: Access = { callers: callers.any, resource: tableResource, right: 'read' }
 const IMPORT: Access = { callers: callers.any, resource: tableResource, right: 'write' }
+
+const NEW_TABLE: Access = { callers: callers.managers, resource: spaceResource, right: 'admin' }
 
 export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
   const maxBytes = settings.importMaxMb * MB
@@ -34,6 +41,11 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
       config: { needsCredentials: true },
       onRequest: (request) => requireAccess(request, IMPORT, true),
       handler: (request, reply) => receiveImport(request, reply, maxBytes),
+    })
+    scope.post('/api/space/:space_id/tables/import', {
+      config: { needsCredentials: true },
+      onRequest: (request) => requireAccess(request, NEW_TABLE, true),
+      handler: (request, reply) => receiveTable(request, reply, maxBytes),
     })
   })
 }
@@ -60,7 +72,7 @@ const ExportQuery = z.object({
 
 async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const query = ExportQuery.safeParse(request.query)
-  if (!query.success) throw badInput('view_id', 'must be a whole number')
+  if (!query.success) throw badShape(query.error)
   const { context, table } = grantedTo(request)
   if (request.method === 'HEAD') {
     const { fileName } = await exportRecords(context, table, query.data.view_id)
@@ -78,24 +90,68 @@ const exportHeaders = (fileName: string) => ({
 })
 
 async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
-  const { raw, headers } = request
-  if (!/^text\/csv\s*(;|$)/i.test(headers['content-type'] ?? '') || isEncoded(headers))
-    throw unsupported('text/csv in UTF-8, not compressed', headers)
+  if (!isCsv(request)) throw unsupported('text/csv in UTF-8, not compressed', request.headers)
+  const query = parsedQuery(ImportQuery, request)
   const { context, table } = grantedTo(request)
-  const unused = headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key']
+  return receiving(request, maxBytes, async (bytes) => {
+    if (query.async) {
+      reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
+      return withReceived(context, table.account_id, { source: bytes, maxBytes }, (file) => importLater(context, table, file))
+    }
+    const { value, ignored = [] } = await importRecords(context, table, bytes, { maxBytes })
+    reply.headers(headersOf({ value, ignored: [...ignored, ...unusedKey(request)] }))
+    return value
+  })
+}
+
+/** Creates a table from the file, or with `dry_run` answers what it would create. */
+async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsvBytes: number): Promise<object> {
+  const isXlsx = WORKBOOK.test(request.headers['content-type'] ?? '') && !isCompressed(request)
+  if (!isXlsx && !isCsv(request)) throw unsupported('text/csv in UTF-8 or an XLSX workbook, not compressed', request.headers)
+  const { title, sheet, dry_run } = parsedQuery(NewTableQuery, request)
+  const { actor, row } = request.context.admission as { actor: Parameters<typeof spaceOf>[1]; row: object }
+  const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
+  const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
+  reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
+  const answer = (csv: ReceivedBytes) => (dry_run ? guessTable : importTable)(context, space, { csv, title })
+  return receiving(request, maxBytes, (source) =>
+    withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
+      if (!isWorkbook(file)) return answer(file)
+      const csv = await storeSheet(context, file, sheet)
+      return removing(context, csv, () => answer(csv))
+    }),
+  )
+}
+
+/** Runs `work` with the bytes of the body, after looking at the size that the request states. @throws AppError 413 */
+async function receiving(
+  { raw, headers }: FastifyRequest,
+  maxBytes: number,
+  work: (bytes: AsyncIterable<Uint8Array>) => Promise<object>,
+): Promise<object> {
   try {
     if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
     // The stream is not destroyed on return, because the answer is sent over the same connection.
-    const { value, ignored = [] } = await importRecords(context, table, raw.iterator({ destroyOnReturn: false }), { maxBytes })
-    reply.headers(headersOf({ value, ignored: [...ignored, ...unused] }))
-    return value
+    return await work(raw.iterator({ destroyOnReturn: false }))
   } finally {
     // Many clients read the answer only after sending everything, so the rest of a refused file is read and discarded.
     raw.resume()
   }
 }
 
-function isEncoded(headers: FastifyRequest['headers']): boolean {
-  const charset = /charset="?([\w-]+)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8'
-  return (headers['content-encoding'] ?? 'identity') !== 'identity' || !/^(utf-?8|us-ascii)$/i.test(charset)
+function parsedQuery<Shape extends z.ZodType>(shape: Shape, { query }: FastifyRequest): z.infer<Shape> {
+  const parsed = shape.safeParse(query)
+  if (!parsed.success) throw badShape(parsed.error)
+  return parsed.data
+}
+
+const unusedKey = ({ headers }: FastifyRequest) => (headers['idempotency-key'] === undefined ? [] : ['Idempotency-Key'])
+
+const WORKBOOK = /^application\/vnd\.openxmlformats-officedocument\.spreadsheetml\.sheet\s*(;|$)/i
+const isCompressed = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
+
+function isCsv(request: FastifyRequest): boolean {
+  const type = request.headers['content-type'] ?? ''
+  const charset = /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8'
+  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && /^(utf-?8|us-ascii)$/i.test(charset)
 }

@@ -7,7 +7,7 @@ import { auditing } from '../audit/log.ts'
 import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { conflict } from '../platform/http/errors.ts'
+import { AppError, conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
@@ -19,13 +19,18 @@ export interface Staging {
   add(columns: readonly unknown[][]): Promise<void>
   /**
    * Publishes all added records, which become visible to readers at the same moment.
+   * @param committedWith a statement in the same transaction; if it changes no row, nothing is published
    * @returns their number; 0 if the table has another version
    */
-  publish(context: Context, table: TableDef): Promise<number>
+  publish(context: Context, table: TableDef, committedWith?: (count: number) => Sql): Promise<number>
 }
 
 /** The first half of the advisory lock that an import holds. The second half is the table's id. */
 const IMPORTING = 0x637376
+
+const UNDERWAY = 'Another import into this table is running'
+/** True if an import was refused because of another one. */
+export const isUnderway = (error: unknown): boolean => error instanceof AppError && error.message === UNDERWAY
 
 /** The limit for publishing: a large table with indexes takes minutes, and does not block writers. */
 const PUBLISH_MINUTES = 30
@@ -45,7 +50,7 @@ export async function withStaging<T>(
   const run = ({ text, values }: Sql) => client.query({ text, values })
   try {
     const { rows } = await run(sql`select pg_try_advisory_lock(${IMPORTING}::int, ${tableId}::int) as free`)
-    if (!rows[0].free) throw conflict('Another import into this table is running')
+    if (!rows[0].free) throw conflict(UNDERWAY)
     let isOpen = false
     try {
       return await work(async (fields) => {
@@ -72,7 +77,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
         select ${count} + x."#", ${join(fields.map(unnestedCell))} from ${unnestedRows(fields, columns)}`)
       count += columns[0]?.length ?? 0
     },
-    async publish(context, table) {
+    async publish(context, table, committedWith) {
       const { now, userId } = changeBy(context)
       const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
       await run(sql`begin`)
@@ -86,6 +91,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
         const count = inserted.rowCount ?? 0
         if (count)
           await run(auditing(context, 'records.imported', { ...placeOf(table), id: table.id, name: table.name, detail: { count } }))
+        if (count && committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
         await run(sql`commit`)
         return count
       } catch (error) {

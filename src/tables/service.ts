@@ -117,7 +117,7 @@ export async function update(context: Context, table: TableRef, { name }: TableU
 }
 
 /** Marks the table as deleted: no query finds it any more, and a job removes it after seven days (purge.ts). */
-export async function remove(context: Context, table: TableRef): Promise<void> {
+export async function remove(context: Context, table: Pick<TableRef, 'id'>): Promise<void> {
   await changeTable(context, table, async (definition) => {
     await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
     await audit(context, 'table.deleted', { ...placeOf(definition), id: table.id, name: definition.name })

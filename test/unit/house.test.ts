@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the trees hold templates of SQL.
 /** Checks the house rules on small trees. */
 import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

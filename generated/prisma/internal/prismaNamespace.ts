@@ -415,6 +415,7 @@ export const ModelName = {
   Table: 'Table',
   Field: 'Field',
   FieldConversion: 'FieldConversion',
+  RecordImport: 'RecordImport',
   View: 'View',
   IndexFailure: 'IndexFailure',
   IndexUse: 'IndexUse',
@@ -452,7 +453,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
+    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1785,6 +1786,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.FieldConversionCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.FieldConversionCountAggregateOutputType> | number
+        }
+      }
+    }
+    RecordImport: {
+      payload: Prisma.$RecordImportPayload<ExtArgs>
+      fields: Prisma.RecordImportFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RecordImportFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RecordImportFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        findFirst: {
+          args: Prisma.RecordImportFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RecordImportFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        findMany: {
+          args: Prisma.RecordImportFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>[]
+        }
+        create: {
+          args: Prisma.RecordImportCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        createMany: {
+          args: Prisma.RecordImportCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RecordImportCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>[]
+        }
+        delete: {
+          args: Prisma.RecordImportDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        update: {
+          args: Prisma.RecordImportUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        deleteMany: {
+          args: Prisma.RecordImportDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RecordImportUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RecordImportUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>[]
+        }
+        upsert: {
+          args: Prisma.RecordImportUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecordImportPayload>
+        }
+        aggregate: {
+          args: Prisma.RecordImportAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRecordImport>
+        }
+        groupBy: {
+          args: Prisma.RecordImportGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecordImportGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RecordImportCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecordImportCountAggregateOutputType> | number
         }
       }
     }
@@ -3700,6 +3775,32 @@ export const FieldConversionScalarFieldEnum = {
 export type FieldConversionScalarFieldEnum = (typeof FieldConversionScalarFieldEnum)[keyof typeof FieldConversionScalarFieldEnum]
 
 
+export const RecordImportScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  spaceId: 'spaceId',
+  tableId: 'tableId',
+  storageKey: 'storageKey',
+  isNewTable: 'isNewTable',
+  columns: 'columns',
+  role: 'role',
+  userId: 'userId',
+  apiKeyId: 'apiKeyId',
+  ip: 'ip',
+  state: 'state',
+  done: 'done',
+  total: 'total',
+  created: 'created',
+  error: 'error',
+  issues: 'issues',
+  attempts: 'attempts',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type RecordImportScalarFieldEnum = (typeof RecordImportScalarFieldEnum)[keyof typeof RecordImportScalarFieldEnum]
+
+
 export const ViewScalarFieldEnum = {
   id: 'id',
   accountId: 'accountId',
@@ -4404,6 +4505,7 @@ export type GlobalOmitConfig = {
   table?: Prisma.TableOmit
   field?: Prisma.FieldOmit
   fieldConversion?: Prisma.FieldConversionOmit
+  recordImport?: Prisma.RecordImportOmit
   view?: Prisma.ViewOmit
   indexFailure?: Prisma.IndexFailureOmit
   indexUse?: Prisma.IndexUseOmit

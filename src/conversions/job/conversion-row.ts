@@ -3,7 +3,7 @@ import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { tableDefinitions } from '../../tables/definition-cache.ts'
-import type { Figures, Job } from '../schema.ts'
+import type { Figures } from '../schema.ts'
 import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
 
 /** The new type and settings of the field. The options of a select are null until they have been read from the cells. */
@@ -35,16 +35,6 @@ export interface ConversionRow {
  */
 export const IS_CHECKING = sql`exact_state = 'checking'`
 export const ENDS_CHECK = sql`exact_state = null, checked_at = null, updated_at = now()`
-
-/** Returns the state and the figures of a conversion. */
-export async function jobOf({ db }: Context, conversionId: number): Promise<Job> {
-  const [row] = await db.query<Omit<Job, keyof Figures> & { [Key in keyof Figures]: Figures[Key] | null }>(sql`
-    select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
-      converts, failing, fails
-    from field_conversions where id = ${conversionId}`)
-  const { converts, failing, fails, ...job } = row as NonNullable<typeof row>
-  return converts === null || failing === null || fails === null ? job : { ...job, converts, failing, fails }
-}
 
 /** Begins another attempt to count the cells. @returns undefined if the cells have been counted, or the conversion has ended */
 export async function claimCheck({ db }: Context, id: number): Promise<ConversionRow | undefined> {

@@ -1,0 +1,31 @@
+/** Reads the jobs that callers may ask for: conversions, and the imports of `csv/`. */
+import type { Context } from '../platform/context.ts'
+import { sql } from '../platform/database/database.ts'
+import type { JobRow } from './procedure.ts'
+import type { Job } from './schema.ts'
+
+/** Returns the state and the figures of a job. What is not known yet is left out. */
+export async function jobOf(context: Context, { job_id, kind }: Pick<JobRow, 'job_id' | 'kind'>): Promise<Job> {
+  const { state, done, total, error, ...figures } = await (kind === 'import' ? importOf : conversionOf)(context, job_id)
+  const known = Object.entries(figures).filter(([, figure]) => figure !== null)
+  return { state, done, total, error, ...Object.fromEntries(known) }
+}
+
+/** A job as its row has it: null for what is not known yet. */
+type Stored = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
+
+async function conversionOf({ db }: Context, id: number): Promise<Stored> {
+  const [row] = await db.query<Stored>(sql`
+    select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
+      case when failing is not null and fails is not null then converts end as converts,
+      case when converts is not null and fails is not null then failing end as failing,
+      case when converts is not null and failing is not null then fails end as fails
+    from field_conversions where id = ${id}`)
+  return row as Stored
+}
+
+async function importOf({ db }: Context, id: number): Promise<Stored> {
+  const [row] = await db.query<Stored>(sql`
+    select state, done, greatest(total, done) as total, error, created, issues from record_imports where id = ${id}`)
+  return row as Stored
+}

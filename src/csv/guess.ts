@@ -1,0 +1,180 @@
+/**
+ * Guesses the fields of a new table from a file of comma-separated values. A type is guessed only if an import reads every cell of the
+ * column as this type without losing a character that matters: a zero in front, the 17th digit of an id, the order of day and month.
+ */
+import { CALC_FIELDS, KEY_FIELD } from '../fields/definition.ts'
+import { type FieldType, TYPES } from '../fields/registry.ts'
+import type { CellIssue } from '../platform/http/errors.ts'
+import type { NewField } from '../tables/schema.ts'
+import { unshielded } from './format.ts'
+import type { Row } from './reader.ts'
+
+/** A column that is left out has no field: it has neither a name nor a value. */
+export type GuessedColumn = NewField | null
+
+const MAX_NAME = 100
+/** A select has at most so many options, each this short, and its cells repeat them. */
+const MAX_OPTIONS = 20
+const MAX_OPTION = 50
+const FEWEST_SELECTED = 4
+const MAX_ISSUES = 100
+
+/** The types that are recognised by their cells, the first that fits all of them. */
+const FORMS: readonly [FieldType, RegExp][] = [
+  ['checkbox', /^(true|false|yes|no)$/i],
+  // Eleven digits: a number with more is an id or a phone number, and a zero in front belongs to a code.
+  ['number', /^-?(0|[1-9]\d{0,10})(\.\d{1,8})?$/],
+  ['date', /^\d{4}-\d\d-\d\d$/],
+  ['datetime', /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d/],
+  ['time', /^\d\d:\d\d(:\d\d)?$/],
+  ['email', /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]+$/],
+  ['url', /^https?:\/\/\S+$/i],
+]
+
+/** Words of a header above numbers that are not counted with. */
+const CODES = new Set(
+  'phone mobile cell tel telephone telefon handy fax zip zipcode postcode postal plz iban bic sku isbn ean gtin vat ssn barcode'.split(' '),
+)
+
+/** Any field, for the parsers of types that need no settings. */
+const PLAIN = { ...KEY_FIELD, key: false, decimals: null }
+
+/** True if an import reads the text as a value of the type. */
+function isReadAs(type: FieldType, text: string): boolean {
+  const read = TYPES[type].csv.read(text, PLAIN, undefined)
+  return 'value' in read && TYPES[type].parse(read.value, PLAIN, 0).kind === 'cell'
+}
+
+class Column {
+  readonly header: string
+  readonly #isCode: boolean
+  #forms = FORMS
+  /** Cells with a value. */
+  filled = 0
+  #longest = 0
+  #decimals = 0
+  #hasLines = false
+  /** The different values, null once they are too many or too long for options. */
+  #values: Set<string> | null = new Set()
+
+  constructor(header: string) {
+    this.header = header
+    this.#isCode = header
+      .toLowerCase()
+      .split(/[^\p{L}\d]+/u)
+      .some((word) => CODES.has(word))
+  }
+
+  add(cell: string): void {
+    if (cell === '') return
+    // Blanks alone are no value, but no number either.
+    if (cell.trim() !== '') this.filled++
+    const text = unshielded(cell)
+    this.#longest = Math.max(this.#longest, text.length)
+    this.#hasLines ||= /[\r\n]/.test(text)
+    if (text !== cell) this.#forms = []
+    if (this.#forms.length) this.#forms = this.#forms.filter(([type, form]) => form.test(text) && isReadAs(type, text))
+    this.#decimals = Math.max(this.#decimals, text.length - (text.indexOf('.') + 1 || text.length))
+    this.#remember(text)
+  }
+
+  #remember(text: string): void {
+    if (!this.#values) return
+    this.#values.add(text)
+    if (this.#values.size > MAX_OPTIONS || text.length > MAX_OPTION || text.trim() !== text) this.#values = null
+  }
+
+  /** @param name of the field */
+  field(name: string): NewField {
+    const [form] = this.filled ? this.#forms : []
+    if (form && !(this.#isCode && form[0] === 'number')) {
+      return { name, type: form[0], ...(form[0] === 'number' && { decimals: this.#decimals }) }
+    }
+    if (this.#longest > (TYPES.text.maxLength ?? 0) || this.#hasLines) return { name, type: 'long_text' }
+    const options = this.#isCode ? undefined : this.#options()
+    return options ? { name, type: 'select', options } : { name, type: 'text' }
+  }
+
+  /** The values in the order of the file, if each occurs twice on average and none differs from another in nothing but case. */
+  #options(): string[] | undefined {
+    const options = [...(this.#values ?? [])]
+    if (options.length < 2 || this.filled < FEWEST_SELECTED || 2 * options.length > this.filled) return undefined
+    return new Set(options.map((option) => option.toLowerCase())).size === options.length ? options : undefined
+  }
+}
+
+/** Collects the rows of a file, in memory that depends on the number of columns alone. */
+export class Guess {
+  readonly #columns: Column[]
+  /** Rows below the header. */
+  rows = 0
+  /** Rows that an import would refuse, at most a hundred. */
+  readonly issues: CellIssue[] = []
+
+  constructor(header: readonly string[]) {
+    this.#columns = header.map((cell) => new Column(nameOf(unshielded(cell))))
+  }
+
+  add(rows: readonly Row[]): void {
+    for (const { number, cells } of rows) {
+      this.rows++
+      if (cells.length === this.#columns.length)
+        for (const [index, column] of this.#columns.entries()) this.#addCell(column, cells[index] ?? '', number)
+      else
+        this.#refuse(number, null, `has ${cells.length === 1 ? '1 cell' : `${cells.length} cells`}, the header has ${this.#columns.length}`)
+    }
+  }
+
+  #addCell(column: Column, cell: string, row: number): void {
+    if (cell.includes('\0')) this.#refuse(row, column.header, 'must not contain NUL')
+    else if (cell.length > MAX_TEXT && unshielded(cell).length > MAX_TEXT)
+      this.#refuse(row, column.header, `must have at most ${MAX_TEXT} characters`)
+    else column.add(cell)
+  }
+
+  #refuse(row: number, column: string | null, message: string): void {
+    if (this.issues.length < MAX_ISSUES) this.issues.push({ row, column, message })
+  }
+
+  /** The fields by column. Their names differ also from those that every table has. */
+  columns(): GuessedColumn[] {
+    const taken = new Set([KEY_FIELD, ...CALC_FIELDS].map(({ name }) => name.toLowerCase()))
+    const guessed = this.#columns.map((column, index): GuessedColumn => {
+      if (column.header === '' && !column.filled) return null
+      const name = freeName(column.header || `Column ${index + 1}`, taken)
+      taken.add(name.toLowerCase())
+      return column.field(name)
+    })
+    return withTitle(guessed)
+  }
+}
+
+const MAX_TEXT = TYPES.long_text.maxLength ?? 0
+
+/** A table without a text field has records without titles: then the first select is a text. */
+function withTitle(columns: GuessedColumn[]): GuessedColumn[] {
+  if (columns.some((field) => field?.type === 'text')) return columns
+  const first = columns.findIndex((field) => field?.type === 'select')
+  return columns.map((field, index) => (field && index === first ? { name: field.name, type: 'text' } : field))
+}
+
+/** The header as the name of a field: without line breaks, and not longer than a name may be. */
+const nameOf = (header: string) => cut(header.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_NAME)
+
+/** Cuts a text, but not through a character of two units. */
+const cut = (text: string, length: number) =>
+  text.length <= length
+    ? text
+    : text
+        .slice(0, length)
+        .replace(/[\uD800-\uDBFF]$/, '')
+        .trim()
+
+/** The name, or the name with the first number that makes it free: `Amount 2`. */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let number = 1; ; number++) {
+    const suffix = number === 1 ? '' : ` ${number}`
+    const free = `${cut(name, MAX_NAME - suffix.length)}${suffix}`
+    if (!taken.has(free.toLowerCase())) return free
+  }
+}

@@ -1,0 +1,84 @@
+/** Receives the file of an import into storage. What no job has taken is deleted there a day later. */
+import { buffer } from 'node:stream/consumers'
+import type { Context } from '../../platform/context.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { AppError, unavailable } from '../../platform/http/errors.ts'
+import { memo } from '../../platform/memo.ts'
+import { type ReceivedBytes, receiveBytes } from '../../platform/received-bytes.ts'
+import { tooLarge } from '../reader.ts'
+import { MAX_PACKED_MB, MAX_UNPACKED_MB, sheetAsCsv } from '../workbooks/workbook.ts'
+
+const MB = 1_048_576
+/** The first bytes of a ZIP archive, which a workbook is, and of the files that Excel wrote before 2007. */
+const ZIP = Buffer.from([0x50, 0x4b, 0x03, 0x04])
+const OLD_OFFICE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
+
+/** A slow sender keeps its place for minutes, so this many of one account may send to a process at once. */
+const MOST_RECEIVED = 4
+const receivedOf = memo((_: Database) => new Map<number, number>())
+
+/**
+ * Calls `work` with the file in storage, and removes the file afterwards unless it is taken.
+ * @param work marks the file as taken when a job has it
+ * @throws AppError 413 above `maxBytes`, 503 when the account sends too many files at once
+ */
+export async function withReceived(
+  context: Context,
+  accountId: number,
+  { source, maxBytes }: { source: AsyncIterable<Uint8Array>; maxBytes: number },
+  work: (file: ReceivedBytes) => Promise<object>,
+): Promise<object> {
+  const leave = enter(context.db, accountId)
+  try {
+    const file = await receiveBytes(context.storage, source, { name: 'import.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
+    return await removing(context, file, () => work(file))
+  } finally {
+    leave()
+  }
+}
+
+/** Removes the file after `work`, unless it is taken. After a lost commit nobody knows whether a job has it. */
+export async function removing(context: Context, file: ReceivedBytes, work: () => Promise<object>): Promise<object> {
+  let mayBeTaken = true
+  try {
+    const result = await work()
+    mayBeTaken = file.isTaken
+    return result
+  } catch (error) {
+    mayBeTaken = !(error instanceof AppError)
+    throw error
+  } finally {
+    if (!mayBeTaken) await context.storage.remove(file.key)
+  }
+}
+
+function enter(db: Database, accountId: number): () => void {
+  const counts = receivedOf(db)
+  const count = counts.get(accountId) ?? 0
+  if (count >= MOST_RECEIVED) throw unavailable(`The account sends ${MOST_RECEIVED} files at once; retry`, 5)
+  counts.set(accountId, count + 1)
+  return () => {
+    const left = (counts.get(accountId) ?? 1) - 1
+    if (left) counts.set(accountId, left)
+    else counts.delete(accountId)
+  }
+}
+
+/** True for a workbook, whatever type the request names: programs send one as text/csv, and the other way round. */
+export function isWorkbook({ head, size }: ReceivedBytes): boolean {
+  if (head.subarray(0, 4).equals(OLD_OFFICE))
+    throw new AppError('BAD_REQUEST', 'The file is an old Excel file (.xls) or encrypted; save it as XLSX or CSV')
+  const isZip = head.subarray(0, 4).equals(ZIP)
+  if (isZip && size > MAX_PACKED_MB * MB) throw tooLarge(MAX_PACKED_MB * MB)
+  return isZip
+}
+
+/** Writes the sheet of a workbook in storage as CSV, into storage too. @throws AppError as `sheetAsCsv` */
+export async function storeSheet(context: Context, workbook: ReceivedBytes, sheet: string | undefined): Promise<ReceivedBytes> {
+  const { storage, signal } = context
+  const stream = await storage.read(workbook.key)
+  if (!stream) throw new Error(`${workbook.key} is not in storage any more`)
+  const csv = sheetAsCsv(await buffer(stream), sheet, signal)
+  const maxBytes = 2 * MAX_UNPACKED_MB * MB
+  return receiveBytes(storage, csv, { name: 'sheet.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
+}

@@ -1,0 +1,110 @@
+/**
+ * The job of an import. It may be killed anywhere and run twice: the records and the end of the import are committed together, and an
+ * import that ended is not begun again.
+ */
+import { z } from 'zod'
+import type { TableRef } from '../../platform/access/resources.ts'
+import type { Context } from '../../platform/context.ts'
+import { recordsOf, sql } from '../../platform/database/database.ts'
+import { AppError, notFound } from '../../platform/http/errors.ts'
+import { defineQueue } from '../../platform/jobs/queue.ts'
+import { remove } from '../../tables/service.ts'
+import { importRecords } from '../import.ts'
+import { isUnderway } from '../staging.ts'
+import { claimImport, ended, type ImportRow, idleImports, type Refusal, storeChecked, storeRefusal, unclaimImport } from './import-row.ts'
+
+export const runImport = defineQueue({
+  name: 'csv.import',
+  schema: z.object({ import_id: z.int() }),
+  options: { expireInSeconds: 7_200, retryLimit: 8, retryDelay: 5 },
+})
+export const resumeImports = defineQueue({ name: 'csv.resume-imports', schema: z.object({}) })
+
+const MOST_ATTEMPTS = 8
+
+/** Runs the job. @throws any error that a retry may avoid */
+export async function run(context: Context, { import_id }: { import_id: number }): Promise<void> {
+  const row = await claimImport(context, import_id)
+  if (!row) return
+  const acting = onBehalf(context, row)
+  try {
+    await importFile(acting, row)
+  } catch (error) {
+    if (isUnderway(error)) await unclaimImport(context, row.id)
+    const refusal = refusalOf(error, row.attempts)
+    if (!refusal) throw error
+    if (refusal.state === 'failed') context.log.error({ err: error, import_id }, 'import failed')
+    await giveUp(acting, row, refusal)
+  }
+  await context.storage.remove(row.storage_key)
+}
+
+/** The context of the user who asked for the import, who also becomes the creator of its records. */
+function onBehalf(context: Context, { account_id, user_id, api_key_id, ip }: ImportRow): Context {
+  const actor = { ...context.actor, accountId: account_id, userId: user_id ?? 0 }
+  return { ...context, actor, requester: { userId: user_id, keyId: api_key_id, ip } }
+}
+
+const SHOWN_EVERY_MS = 1_000
+
+async function importFile(context: Context, row: ImportRow): Promise<void> {
+  const { db, storage } = context
+  const table = await tableRef(context, row)
+  const file = await storage.read(row.storage_key)
+  if (!file) throw new AppError('BAD_REQUEST', 'The file is gone: it was received more than a day ago')
+  let shownAt = performance.now()
+  const onProgress = (rows: number) => {
+    if (performance.now() - shownAt < SHOWN_EVERY_MS) return
+    shownAt = performance.now()
+    storeChecked(db, row.id, rows).catch((err) => context.log.warn({ err }, 'progress of an import'))
+  }
+  try {
+    const options = { maxBytes: Number.POSITIVE_INFINITY, onProgress, ...(row.columns && { columns: row.columns }) }
+    const { value } = await importRecords(context, table, file, { ...options, committedWith: (created) => ended(row.id, created) })
+    // A file without rows publishes nothing.
+    if (!value.created) await db.execute(ended(row.id, 0))
+  } finally {
+    file.destroy()
+  }
+}
+
+/** @throws AppError 404 if the table or its space has been deleted */
+async function tableRef({ db }: Context, { table_id, role }: ImportRow): Promise<TableRef> {
+  const [table] = await db.query<Omit<TableRef, 'role'>>(sql`
+    select t.id, t.space_id, t.account_id, t.name, t.version from tables t join spaces s on s.id = t.space_id
+    where t.id = ${table_id} and t.deleted_at is null and s.deleted_at is null`)
+  if (!table) throw notFound('Table')
+  return { ...table, role }
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['BAD_REQUEST', 'FORBIDDEN', 'PAYLOAD_TOO_LARGE'])
+const ATTEMPTS_AFTER_CHANGES = 3
+const CANCELLED = 'The table has been deleted'
+
+/** How the error ends the import; undefined if another attempt may succeed. */
+function refusalOf(error: unknown, attempts: number): Refusal | undefined {
+  if (error instanceof AppError && !isUnderway(error)) {
+    const issues = error.cellIssues ?? []
+    if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: CANCELLED, issues }
+    // A change of the fields meanwhile may leave the file as it should be.
+    if (REFUSALS.has(error.code) || (error.code === 'CONFLICT' && attempts >= ATTEMPTS_AFTER_CHANGES))
+      return { state: 'refused', error: error.message, issues }
+  }
+  if (attempts < MOST_ATTEMPTS || isUnderway(error)) return undefined
+  return { state: 'failed', error: `The import failed ${attempts} times`, issues: [] }
+}
+
+/** Ends the import, and removes a table that was created for it, unless somebody has put records into it. */
+async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRow, refusal: Refusal): Promise<void> {
+  const { db, transaction } = context
+  await transaction(async () => {
+    if (!(await storeRefusal(db, id, refusal)) || !is_new_table || refusal.state === 'cancelled') return
+    const [used] = await db.query(sql`select 1 from ${recordsOf(table_id)} limit 1`)
+    if (!used) await remove(context, { id: table_id })
+  })
+}
+
+/** On a schedule: sends the jobs of imports again that may be lost. */
+export async function resumeAll(context: Context): Promise<void> {
+  for (const id of await idleImports(context)) await context.jobs.send(runImport, { import_id: id })
+}

@@ -1,0 +1,141 @@
+/** Starts imports that a job does: into a table, or into a new one whose fields are guessed from the file. */
+import { requesterOf } from '../../audit/log.ts'
+import type { StartedJob } from '../../conversions/schema.ts'
+import { ownFields, type TableDef } from '../../fields/definition.ts'
+import type { Role } from '../../platform/access/authorize.ts'
+import type { SpaceRef, TableRef } from '../../platform/access/resources.ts'
+import type { Context } from '../../platform/context.ts'
+import { sql } from '../../platform/database/database.ts'
+import { AppError, badCells, conflict } from '../../platform/http/errors.ts'
+import type { ReceivedBytes } from '../../platform/received-bytes.ts'
+import { newFields } from '../../tables/fields/new-fields.ts'
+import { fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
+import { create } from '../../tables/service.ts'
+import { freeName, Guess, type GuessedColumn } from '../guess.ts'
+import { readRows } from '../reader.ts'
+import type { GuessedTable, StartedTable } from '../schema.ts'
+import { insertImport, requireFewImports } from './import-row.ts'
+import { runImport } from './run-import.ts'
+
+/** The name of a table for which neither the request nor a sheet has one. */
+const UNNAMED = 'Import'
+
+export interface NamedFile {
+  /** A file of comma-separated values in storage. It is taken when a job has it. */
+  csv: ReceivedBytes
+  /** The name that the request gives the table. It must be free. */
+  title: string | undefined
+}
+
+/** Sends a job that imports the file in storage. @throws AppError 409 when the account has too many unfinished imports */
+export async function importLater(context: Context, table: TableRef, csv: ReceivedBytes): Promise<StartedJob> {
+  const job = { key: csv.key, role: table.role, columns: null, total: null }
+  const started = await context.transaction(async () => ({ job_id: await send(context, table, job) }))
+  csv.isTaken = true
+  return started
+}
+
+interface Job {
+  key: string
+  role: Role
+  columns: (string | null)[] | null
+  total: number | null
+}
+
+async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 'account_id'>, { key, role, columns, total }: Job) {
+  const { account_id, space_id, id: table_id } = table
+  await requireFewImports(context, account_id)
+  const { keyId, ip } = requesterOf(context)
+  const jobId = await insertImport(context, {
+    ...{ account_id, space_id, table_id, storage_key: key, is_new_table: columns !== null, columns, role, total },
+    ...{ user_id: context.actor.userId || null, api_key_id: keyId, ip },
+  })
+  await context.jobs.send(runImport, { import_id: jobId })
+  return jobId
+}
+
+/**
+ * Creates a table with the fields that the file seems to have, and sends the job that imports it. All rows are read before, so that a
+ * file with a wrong one creates no table.
+ * @throws AppError 400 for a file that an import would refuse, or without rows; 409 for a title that is taken
+ */
+export async function importTable(context: Context, space: SpaceRef, file: NamedFile): Promise<StartedTable> {
+  const { columns, rows } = await guess(context, file.csv.key)
+  const fields = columns.filter((field) => field !== null)
+  const started = await context.transaction(async () => {
+    const name = file.title ?? (await freeTitle(context, space))
+    const table = await create(context, space, { name, fields })
+    const ids = table.fields.filter(({ key, calc }) => !key && !calc).map(({ id }) => id)
+    const byColumn = columns.map((field) => (field ? (ids.shift() ?? null) : null))
+    const place = { id: table.id, space_id: space.id, account_id: space.account_id }
+    return {
+      table_id: table.id,
+      job_id: await send(context, place, { key: file.csv.key, role: space.role, columns: byColumn, total: rows }),
+    }
+  })
+  file.csv.isTaken = true
+  return started
+}
+
+/** What `importTable` would create. @throws AppError as `importTable` */
+export async function guessTable(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedTable> {
+  const { columns, rows } = await guess(context, file.csv.key)
+  const { fields } = newFields(
+    columns.filter((field): field is NewField => field !== null),
+    new Set(),
+  )
+  const name = file.title ?? (await freeTitle(context, space))
+  const present = await takenTitles(context, space)
+  if (present.has(name.toLowerCase())) throw conflict('This name is taken')
+  return { name, rows, fields: ownFields({ fields } as TableDef).map(fieldOf) }
+}
+
+/** Reads the whole file, because a later row may show that a column has other values than the first ones. */
+async function guess({ storage, signal }: Context, key: string): Promise<{ columns: GuessedColumn[]; rows: number }> {
+  const file = await storage.read(key)
+  if (!file) throw new Error(`${key} is not in storage any more`)
+  let found: Guess | undefined
+  try {
+    for await (const rows of readRows(file, Number.POSITIVE_INFINITY)) {
+      signal.throwIfAborted()
+      found ??= new Guess(headerOf(rows.shift()?.cells ?? []))
+      found.add(rows)
+    }
+  } finally {
+    file.destroy()
+  }
+  if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+  return judged(found)
+}
+
+/** @throws AppError 400 for a header in which no import would find columns */
+function headerOf(header: string[]): string[] {
+  const [only = ''] = header
+  if (header.length === 1 && /^\s*<(!doctype|html|\?xml)/i.test(only))
+    throw new AppError('BAD_REQUEST', 'The file is a page of the web, not CSV')
+  const separator = /[;\t]/.exec(only)?.[0]
+  if (header.length === 1 && separator) {
+    const spelled = separator === '\t' ? 'tabs' : 'semicolons'
+    throw new AppError('BAD_REQUEST', `The cells of the first row are separated by ${spelled}; separate them by commas`)
+  }
+  if (header.some((cell) => cell.includes('\0'))) throw badCells([{ row: 1, column: null, message: 'must not contain NUL' }])
+  return header
+}
+
+function judged(found: Guess): { columns: GuessedColumn[]; rows: number } {
+  if (found.issues.length) throw badCells(found.issues)
+  const columns = found.columns()
+  const count = columns.filter((field) => field !== null).length
+  if (!count) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+  if (!found.rows)
+    throw new AppError('BAD_REQUEST', 'The file has a header and no rows, from which the types of its fields could be guessed')
+  if (count > MAX_FIELDS) throw new AppError('BAD_REQUEST', `The file has ${count} columns; a table has at most ${MAX_FIELDS} fields`)
+  return { columns, rows: found.rows }
+}
+
+const freeTitle = async (context: Context, space: SpaceRef) => freeName(UNNAMED, await takenTitles(context, space))
+
+async function takenTitles({ db }: Context, space: SpaceRef): Promise<Set<string>> {
+  const rows = await db.query<{ name: string }>(sql`select name from tables where space_id = ${space.id} and deleted_at is null`)
+  return new Set(rows.map(({ name }) => name.toLowerCase()))
+}

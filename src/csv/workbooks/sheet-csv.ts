@@ -1,0 +1,50 @@
+/** The cells of a sheet as lines of CSV, in the forms that an import reads. */
+import { formatInstant } from '../../platform/time.ts'
+import { csvLine, shielded } from '../format.ts'
+
+export type SheetCell = string | number | boolean | Date | null
+
+const DAY_MS = 86_400_000
+/** Day 0 of the calendar of 1900: a time of day without a date. In the calendar of 1904 it is that of 1904. */
+const DAYS_ZERO: ReadonlySet<number> = new Set([Date.UTC(1899, 11, 30), Date.UTC(1899, 11, 31), Date.UTC(1904, 0, 1)])
+
+const dayOf = (date: Date) => Math.floor(date.getTime() / DAY_MS) * DAY_MS
+const isMidnight = (date: Date) => date.getTime() === dayOf(date)
+const isTimeOfDay = (date: Date) => !isMidnight(date) && DAYS_ZERO.has(dayOf(date))
+
+/** Yields a line for each row, also for an empty one, so that the numbers of lines are those of rows. */
+export function* csvOf(rows: readonly (readonly SheetCell[])[]): Generator<string> {
+  const withTime = columnsWithTime(rows)
+  for (const row of rows) {
+    const isEmpty = row.every((cell) => cell === null || cell === '')
+    yield isEmpty ? '\r\n' : csvLine(row.map((cell, index) => textOf(cell, withTime.has(index))))
+  }
+}
+
+/** The columns in which a date has a time: all their dates are instants then, because a column has one type. */
+function columnsWithTime(rows: readonly (readonly SheetCell[])[]): Set<number> {
+  const columns = new Set<number>()
+  for (const row of rows)
+    for (const [index, cell] of row.entries()) if (cell instanceof Date && !isMidnight(cell) && !isTimeOfDay(cell)) columns.add(index)
+  return columns
+}
+
+function textOf(cell: SheetCell, isInstant: boolean): string {
+  if (cell === null) return ''
+  if (typeof cell === 'string') return shielded(cell.toWellFormed())
+  if (typeof cell === 'number') return numberText(cell)
+  if (typeof cell === 'boolean') return String(cell)
+  if (Number.isNaN(cell.getTime())) return ''
+  const rounded = new Date(Math.round(cell.getTime() / 1_000) * 1_000)
+  const text = formatInstant(rounded)
+  if (isTimeOfDay(rounded)) return text.slice(11)
+  return isInstant ? text : text.slice(0, 10)
+}
+
+/** A spreadsheet keeps 15 digits and shows no others: 0.1 + 0.2 is 0.3 there. */
+function numberText(number: number): string {
+  const shown = Number(number.toPrecision(15))
+  if (!Number.isFinite(shown)) return ''
+  const text = String(shown)
+  return text.includes('e') ? shown.toLocaleString('en-US', { useGrouping: false, maximumFractionDigits: 20 }) : text
+}

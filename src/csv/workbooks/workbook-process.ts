@@ -1,0 +1,41 @@
+/** The process that workbook.ts starts. It reads a workbook from its input, and writes one sheet to its output as CSV. */
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { readSheet, SheetNotFoundError } from 'read-excel-file/node'
+import { csvOf, type SheetCell } from './sheet-csv.ts'
+import { LargeArchive, stored, UnreadableArchive, unpack } from './zip.ts'
+
+/** What the parent gets when the sheet has been written, or cannot be. */
+export type Outcome = { ok: true } | { ok: false; problem: 'large' | 'sheet' | 'wide' | 'unreadable'; detail: string }
+
+/** Pictures and the like are not read. */
+const isPart = (name: string) => /\.(xml|rels)$/.test(name)
+
+const [maxMb = '', maxCells = '', sheet] = process.argv.slice(2)
+// A terminal and systemd signal all processes of a service, which still waits for the sheet.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+const outcome = await write().catch((error): Outcome => refusal(error))
+process.send?.(outcome)
+process.disconnect()
+
+async function write(): Promise<Outcome> {
+  const rows = await rowsOf(unpack(await buffer(process.stdin), isPart, Number(maxMb) * 1_048_576))
+  const widest = rows.reduce((most, row) => Math.max(most, row.length), 0)
+  if (widest > Number(maxCells)) return { ok: false, problem: 'wide', detail: String(widest) }
+  for (const line of csvOf(rows)) if (!process.stdout.write(line)) await once(process.stdout, 'drain')
+  await new Promise((resolve) => process.stdout.write('', resolve))
+  return { ok: true }
+}
+
+function rowsOf(parts: ReturnType<typeof unpack>): Promise<SheetCell[][]> {
+  if (!parts.some(({ name }) => name === 'xl/workbook.xml')) throw new UnreadableArchive('has no xl/workbook.xml')
+  return readSheet(Readable.from(stored(parts), { objectMode: false }), sheet ?? 1) as Promise<SheetCell[][]>
+}
+
+function refusal(error: unknown): Outcome {
+  if (error instanceof LargeArchive) return { ok: false, problem: 'large', detail: '' }
+  if (error instanceof SheetNotFoundError) return { ok: false, problem: 'sheet', detail: '' }
+  return { ok: false, problem: 'unreadable', detail: error instanceof UnreadableArchive ? error.message : 'is damaged' }
+}

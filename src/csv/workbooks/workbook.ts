@@ -1,0 +1,77 @@
+/** Reads one sheet of an XLSX workbook as CSV, in a process of its own with limits on time and memory. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
+import { Semaphore } from '../../platform/semaphore.ts'
+import type { Outcome } from './workbook-process.ts'
+
+/** The most bytes of a workbook, packed and unpacked. */
+export const MAX_PACKED_MB = 20
+export const MAX_UNPACKED_MB = 200
+const MAX_CELLS = 1_000
+const MAX_HEAP_MB = 1_024
+const TIMEOUT_MS = 60_000
+
+/** A workbook at the limit takes several hundred megabytes, so a process reads one at a time. */
+const turns = new Semaphore(1, () => tooBusy({ retryAfterSeconds: 10 }))
+const WAIT_MS = 30_000
+
+const MODULE = new URL('./workbook-process.ts', import.meta.url)
+
+/**
+ * Yields the sheet as CSV: dates and times in the form that an import reads, a formula as the value it had when the file was saved.
+ * @param sheet its name; by default the first
+ * @throws AppError 400 for a file that is no workbook or has no such sheet, 413 when it is too large unpacked, 503 while others are read
+ */
+export async function* sheetAsCsv(bytes: Buffer, sheet: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const release = await turns.acquire({ signal, timeoutMs: WAIT_MS })
+  let child: ChildProcess | undefined
+  try {
+    child = fork(MODULE, [String(MAX_UNPACKED_MB), String(MAX_CELLS), ...(sheet === undefined ? [] : [sheet])], {
+      execArgv: [`--max-old-space-size=${MAX_HEAP_MB}`],
+      // It needs none of the service's secrets.
+      env: process.env.TZ === undefined ? {} : { TZ: process.env.TZ },
+      stdio: ['pipe', 'pipe', 'ignore', 'ipc'],
+    })
+    yield* outputOf(child, bytes, sheet, signal)
+  } finally {
+    child?.kill('SIGKILL')
+    release()
+  }
+}
+
+async function* outputOf(child: ChildProcess, bytes: Buffer, sheet: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
+  let outcome: Outcome | undefined
+  child.on('message', (message: Outcome) => {
+    outcome = message
+  })
+  const stop = () => child.kill('SIGKILL')
+  const timer = setTimeout(stop, TIMEOUT_MS)
+  signal.addEventListener('abort', stop, { once: true })
+  // The exit comes when the process has ended and its output was read.
+  const closed = once(child, 'close')
+  closed.catch(() => {})
+  child.stdin?.on('error', () => {})
+  child.stdin?.end(bytes)
+  try {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) yield chunk
+    await closed
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
+  }
+  signal.throwIfAborted()
+  if (!outcome?.ok) throw refusalOf(outcome, sheet)
+}
+
+function refusalOf(outcome: Exclude<Outcome, { ok: true }> | undefined, sheet: string | undefined): AppError {
+  if (!outcome) return new AppError('BAD_REQUEST', 'The workbook cannot be read: it takes too long or too much memory')
+  if (outcome.problem === 'large') return new AppError('PAYLOAD_TOO_LARGE', `The workbook is larger than ${MAX_UNPACKED_MB} MB unpacked`)
+  if (outcome.problem === 'sheet')
+    return sheet === undefined ? notAWorkbook('has no sheet') : badInput('sheet', 'is not a sheet of the workbook')
+  if (outcome.problem === 'wide')
+    return new AppError('BAD_REQUEST', `The sheet has ${outcome.detail} columns; at most ${MAX_CELLS} are read`)
+  return notAWorkbook(outcome.detail)
+}
+
+const notAWorkbook = (reason: string) => new AppError('BAD_REQUEST', `The file is not an XLSX workbook: it ${reason}`)

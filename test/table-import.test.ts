@@ -1,0 +1,508 @@
+/** A file makes a table: its fields are guessed, and a job imports its rows. */
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { resumeAll, runImport } from '../src/csv/imports/run-import.ts'
+import { stored } from '../src/csv/workbooks/zip.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+import { type Cell, deflated, parts, serial, workbook } from './support/xlsx.ts'
+
+const app = await testApp({ IMPORT_MAX_MB: '25' }, { worker: true })
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+const send = (caller: Caller, space: number, body: string | Buffer, query = '', type = 'text/csv', headers: Record<string, string> = {}) =>
+  app.as(caller).send(`/api/space/${space}/tables/import${query}`, {
+    method: 'POST',
+    body: body as string,
+    headers: { 'content-type': type, ...headers },
+  })
+const guess = async (account: TestAccount, body: string | Buffer, type?: string) => {
+  const answer = await send(account.owner, account.space, body, '?dry_run=true', type)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return answer.body
+}
+const typesOf = (guessed: { fields: { name: string; type: string }[] }) =>
+  Object.fromEntries(guessed.fields.map(({ name, type }) => [name, type]))
+
+/** Waits for the end of a job. */
+async function ended(caller: Caller, job: number) {
+  return vi.waitFor(
+    async () => {
+      const { status, body } = await app.as(caller).get(`/api/job/${job}`)
+      expect(status).toBe(200)
+      expect(body.state).not.toBe('running')
+      return body
+    },
+    { timeout: 15_000 },
+  )
+}
+const rowsOf = async (account: TestAccount, table: number) =>
+  (await app.as(account.owner).post(`/api/table/${table}/records/query`, { limit: 1_000 })).body
+const tablesOf = async (account: TestAccount) =>
+  (await app.as(account.owner).get(`/api/space/${account.space}/tables/list`)).body.map(({ name }: { name: string }) => name)
+/** The files in storage that no row names. */
+async function storedFiles(): Promise<string[]> {
+  const paths: string[] = []
+  for await (const path of app.deps.storage.list('staged-', new Date(Date.now() + 60_000))) paths.push(path)
+  return paths
+}
+
+describe('a CSV file', () => {
+  test('becomes a table with typed fields, whose rows a job imports', async () => {
+    const account = await app.account()
+    const csv = `\uFEFFCompany,Amount,Won,Due,Called at,Hour,Mail,Site,Zip,Stage
+Acme,12.50,yes,2026-03-31,2026-03-31 07:30:00,09:30,a@example.com,https://example.com,01234,Open
+Bolt,-3,no,2024-02-29,2026-03-31T09:30:00+02:00,10:00:01,b@example.com,http://example.org,10115,Done
+"Cog, Inc",,,,,,,,,Open
+Dot,0,NO,,,,,,,Open
+`
+    const answer = await send(account.owner, account.space, csv, '?title=Deals')
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    const { table_id, job_id } = answer.body
+    expect(Object.keys(answer.body)).toEqual(['table_id', 'job_id'])
+    expect(await ended(account.owner, job_id)).toEqual({ state: 'done', done: 4, total: 4, error: null, created: 4 })
+    const { name, fields } = (await app.as(account.owner).get(`/api/table/${table_id}/get`)).body
+    expect(name).toBe('Deals')
+    const own = fields.slice(1, -4).map(({ id, type, decimals, options }: Record<string, unknown>) => [id, type, decimals ?? options])
+    expect(own).toEqual([
+      ['company', 'text', undefined],
+      ['amount', 'number', 2],
+      ['won', 'checkbox', undefined],
+      ['due', 'date', undefined],
+      ['called_at', 'datetime', undefined],
+      ['hour', 'time', undefined],
+      ['mail', 'email', undefined],
+      ['site', 'url', undefined],
+      ['zip', 'text', undefined],
+      ['stage', 'select', ['Open', 'Done']],
+    ])
+    const [acme, bolt, cog] = await rowsOf(account, table_id)
+    expect(acme).toMatchObject({
+      company: 'Acme',
+      amount: 12.5,
+      won: true,
+      due: '2026-03-31',
+      hour: '09:30:00',
+      zip: '01234',
+      stage: 'Open',
+    })
+    expect(bolt).toMatchObject({ called_at: '2026-03-31 07:30:00', amount: -3, won: false })
+    expect(cog).toMatchObject({ company: 'Cog, Inc', amount: null, mail: null, created_by: { id: account.owner.id } })
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+  })
+
+  test('is only looked at by a dry run', async () => {
+    const account = await app.account()
+    const answer = await send(account.admin, account.space, 'Name,Amount\na,1\nb,2.25\n', '?dry_run=true&title=Deals')
+    expect(answer.body).toEqual({
+      name: 'Deals',
+      rows: 2,
+      fields: [
+        { id: 'name', name: 'Name', type: 'text', required: false, always_hidden: false, admin_only: false },
+        { id: 'amount', name: 'Amount', type: 'number', decimals: 2, required: false, always_hidden: false, admin_only: false },
+      ],
+    })
+    expect(await tablesOf(account)).toEqual([])
+    expect(await storedFiles()).toEqual([])
+  })
+
+  test('keeps as text what another type would change', async () => {
+    const account = await app.account()
+    const columns: Record<string, [string, ...string[]]> = {
+      zeros: ['007', '12'],
+      long_id: ['123456789012', '1'],
+      phones: ['+4930123456', '0301234'],
+      exponent: ['1e5', '2'],
+      german: ['1.234,50', '2,5'],
+      thousands: ['1,234', '5'],
+      nine_digits_after: ['0.123456789', '1'],
+      local_dates: ['03/04/2026', '31/12/2026'],
+      mixed_dates: ['2026-01-01', '01.02.2026'],
+      date_and_time: ['2026-01-01', '2026-01-01 10:00:00'],
+      no_date: ['2026-02-30', '2026-01-01'],
+      words: ['true', 'maybe'],
+      shielded: ["'-5", "'=1"],
+      blank: [' ', '1'],
+      'Phone no.': ['2125551234', '2125551235'],
+      nothing: ['', ''],
+    }
+    const names = Object.keys(columns)
+    const line = (cells: string[]) => `${cells.map((cell) => `"${cell}"`).join(',')}\n`
+    const csv = line(names) + [0, 1].map((row) => line(names.map((name) => columns[name]?.[row] ?? ''))).join('')
+    const types = typesOf(await guess(account, csv))
+    expect(types).toEqual(Object.fromEntries(names.map((name) => [name, 'text'])))
+  })
+
+  test('has long texts where a cell is long or has lines', async () => {
+    const account = await app.account()
+    expect(typesOf(await guess(account, `Name,Notes,Story\na,"1\n2",${'x'.repeat(40_000)}\n`))).toEqual({
+      Name: 'text',
+      Notes: 'long_text',
+      Story: 'long_text',
+    })
+  })
+
+  test('gets a name for each column, and ids that no other field has', async () => {
+    const account = await app.account()
+    const csv = `ID,Amount,amount,"Two\n lines",,xmin,,${'n'.repeat(130)},住所\n7,1,2,3,four,5,,6,東京\n`
+    const { fields } = await guess(account, csv)
+    expect(fields.map(({ id, name }: { id: string; name: string }) => [id, name])).toEqual([
+      ['id_2', 'ID 2'],
+      ['amount', 'Amount'],
+      ['amount_2', 'amount 2'],
+      ['two_lines', 'Two lines'],
+      ['column_5', 'Column 5'],
+      ['xmin_2', 'xmin'],
+      ['n'.repeat(48), 'n'.repeat(100)],
+      ['field_8', '住所'],
+    ])
+    const { table_id, job_id } = (await send(account.owner, account.space, csv)).body
+    expect((await ended(account.owner, job_id)).created).toBe(1)
+    expect(await rowsOf(account, table_id)).toMatchObject([
+      { id_2: 7, amount: 1, amount_2: 2, column_5: 'four', xmin_2: 5, field_8: '東京' },
+    ])
+  })
+
+  test('is named Import when the request names nothing, with a number if that is taken', async () => {
+    const account = await app.account()
+    for (let i = 0; i < 2; i++) await ended(account.owner, (await send(account.owner, account.space, 'Name\na\n')).body.job_id)
+    expect(await tablesOf(account)).toEqual(['Import', 'Import 2'])
+  })
+
+  test.each<[string, string | Buffer, string]>([
+    ['nothing', '', 'The file is empty: its first row must name the fields'],
+    ['blanks', '  \n \n', 'The file is empty: its first row must name the fields'],
+    ['commas', ',,\n,,\n', 'The file is empty: its first row must name the fields'],
+    ['a header', 'Name,Amount\n', 'The file has a header and no rows, from which the types of its fields could be guessed'],
+    ['a short row', 'a,b\n1,2\n3\n', 'row 3: has 1 cell, the header has 2'],
+    ['a long row', 'a,b\n1,2,3\n', 'row 2: has 3 cells, the header has 2'],
+    ['an open quote', 'a,b\n1,"2\n', 'row 2: a quote is not closed'],
+    ['1,001 columns', `${'a,'.repeat(1_000)}a\n`, 'row 1: has more than 1000 cells'],
+    [
+      '301 columns',
+      `${Array.from({ length: 301 }, (_, i) => `c${i}`)}\n${'1,'.repeat(300)}1\n`,
+      'The file has 301 columns; a table has at most 300 fields',
+    ],
+    ['semicolons', 'a;b\n1;2\n', 'The cells of the first row are separated by semicolons; separate them by commas'],
+    ['HTML', '<!DOCTYPE html><html></html>\n', 'The file is a page of the web, not CSV'],
+    ['Latin-1', Buffer.from('Name\nM\xfcller\n', 'latin1'), 'The file is not valid UTF-8'],
+    ['UTF-16', Buffer.from('\uFEFFName\nx\n', 'utf16le'), 'The file is not valid UTF-8'],
+    ['NUL', 'Name\na\0b\n', 'row 2, Name: must not contain NUL'],
+    ['a cell of 100,001 characters', `Name\n${'x'.repeat(100_001)}\n`, 'row 2, Name: must have at most 100000 characters'],
+    [
+      'an old Excel file',
+      Buffer.from([0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1]),
+      'The file is an old Excel file (.xls) or encrypted; save it as XLSX or CSV',
+    ],
+  ])('with %s is 400 and leaves nothing', async (_, body, message) => {
+    const account = await app.account()
+    const answer = await send(account.owner, account.space, body)
+    expect([answer.status, answer.body.message]).toEqual([400, message])
+    expect(await tablesOf(account)).toEqual([])
+    expect(await storedFiles()).toEqual([])
+  })
+
+  test('over the limit is 413, stated or found', async () => {
+    const account = await app.account()
+    const large = Buffer.alloc(25 * 1_048_576 + 1, 'a\n')
+    const stated = await send(account.owner, account.space, large)
+    expect([stated.status, stated.body.message]).toEqual([413, 'The file is larger than 25 MB'])
+    const stream = new Blob([large]).stream()
+    const found = await app.as(account.owner).send(`/api/space/${account.space}/tables/import`, {
+      ...{ method: 'POST', body: stream, duplex: 'half' },
+      headers: { 'content-type': 'text/csv' },
+    } as RequestInit)
+    expect(found.status).toBe(413)
+    expect(await storedFiles()).toEqual([])
+  })
+
+  test('is refused with other media types and options', async () => {
+    const account = await app.account()
+    const one = 'Name\na\n'
+    expect((await send(account.owner, account.space, one, '', 'application/json')).status).toBe(415)
+    expect((await send(account.owner, account.space, one, '', 'text/csv; charset=latin1')).status).toBe(415)
+    expect((await send(account.owner, account.space, one, '', 'text/csv', { 'content-encoding': 'gzip' })).status).toBe(415)
+    for (const query of ['?dry_run=1', '?title=', `?title=${'x'.repeat(101)}`, '?dry_run=true&dry_run=false'])
+      expect((await send(account.owner, account.space, one, query)).status, query).toBe(400)
+  })
+
+  test('that is sent again does not take the name of the first', async () => {
+    const account = await app.account()
+    const first = await send(account.owner, account.space, 'Name\na\n', '?title=Deals', 'text/csv', { 'idempotency-key': 'k' })
+    expect(first.headers.get('x-ignored')).toBe('Idempotency-Key')
+    const again = await send(account.owner, account.space, 'Name\na\n', '?title=deals')
+    expect([again.status, again.body.message]).toEqual([409, 'This name is taken'])
+    expect((await send(account.owner, account.space, 'Name\na\n', '?title=deals&dry_run=true')).status).toBe(409)
+    await ended(account.owner, first.body.job_id)
+    expect(await tablesOf(account)).toEqual(['Deals'])
+  })
+})
+
+describe('who may create a table from a file', () => {
+  test('is who may create one', async () => {
+    const account = await app.account()
+    const status = async (caller: Caller, space = account.space) => (await send(caller, space, 'Name\na\n', '?dry_run=true')).status
+    for (const caller of [account.owner, account.admin, account.keys.account]) expect(await status(caller)).toBe(200)
+    for (const caller of [
+      account.member,
+      account.viewer,
+      account.keys.personal,
+      account.keys.accountReadOnly,
+      account.keys.accountOtherSpace,
+    ])
+      expect(await status(caller)).toBe(403)
+    expect(await status(null)).toBe(401)
+    expect(await status(account.outsider)).toBe(404)
+    expect(await status(account.keys.accountOutsider)).toBe(404)
+    expect(await status(account.owner, 999_999)).toBe(404)
+  })
+
+  test('and only they see its job', async () => {
+    const account = await app.account()
+    const { job_id } = (await send(account.keys.account, account.space, 'Name\na\n')).body
+    await ended(account.keys.account, job_id)
+    const status = async (caller: Caller) => (await app.as(caller).get(`/api/job/${job_id}`)).status
+    expect(await status(account.admin)).toBe(200)
+    expect(await status(account.member)).toBe(403)
+    expect(await status(account.keys.accountOtherSpace)).toBe(403)
+    expect(await status(account.outsider)).toBe(404)
+  })
+})
+
+const TITLE = 'Name'
+const sheetOf = (rows: readonly (readonly Cell[])[], more: object = {}) => workbook({ sheets: { Data: rows }, ...more })
+
+describe('a workbook', () => {
+  test('becomes a table with its dates, times, numbers and checkboxes', async () => {
+    const account = await app.account()
+    const rows: Cell[][] = [
+      [TITLE, 'Day', 'Moment', 'Hour', 'Amount', 'Done', 'Code', 'Formula', 'Broken'],
+      [
+        ...['Acme', serial(46112), serial(46112.3125, 'instant'), serial(0.395833333333333, 'time'), 0.1 + 0.2, true, '007'],
+        ...[{ xml: '<f>1+1</f><v>2</v>' }, { xml: '<f>1/0</f><v>#DIV/0!</v>', type: 'e' }],
+      ],
+      [],
+      ['Bolt', serial(61), serial(46112, 'instant'), null, 1e-7, false, '12', { xml: '<f>1+1</f><v>2</v>' }, 'fine'],
+    ]
+    const { fields } = await guess(account, sheetOf(rows), XLSX)
+    expect(typesOf({ fields })).toEqual({
+      ...{ Name: 'text', Day: 'date', Moment: 'datetime', Hour: 'time', Amount: 'number', Done: 'checkbox', Code: 'text' },
+      ...{ Formula: 'number', Broken: 'text' },
+    })
+    const { table_id, job_id } = (await send(account.owner, account.space, sheetOf(rows), '', XLSX)).body
+    expect((await ended(account.owner, job_id)).created).toBe(2)
+    const [acme, bolt] = await rowsOf(account, table_id)
+    expect(acme).toMatchObject({ day: '2026-03-31', moment: '2026-03-31 07:30:00', hour: '09:30:00', amount: 0.3, done: true, code: '007' })
+    expect(acme).toMatchObject({ formula: 2, broken: null })
+    expect(bolt).toMatchObject({ day: '1900-03-01', moment: '2026-03-31 00:00:00', hour: null, amount: 1e-7 })
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+  })
+
+  test('may count its days from 1904', async () => {
+    const account = await app.account()
+    const { table_id, job_id } = (
+      await send(
+        account.owner,
+        account.space,
+        sheetOf(
+          [
+            ['Name', 'Day'],
+            ['a', serial(44650)],
+          ],
+          { is1904: true },
+        ),
+        '',
+        XLSX,
+      )
+    ).body
+    await ended(account.owner, job_id)
+    expect(await rowsOf(account, table_id)).toMatchObject([{ day: '2026-03-31' }])
+  })
+
+  test('is read sheet by sheet, by name or the first', async () => {
+    const account = await app.account()
+    const book = workbook({ sheets: { First: [['A'], ['x']], 'Zweites & mehr': [['B'], ['y']] } })
+    const names = async (query: string) => {
+      const { status, body } = await send(account.owner, account.space, book, `?dry_run=true${query}`, XLSX)
+      return status === 200 ? body.fields.map(({ name }: { name: string }) => name) : [status, body.message]
+    }
+    expect(await names('')).toEqual(['A'])
+    expect(await names('&sheet=Zweites%20%26%20mehr')).toEqual(['B'])
+    expect(await names('&sheet=None')).toEqual([400, 'sheet: is not a sheet of the workbook'])
+  })
+
+  test('with merged cells, formulas of others and texts like formulas keeps what is there', async () => {
+    const account = await app.account()
+    const rows: Cell[][] = [
+      ['Name', 'Note'],
+      ['=1+1', '-x'],
+      [null, "'=y"],
+      ['_x0041_', 'plain'],
+    ]
+    const book = sheetOf(rows, { after: '<mergeCells count="1"><mergeCell ref="A2:A3"/></mergeCells>' })
+    const { table_id, job_id } = (await send(account.owner, account.space, book, '', XLSX)).body
+    await ended(account.owner, job_id)
+    expect(await rowsOf(account, table_id)).toMatchObject([
+      { name: '=1+1', note: '-x' },
+      { name: null, note: "'=y" },
+      { name: 'A', note: 'plain' },
+    ])
+  })
+
+  test('is recognised by its bytes, whatever type the request names', async () => {
+    const account = await app.account()
+    expect(typesOf(await guess(account, sheetOf([['Name'], ['a']])))).toEqual({ Name: 'text' })
+    expect(typesOf(await guess(account, 'Name\na\n', XLSX))).toEqual({ Name: 'text' })
+  })
+
+  const bomb = deflated('xl/workbook.xml', Buffer.alloc(201 * 1_048_576))
+  const largeZip = Buffer.concat([Buffer.from('PK\x03\x04'), Buffer.alloc(20 * 1_048_576)])
+  const lastCell = '<worksheet><sheetData><row r="1"><c r="A1"><v>1</v></c><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+  const withSheet = (xml: string) =>
+    Buffer.concat([
+      ...stored(
+        parts({ sheets: { Data: [] } }).map((part) => (part.name.includes('sheet1') ? { ...part, bytes: Buffer.from(xml) } : part)),
+      ),
+    ])
+  test.each<[string, Buffer, number, string | RegExp]>([
+    [
+      'no workbook in it',
+      deflated('word/document.xml', Buffer.from('<w/>')),
+      400,
+      'The file is not an XLSX workbook: it has no xl/workbook.xml',
+    ],
+    ['half of its bytes', sheetOf([['Name'], ['a']]).subarray(0, 400), 400, 'The file is not an XLSX workbook: it is damaged'],
+    ['nothing but a signature', Buffer.from('PK\x03\x04'), 400, 'The file is not an XLSX workbook: it is damaged'],
+    ['XML that is none', deflated('xl/workbook.xml', Buffer.from('<<<')), 400, /^The file is not an XLSX workbook/],
+    ['an empty sheet', sheetOf([]), 400, 'The file is empty: its first row must name the fields'],
+    ['201 MB unpacked', bomb, 413, 'The workbook is larger than 200 MB unpacked'],
+    [
+      '201 MB that are stated to be one',
+      deflated('xl/workbook.xml', Buffer.alloc(201 * 1_048_576), 1),
+      413,
+      'The workbook is larger than 200 MB unpacked',
+    ],
+    ['its last possible cell', withSheet(lastCell), 400, 'The sheet has 16384 columns; at most 1000 are read'],
+    ['over 20 MB', largeZip, 413, 'The file is larger than 20 MB'],
+    [
+      '1,001 columns',
+      sheetOf([Array.from({ length: 1_001 }, (_, i) => `c${i}`), ['1']]),
+      400,
+      'The sheet has 1001 columns; at most 1000 are read',
+    ],
+  ])('with %s is refused and leaves nothing', async (_, body, status, message) => {
+    const account = await app.account()
+    const answer = await send(account.owner, account.space, body, '', XLSX)
+    expect([answer.status, answer.body.message]).toEqual([status, typeof message === 'string' ? message : expect.stringMatching(message)])
+    expect(await tablesOf(account)).toEqual([])
+    expect(await storedFiles()).toEqual([])
+  })
+
+  test('over 20 MB is refused also as text/csv, which may be larger', async () => {
+    const account = await app.account()
+    const answer = await send(account.owner, account.space, largeZip)
+    expect([answer.status, answer.body.message]).toEqual([413, 'The file is larger than 20 MB'])
+  })
+})
+
+describe('an import that is refused after its answer', () => {
+  test('removes the table that it was to fill, and tells why', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const { table_id, job_id } = (await send(account.owner, account.space, 'Name,Amount\na,1\n', '?title=Deals')).body
+    sending.mockRestore()
+    const deletion = await app.as(account.owner).post(`/api/table/${table_id}/field/amount/delete`, {})
+    expect(deletion.status).toBe(200)
+    await app.deps.jobs.send(runImport, { import_id: job_id })
+    expect(await ended(account.owner, job_id)).toEqual({
+      state: 'refused',
+      done: 0,
+      total: 1,
+      error: 'row 1, Amount: its field has been deleted',
+      issues: [{ row: 1, column: 'Amount', message: 'its field has been deleted' }],
+    })
+    expect(await tablesOf(account)).toEqual([])
+    expect((await app.as(account.owner).get(`/api/table/${table_id}/get`)).status).toBe(404)
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+  })
+
+  test('is cancelled with its table', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const { table_id, job_id } = (await send(account.owner, account.space, 'Name\na\n')).body
+    sending.mockRestore()
+    await app.as(account.owner).post(`/api/table/${table_id}/delete`, {})
+    await app.deps.jobs.send(runImport, { import_id: job_id })
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'cancelled', error: 'The table has been deleted' })
+  })
+
+  test('leaves a lost job to the schedule, which imports the rows once', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const { table_id, job_id } = (await send(account.owner, account.space, 'Name\na\n')).body
+    sending.mockRestore()
+    await app.db.execute(sql`update record_imports set updated_at = now() - interval '1 hour' where id = ${job_id}`)
+    await resumeAll(systemContext(app.deps))
+    await app.deps.jobs.send(runImport, { import_id: job_id })
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 1 })
+    await app.deps.jobs.send(runImport, { import_id: job_id })
+    expect(await rowsOf(account, table_id)).toHaveLength(1)
+  })
+
+  test('counts against the five that an account may have', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    for (let i = 0; i < 5; i++) expect((await send(account.owner, account.space, 'Name\na\n')).status).toBe(200)
+    const sixth = await send(account.owner, account.space, 'Name\na\n', '?title=Sixth')
+    expect([sixth.status, sixth.body.message]).toEqual([409, 'The account has 5 unfinished imports; wait for one of them'])
+    expect(await tablesOf(account)).not.toContain('Sixth')
+    await app.db.execute(sql`update record_imports set state = 'failed' where account_id = ${account.id}`)
+  })
+})
+
+describe('an import into a table with async', () => {
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'Amount', type: 'number' },
+  ]
+  const sendTo = (caller: Caller, table: number, body: string, query = '?async=true') =>
+    app.as(caller).send(`/api/table/${table}/import${query}`, { method: 'POST', body, headers: { 'content-type': 'text/csv' } })
+
+  test('answers a job, which creates the records', async () => {
+    const account = await app.account()
+    const { id } = await makeTable(app, account, { fields })
+    const { status, body } = await sendTo(account.member, id, 'Name,Amount\na,1\nb,2\n')
+    expect([status, Object.keys(body)]).toEqual([200, ['job_id']])
+    expect(await ended(account.member, body.job_id)).toEqual({ state: 'done', done: 2, total: 2, error: null, created: 2 })
+    expect(await rowsOf(account, id)).toMatchObject([{ name: 'a', created_by: { id: account.member.id } }, { name: 'b' }])
+    expect((await app.as(account.viewer).get(`/api/job/${body.job_id}`)).status).toBe(403)
+    expect(await ended(account.keys.personal, body.job_id)).toMatchObject({ created: 2 })
+  })
+
+  test('names the first hundred refused cells in the job, and creates nothing', async () => {
+    const account = await app.account()
+    const { id } = await makeTable(app, account, { fields })
+    const { job_id } = (await sendTo(account.keys.account, id, `Name,Amount\n${'a,many\n'.repeat(150)}`)).body
+    const job = await ended(account.keys.account, job_id)
+    expect(job).toMatchObject({ state: 'refused', error: expect.stringContaining('row 2, Amount: must be a number') })
+    expect(job.issues).toHaveLength(100)
+    expect(job.issues[0]).toEqual({ row: 2, column: 'Amount', message: 'must be a number' })
+    expect(await rowsOf(account, id)).toEqual([])
+    expect((await app.as(account.owner).get(`/api/table/${id}/get`)).status).toBe(200)
+  })
+
+  test('is refused where an import is, and without async stays as it was', async () => {
+    const account = await app.account()
+    const { id } = await makeTable(app, account, { fields })
+    expect((await sendTo(account.viewer, id, 'Name\na\n')).status).toBe(403)
+    expect((await sendTo(account.outsider, id, 'Name\na\n')).status).toBe(404)
+    expect((await sendTo(account.owner, id, 'Name\na\n', '?async=maybe')).status).toBe(400)
+    expect((await sendTo(account.owner, id, 'Name\na\n', '?async=false')).body).toEqual({ created: 1 })
+    expect((await sendTo(account.owner, id, 'Name\na\n', '')).body).toEqual({ created: 1 })
+  })
+})
