@@ -2,17 +2,19 @@
 import type { Readable } from 'node:stream'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Role } from '../platform/access/authorize.ts'
-import { checkSpace, roleOf } from '../platform/access/resources.ts'
+import { checkSpace, roleOf, type TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { forbidden, notFound } from '../platform/http/errors.ts'
 import { isPath, type Storage, type StoredBytes } from '../platform/storage/storage.ts'
-import { storageKeyOf } from '../platform/stored-files.ts'
+import { type FileEntry, storageKeyOf } from '../platform/stored-files.ts'
+import { readFiles } from '../records/cells/file-cells.ts'
 import { holdersOf } from '../tables/file-references.ts'
 import type { ByteRange } from './byte-range.ts'
 import { servedAs } from './media-types.ts'
 import { findReadable, hasRecord, type ReadableFile } from './queries.ts'
+import type { FileRef } from './schema.ts'
 
 /**
  * Returns the file if the caller may read its record or task.
@@ -65,4 +67,21 @@ export async function openStored({ db, storage }: Pick<Context, 'db' | 'storage'
   const key = (await storageKeyOf(db, path))?.storage_key
   // Staged bytes may have been moved to the path since the row was read.
   return (key ? await storage.read(key) : null) ?? storage.read(path)
+}
+
+/**
+ * A file of a record's cell, and the stream of its bytes.
+ * @throws AppError 400 for a field that is not a file field; 404 if the cell does not have the file
+ */
+export async function fileOfField(
+  context: Context,
+  table: TableRef,
+  recordId: number,
+  { field_id, path }: FileRef,
+): Promise<{ file: FileEntry; bytes: Readable }> {
+  const files = await readFiles(context, table, recordId, field_id)
+  const file = files.find((entry) => entry.path === path)
+  const bytes = file && (await openStored(context, path))
+  if (!bytes) throw notFound('File')
+  return { file, bytes }
 }

@@ -52,8 +52,9 @@ export type Upload = z.infer<typeof Upload>
 export const FieldUpload = Upload.extend({ field_id: z.string() })
 export type FieldUpload = z.infer<typeof FieldUpload>
 
-export const FileRemoval = z.strictObject({ field_id: z.string(), path: z.string() })
-export type FileRemoval = z.infer<typeof FileRemoval>
+/** A file of a record's cell. */
+export const FileRef = z.strictObject({ field_id: z.string(), path: z.string() })
+export type FileRef = z.infer<typeof FileRef>
 
 export const DroppedFile = z
   .object({

@@ -17,7 +17,7 @@ import {
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
-import { type FieldUpload, type File, type FileRemoval, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
+import { type FieldUpload, type File, type FileRef, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
 import { settleFiles } from './sweep.ts'
 
 /** A file before it has a row: its bytes are in memory, or have been received to storage. */
@@ -50,12 +50,7 @@ export async function addToField(
  * @returns the field's whole list
  * @throws AppError 404 if the field does not contain the file
  */
-export async function removeFromField(
-  context: Context,
-  table: TableRef,
-  record: RecordRef,
-  { field_id, path }: FileRemoval,
-): Promise<File[]> {
+export async function removeFromField(context: Context, table: TableRef, record: RecordRef, { field_id, path }: FileRef): Promise<File[]> {
   return changeFiles(context, table, record, field_id, (files) => {
     const kept = files.filter((file) => file.path !== path)
     if (kept.length === files.length) throw notFound('File')

@@ -89,10 +89,28 @@ export async function requireFileField(context: Context, table: TableRef, fieldI
   await withDefinition(context, table, async (definition) => void fileField(definition, table, fieldId))
 }
 
+/**
+ * The files of one cell.
+ * @throws AppError 400 for a field that is not a file field; 404 if the record has just been deleted
+ */
+export function readFiles(context: Context, table: TableRef, recordId: number, fieldId: string): Promise<FileEntry[]> {
+  return withDefinition(context, table, async (definition) => {
+    const field = anyFileField(definition, fieldId)
+    const row = await readRow(context.db, definition, recordId)
+    if (!row) throw notFound('Record')
+    return entriesOf(row[field.id])
+  })
+}
+
 function fileField(definition: TableDef, { role }: TableRef, fieldId: string): FieldDef {
+  const field = anyFileField(definition, fieldId)
+  if (field.admin_only && role !== 'admin') throw forbidden()
+  return field
+}
+
+function anyFileField(definition: TableDef, fieldId: string): FieldDef {
   const field = definition.fields.find(({ id }) => id === fieldId)
   if (!field || !holdsFiles(field)) throw badInput('field_id', 'is not a file field of this table')
-  if (field.admin_only && role !== 'admin') throw forbidden()
   return field
 }
 

@@ -1,0 +1,33 @@
+/** A file as JSON with its bytes in base64, written while they are read: a file of 50 MB takes no more memory than a small one. */
+import { Readable } from 'node:stream'
+
+interface Described {
+  name: string
+  type: string
+  size: number
+}
+
+/** @returns `{"name","type","size","data"}` as a stream, and its length in bytes */
+export function base64Json({ name, type, size }: Described, bytes: AsyncIterable<Buffer>): { length: number; content: Readable } {
+  const head = Buffer.from(`${JSON.stringify({ name, type, size }).slice(0, -1)},"data":"`)
+  const tail = Buffer.from('"}')
+  const length = head.length + Math.ceil(size / 3) * 4 + tail.length
+  return { length, content: Readable.from(written(head, bytes, size, tail), { objectMode: false }) }
+}
+
+async function* written(head: Buffer, bytes: AsyncIterable<Buffer>, size: number, tail: Buffer): AsyncGenerator<Buffer> {
+  yield head
+  let left: Buffer = Buffer.alloc(0)
+  let count = 0
+  for await (const chunk of bytes) {
+    count += chunk.length
+    const whole = left.length ? Buffer.concat([left, chunk]) : chunk
+    // Three bytes are four characters, so that only the last chunk is padded.
+    const end = whole.length - (whole.length % 3)
+    left = whole.subarray(end)
+    if (end) yield Buffer.from(whole.toString('base64', 0, end), 'latin1')
+  }
+  // The length was announced. With an error the connection is closed, where the caller would wait for the rest.
+  if (count !== size) throw new Error(`The storage has ${count} bytes in place of ${size}`)
+  yield Buffer.concat([Buffer.from(left.toString('base64'), 'latin1'), tail])
+}
