@@ -21,6 +21,7 @@ import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
 import { examine, printed } from './doctor/doctor.ts'
+import { checkFiles } from './files-check.ts'
 import { rotateSecrets } from './rotate-secrets.ts'
 import { argumentProblem, asksForHelp, commandOf, runScript, ScriptError, withDeps } from './runtime.ts'
 
@@ -39,11 +40,13 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   replay <id|since>                                 reads a stored inbound message again, or all since YYYY-MM-DD HH:MM:SS in UTC (docs/email.md)
   rotate-secrets                                    encrypts everything stored with the new SECRET_KEY, while the old one is in SECRET_KEY_PREVIOUS
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
+  files check [--repair]                            reads all stored files, and reports what is missing, damaged or belongs to nothing; --repair fills in
+                                                    missing hashes and deletes what belongs to nothing
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 
 Without --password-stdin (one line on standard input) a password is made and printed. The result of a create is one JSON object.
-Exit codes: 0 done, 1 not done, with the reason in one line; doctor: 1 if it has found an error.`
+Exit codes: 0 done, 1 not done, with the reason in one line; doctor and files check: 1 if something is wrong.`
 
 /** Parses an id from an option. */
 const IdText = z.coerce.number('must be a whole number').pipe(Id)
@@ -196,6 +199,15 @@ const commands: Record<string, Command> = {
       const { lines, isDone } = await withDeps(readSettings(), rotateSecrets)
       for (const line of lines) console.log(line)
       if (!isDone) process.exitCode = 1
+    },
+  },
+  files: {
+    argument: '<check>',
+    options: { repair: flag },
+    run: async ({ positional, options }) => {
+      if (positional !== 'check') throw new ScriptError(`files: there is no ${positional}; npm run admin -- --help shows how it is used`)
+      const check = (deps: Deps) => checkFiles(deps, { repairs: options.repair === true, print: console.log })
+      if (!(await withDeps(readSettings(), check))) process.exitCode = 1
     },
   },
   backup: {

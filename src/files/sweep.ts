@@ -22,7 +22,8 @@ const FEW_ORPHANS = 20
 const ORPHANS_PART = 0.1
 /** A path that `store` in service.ts has made. A bucket may hold objects of others. */
 const OWN_PATH = /^(?:\d+-\d+|task-\d+)-[\w-]{16}-/
-const isOwn = (path: string) => OWN_PATH.test(path) || path.startsWith(STAGED_PREFIX)
+/** Whether the service has made the key: a bucket may hold objects of others, and thumbnails have no rows. */
+export const isOwn = (path: string) => OWN_PATH.test(path) || path.startsWith(STAGED_PREFIX)
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
 /** Moves the bytes of a staged file to its final path. */

@@ -278,6 +278,11 @@ async function drop(db: Database, which: Sql, now: Date, { record_id, field_id, 
     from named where f.path = named.path`)
 }
 
+/** Notes the hash of a file of an earlier release. */
+export async function fillHash(db: Database, path: string, sha256: Buffer): Promise<void> {
+  await db.execute(sql`update stored_files set sha256 = ${sha256} where path = ${path} and sha256 is null`)
+}
+
 /** Deletes the rows of files without references. The caller deletes the bytes after the commit. */
 export async function deleteFileRows(db: Database, paths: readonly string[]): Promise<void> {
   if (paths.length) await db.prisma.storedFile.deleteMany({ where: { path: { in: [...paths] } } })
