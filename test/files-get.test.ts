@@ -39,6 +39,18 @@ it('has the bytes of every length', async () => {
   }
 })
 
+it('ends at once when the storage has lost some of the bytes', async () => {
+  const { add, get } = await setUp()
+  const { path } = await add(Buffer.from('hello'))
+  for (const bytes of ['hell', 'hello!']) {
+    await app.deps.storage.remove(path)
+    await app.deps.storage.write(path, Buffer.from(bytes))
+    await expect(get({ field_id: 'files', path })).rejects.toThrow()
+  }
+  await app.deps.storage.remove(path)
+  expect(await get({ field_id: 'files', path })).toMatchObject({ status: 404, body: { message: 'File not found' } })
+})
+
 it('is for all readers of the record, of fields that only admins write, too', async () => {
   const { account, add, get } = await setUp()
   const { path } = await add(Buffer.from('x'), 'more')
