@@ -1,12 +1,20 @@
 /** What reaches others when an image, a caller or the storage is bad: thumbnails on a storage that does what a test says. */
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import S3rver from 's3rver'
 import sharp from 'sharp'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ReadableFile } from '../src/files/queries.ts'
+import { thumbnailKey } from '../src/files/thumbnails/thumbnail-keys.ts'
 import { openThumbnails, type ThumbnailLimits } from '../src/files/thumbnails/thumbnails.ts'
 import { openMetrics } from '../src/platform/metrics.ts'
+import { openStorage } from '../src/platform/storage/open-storage.ts'
 import type { Storage } from '../src/platform/storage/storage.ts'
 
 const png = await sharp({ create: { width: 300, height: 200, channels: 3, background: '#ff0000' } })
@@ -193,4 +201,36 @@ test('the processes end when no thumbnail is asked for', async () => {
   await expect.poll(() => started.map(({ signalCode }) => signalCode)).toEqual(['SIGKILL'])
   await ask('two')
   expect(started).toHaveLength(2)
+})
+
+test('a process does not outlive a service that was killed', async () => {
+  const started = startedProcesses()
+  const { ask } = thumbnailsOf({})
+  await ask('one')
+  started[0]?.disconnect()
+  await expect.poll(() => started[0]?.signalCode).toBe('SIGKILL')
+})
+
+test('a bucket holds thumbnails like a folder', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gridpost-thumbnail-bucket-'))
+  const configureBuckets = [{ name: 'attachments', configs: [] }]
+  const bucket = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets })
+  const { port } = (await bucket.run()) as AddressInfo
+  onTestFinished(async () => {
+    vi.unstubAllEnvs()
+    await bucket.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const storage = openStorage(
+    `s3://attachments?endpoint=${encodeURIComponent(`http://127.0.0.1:${port}`)}&region=eu-central-1&forcePathStyle=true`,
+  )
+  await storage.write('1-2-image.png', png)
+  const { ask } = thumbnailsOf({}, { read: storage.read, write: storage.write })
+  const made = await ask('1-2-image.png')
+  expect(isWebp(made)).toBe(true)
+  const kept = await storage.read(thumbnailKey('1-2-image.png', 160))
+  expect(kept && (await buffer(kept))).toEqual(made)
+  expect(await ask('1-2-image.png')).toEqual(made)
 })

@@ -292,6 +292,19 @@ describe('asking for a thumbnail', () => {
     expect(await isStored(thumbnailKey(path, 160))).toBe(true)
   })
 
+  it('is counted and timed', async () => {
+    const counted = async (outcome: string) => {
+      const [, count = 0] =
+        new RegExp(`^gridpost_thumbnails_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(await app.deps.metrics.text(app.deps)) ?? []
+      return Number(count)
+    }
+    const [made, refused] = [await counted('made'), await counted('refused')]
+    const [image, text] = [await upload(await png), await upload('hello')]
+    for (const path of [image, image, text]) await thumbnail(path)
+    expect([await counted('made'), await counted('refused')]).toEqual([made + 1, refused + 1])
+    expect(await app.deps.metrics.text(app.deps)).toMatch(/^gridpost_thumbnail_seconds_count [1-9]/m)
+  })
+
   it('goes on for others when one of the callers hangs up', async () => {
     const path = await upload(await noise(3_000, 2_000).png().toBuffer())
     const impatient = new AbortController()

@@ -2,12 +2,14 @@
 import type { FromProcess, ToProcess } from './work-process.ts'
 
 /**
- * Does each piece of work that comes, and answers with its result. The process ends when the service does.
+ * Does each piece of work that comes, and answers with its result. The process ends with the service, at once.
  * @param bytes those that came with the work
  */
 export function serveWork<Work, Result>(perform: (work: Work, bytes: Buffer) => Promise<Result>): void {
   // A terminal and systemd signal all processes of a service. The service still waits for the work that is being done.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  // The service has ended without ending this process. A decoder in another thread would go on.
+  process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   const send = (message: FromProcess<Result>) => process.send?.(message)
   let given: { id: number; chunks: Uint8Array[] } = { id: 0, chunks: [] }
 

@@ -79,10 +79,11 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
   }
 
   async function readOrMake(file: ReadableFile, width: ThumbnailWidth, asking: Asking): Promise<Buffer> {
+    if (file.detected_type !== null) requireDecoder(file, width, file.detected_type)
     const key = thumbnailKey(file.path, width)
     const kept = await storage.read(key)
     if (kept) return buffer(bytesIn(kept, limits.bytesMs))
-    if (!(await isDecoded(file))) throw refuse(file, width)
+    if (file.detected_type === null) requireDecoder(file, width, await detectType(await firstBytes(file)))
     const made = await places.run(accountParty(asking.accountId), () => make(file, width), {
       refusal: () => tooBusy({ retryAfterSeconds: 5 }),
       signal: asking.signal,
@@ -92,8 +93,8 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     return made
   }
 
-  async function isDecoded(file: ReadableFile): Promise<boolean> {
-    return DECODED.has(file.detected_type ?? (await detectType(await firstBytes(file))))
+  function requireDecoder(file: ReadableFile, width: ThumbnailWidth, type: string): void {
+    if (!DECODED.has(type)) throw refuse(file, width)
   }
 
   /** A file of an earlier release is looked at when a thumbnail of it is asked for. */
