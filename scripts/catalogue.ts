@@ -22,6 +22,8 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index notifications_waiting_idx /,
   /^index outbound_emails_(due|leased)_idx /,
   /^index inbound_verdicts_pending_idx /,
+  /^index inbound_verdicts_waiting_idx /,
+  /^index inbound_emails_waiting_idx /,
   /^index field_conversions_one_per_table /,
 ]
 

@@ -15,7 +15,8 @@ import { isFeedbackOn, recordFeedback } from '../reports/feedback.ts'
 import { proveSent } from '../reports/recipients.ts'
 import { isAbout } from '../reports/report-scope.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
-import { LARGE_BYTES, type MailParser, openParser, UnreadableMail } from './parser.ts'
+import { UnreadableMail } from './parser.ts'
+import { openParsers } from './parsers.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
 import {
@@ -39,7 +40,13 @@ interface StoredMessage {
   /** The results of the receiver's own checks; null for a message that came in another way. */
   authentication: Authentication | null
   received_at: string
+  /** The account, or one of several, that the message is for; null if its threads were deleted. */
+  account_id: number | null
 }
+
+const STORED = sql`
+  id, raw, token_hashes, authentication, received_at,
+  (select min(v.account_id) from inbound_verdicts v where v.inbound_email_id = e.id) as account_id`
 
 /** A verdict of a replay. */
 export interface Replayed {
@@ -51,7 +58,7 @@ export interface Replayed {
 /** Parses a stored message and delivers it to each thread that its addresses name. */
 export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
   const [stored] = await context.db.query<StoredMessage>(sql`
-    select id, raw, token_hashes, authentication, received_at from inbound_emails e where id = ${id} and raw is not null and (
+    select ${STORED} from inbound_emails e where id = ${id} and raw is not null and (
       processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`)
   if (stored) await read(context, stored, false)
 }
@@ -63,12 +70,12 @@ export async function receive(context: Context, { id }: z.infer<typeof Received>
  */
 export async function replay(context: Context, id: number): Promise<Replayed[] | undefined> {
   const [stored] = await context.db.query<StoredMessage>(sql`
-    select id, raw, token_hashes, authentication, received_at from inbound_emails
+    select ${STORED} from inbound_emails e
     where id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${id}) and raw is not null`)
   return stored && read(context, stored, true)
 }
 
-const parsers: { ordinary?: MailParser; large?: MailParser } = {}
+const parsers = openParsers()
 
 async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
   const { mail: written, problem } = await parsed(context, stored)
@@ -88,12 +95,10 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
 async function parsed(
   { log, metrics, settings }: Context,
-  { id, raw }: StoredMessage,
+  { id, raw, account_id }: StoredMessage,
 ): Promise<{ mail: ParsedMail; problem: string | null }> {
   try {
-    const parser = raw.length > LARGE_BYTES ? 'large' : 'ordinary'
-    parsers[parser] ??= openParser()
-    return { mail: await parsers[parser].parse(raw, settings.authservId), problem: null }
+    return { mail: await parsers.parse(account_id, raw, settings.authservId), problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     log.error({ err: error, id }, 'inbound mail cannot be read')

@@ -12,6 +12,7 @@ import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { hashesIn } from '../queries.ts'
 import { LARGE_BYTES } from './parser.ts'
+import { turnOf } from './turns.ts'
 
 export const Received = z.object({ id: z.int() })
 
@@ -81,17 +82,23 @@ export async function knownTokens(db: Database, tokens: readonly string[]): Prom
  */
 export async function storeArrival(context: Context, arrival: Arrival): Promise<void> {
   const { db, jobs, now, metrics } = context
+  const sender = listed(readHeaders(arrival.raw))
   await context.transaction(async () => {
-    const id = await insertMessage(db, arrival, now)
+    const turn = await turnOf(db, { from: sender.email, tokens: arrival.tokens, now })
+    const id = await insertMessage(db, arrival, sender, now)
     if (id === undefined) await insertRepeated(db, arrival, now)
-    else await jobs.send(queueFor(arrival.raw.length), { id })
+    else await jobs.send(queueFor(arrival.raw.length), { id }, { priority: -turn })
   })
   metrics.count(inboundMails, { verdict: 'accepted' })
 }
 
 /** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
-async function insertMessage(db: Database, { raw, sha256, tokens, authentication }: Arrival, now: Date): Promise<number | undefined> {
-  const { name, email, subject } = listed(readHeaders(raw))
+async function insertMessage(
+  db: Database,
+  { raw, sha256, tokens, authentication }: Arrival,
+  { name, email, subject }: Listed,
+  now: Date,
+): Promise<number | undefined> {
   const [stored] = await db.query<{ id: number }>(sql`
     with stored as (
       insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
@@ -120,8 +127,15 @@ async function insertRepeated(db: Database, { sha256 }: Arrival, now: Date): Pro
     from repeated m join reply_tokens r on r.token_hash = any(m.token_hashes)`)
 }
 
-/** The sender and the subject for the list, read without the parser, which needs a process of its own. */
-function listed(headers: Header[]): { name: string; email: string; subject: string } {
+/** The sender and the subject for the list. */
+interface Listed {
+  name: string
+  email: string
+  subject: string
+}
+
+/** Reads them without the parser, which needs a process of its own. */
+function listed(headers: Header[]): Listed {
   const text = (key: string) => oneLine(decodeWords((valuesOf(headers, key)[0] ?? '').slice(0, 2_000)))
   const from = text('from')
   const [, name = '', address = from] = /^([^<]*)<([^<>]*)>/.exec(from) ?? []
@@ -149,6 +163,8 @@ export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
     await jobs.sendMany(
       queue,
       messages.map(({ id }) => ({ id })),
+      // What has just arrived goes first.
+      { priority: -WAITING_AT_ONCE },
     )
 }
 

@@ -38,15 +38,25 @@ export const queueOptions = ({ options }: Queue): QueueOptions & { notify: true;
 /** How often a worker looks for jobs that have lost theirs. */
 const SUPERVISE_SECONDS = 5
 
+/** How many jobs of a queue run at once in a process. */
+export interface WorkPlaces {
+  concurrency: number
+  /** How many of these places are only for jobs of priority 0 and above. */
+  reserved?: number
+}
+
 export interface Jobs {
-  /** Enqueues a job in the open transaction, so that it is committed together with the change. */
-  send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date }): Promise<void>
+  /**
+   * Enqueues a job in the open transaction, so that it is committed together with the change. Of waiting jobs those of the highest priority
+   * run first; 0 is the usual one.
+   */
+  send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date; priority?: number }): Promise<void>
   /** Enqueues several jobs in one statement, in the open transaction. */
-  sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[]): Promise<void>
+  sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[], options?: { priority?: number }): Promise<void>
   /** Whether the queue can be used. */
   isReady(): Promise<boolean>
-  /** Starts a worker. @param concurrency how many jobs of this queue run at once in this process */
-  work<Data extends object>(queue: Queue<Data>, concurrency: number, work: (data: Data) => Promise<void>): Promise<void>
+  /** Starts a worker. */
+  work<Data extends object>(queue: Queue<Data>, places: WorkPlaces, work: (data: Data) => Promise<void>): Promise<void>
   /** Enqueues a job on a schedule. @param cron five fields, in UTC */
   schedule(queue: Queue, cron: string): Promise<void>
   /** Registers what is to be stopped before the workers are. */
@@ -103,16 +113,14 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   const stops: (() => Promise<void>)[] = []
 
   return {
-    async send(queue, data, { startAfter } = {}) {
-      await inSpan(`send ${queue.name}`, sending(queue), (span) =>
-        boss.send(queue.name, traced(data, span), { db: here, ...(startAfter && { startAfter }) }),
-      )
+    async send(queue, data, options = {}) {
+      await inSpan(`send ${queue.name}`, sending(queue), (span) => boss.send(queue.name, traced(data, span), { db: here, ...options }))
     },
-    async sendMany(queue, data) {
+    async sendMany(queue, data, options = {}) {
       await inSpan(`send ${queue.name}`, sending(queue), (span) =>
         boss.insert(
           queue.name,
-          data.map((one) => ({ data: traced(one, span) })),
+          data.map((one) => ({ data: traced(one, span), ...options })),
           { db: here },
         ),
       )
@@ -120,12 +128,12 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async isReady() {
       return boss.isInstalled()
     },
-    async work(queue, concurrency, work) {
+    async work(queue, { concurrency, reserved = 0 }, work) {
       for (let slot = 0; slot < concurrency; slot++) {
         let worker = ''
         worker = await boss.work(
           queue.name,
-          { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10 },
+          { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10, ...(slot < reserved && { minPriority: 0 }) },
           async (jobs) => {
             try {
               for (const job of jobs) await runTraced(queue, job.data, work)

@@ -2,12 +2,10 @@
 
 import { type Context, type Deps, systemContext } from '../context.ts'
 import { jobSeconds } from './metrics.ts'
-import type { Jobs, Queue } from './queue.ts'
+import type { Jobs, Queue, WorkPlaces } from './queue.ts'
 
-export interface Work {
+export interface Work extends WorkPlaces {
   queue: Queue
-  /** How many jobs run at once in one process. */
-  concurrency: number
   /** A schedule that also enqueues jobs: five fields, in UTC. */
   cron?: string
   run(context: Context, data: never): Promise<void>
@@ -19,16 +17,16 @@ export interface Work {
 export function work<Data extends object>(
   queue: Queue<Data>,
   run: (context: Context, data: Data) => Promise<void>,
-  { concurrency = 2, cron, start }: Partial<Pick<Work, 'concurrency' | 'cron' | 'start'>> = {},
+  { concurrency = 2, ...options }: Partial<Omit<Work, 'queue' | 'run'>> = {},
 ): Work {
-  return { queue: queue as Queue, concurrency, run, ...(cron && { cron }), ...(start && { start }) }
+  return { queue: queue as Queue, concurrency, run, ...options }
 }
 
 /** Starts all workers of this process. */
 export async function startWork(deps: Deps, works: readonly Work[], jobs: Jobs = deps.jobs): Promise<void> {
-  for (const { queue, concurrency, cron, run, start } of works) {
+  for (const { queue, cron, run, start, ...places } of works) {
     if (start) jobs.beforeStop(start(deps))
-    await jobs.work(queue, concurrency, async (data) => {
+    await jobs.work(queue, places, async (data) => {
       const log = deps.log.child({ queue: queue.name })
       const startedAt = performance.now()
       let outcome = 'failed'

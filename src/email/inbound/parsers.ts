@@ -1,0 +1,55 @@
+/** The parsers of the process: several for ordinary messages, and others for large ones, which take seconds each. */
+import { FairLimit } from '../../platform/fair-limit.ts'
+import { unavailable } from '../../platform/http/errors.ts'
+import type { ParsedMail } from './mime.ts'
+import { LARGE_BYTES, type MailParser, openParser } from './parser.ts'
+
+/** How many messages of a kind are parsed at once, and how many of one account's. A parser without work has no process. */
+const AT_ONCE = 3
+const KEPT_FREE = 1
+/** Messages wait in jobs, so few wait here; the jobs end after five minutes. */
+const WAITING = { mostWaiting: 100, waitMs: 240_000, refusingWaitMs: 240_000 }
+
+export interface Parsers {
+  /**
+   * Parses a raw message, within the share of its account.
+   * @param authservId the mail server whose Authentication-Results count
+   * @throws UnreadableMail; Error if the message could not be parsed now
+   */
+  parse(account: number | null, raw: Uint8Array, authservId?: string): Promise<ParsedMail>
+  close(): Promise<void>
+}
+
+/** @param open opens one of the parsers */
+export function openParsers(open: () => MailParser = openParser): Parsers {
+  const [ordinary, large] = [poolOf(open), poolOf(open)]
+  return {
+    parse: (account, raw, authservId) =>
+      (raw.byteLength > LARGE_BYTES ? large : ordinary).run(String(account), (parser) => parser.parse(raw, authservId)),
+    close: async () => void (await Promise.all([ordinary.close(), large.close()])),
+  }
+}
+
+function poolOf(open: () => MailParser) {
+  const all = Array.from({ length: AT_ONCE }, open)
+  // The one that was used last is the next one, so that the processes of the others can end.
+  const free = [...all]
+  const limit = new FairLimit({ places: AT_ONCE, crowdedPlaces: AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true, ...WAITING })
+  const refusal = () => unavailable('Too many messages wait for a parser', 30)
+  return {
+    run: <Result>(party: string, fn: (parser: MailParser) => Promise<Result>): Promise<Result> =>
+      limit.run(
+        party,
+        async () => {
+          const parser = free.pop() as MailParser
+          try {
+            return await fn(parser)
+          } finally {
+            free.push(parser)
+          }
+        },
+        { refusal },
+      ),
+    close: () => Promise.all(all.map((parser) => parser.close())),
+  }
+}

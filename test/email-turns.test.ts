@@ -1,0 +1,103 @@
+/** A flood of messages waits behind itself: other accounts and other senders get their turn. */
+import { randomBytes } from 'node:crypto'
+import { expect, test, vi } from 'vitest'
+import { sql } from '../src/platform/database/database.ts'
+import { tokenHash } from '../src/platform/secrets.ts'
+import { testApp } from './support/app.ts'
+import { postMail, untilRead } from './support/mail-desk.ts'
+import { makeTable } from './support/tables.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const app = await testApp({ CATCH_DOMAIN: 'reply.example.net' }, { worker: true })
+
+/** An account with a record that can be answered, and the contents of its answers in the order in which they were read. */
+async function thread() {
+  const account = await app.account()
+  const { id: table, records, path } = await makeTable(app, account, { records: [{}], fields: [{ name: 'Name', type: 'text' }] })
+  const comment = await app.as(account.keys.account).post(`${path}/record/${records[0]}/comments/create`, { content: 'Sent' })
+  const token = randomBytes(8).toString('hex')
+  await app.db.execute(sql`update record_comments set metadata = '{"recipients": []}' where id = ${comment.body.id}`)
+  await app.db.execute(sql`
+    insert into reply_tokens (token_hash, account_id, space_id, table_id, record_id, comment_id)
+    values (${tokenHash(token)}, ${account.id}, ${account.space}, ${table}, ${records[0]}, ${comment.body.id})`)
+  const answers = async () =>
+    (
+      await app.db.query<{ content: string }>(
+        sql`select content from record_comments where table_id = ${table} and type = 'email_in' order by id`,
+      )
+    ).map(({ content }) => content.split('\n')[0])
+  const post = (from: string, text: string, bytes = 0) =>
+    postMail(app, [
+      ...[`From: ${from}`, `To: reply-${token}@reply.example.net`, `Message-ID: <${randomBytes(8).toString('hex')}@customer.example>`],
+      ...['', text, '', ...Array.from({ length: bytes / 1_000 }, () => 'A line of text that is not short at all. '.repeat(24))],
+    ])
+  /** Keeps whoever reads its messages waiting. @returns lets them go on */
+  const hold = async () => {
+    const locker = await app.db.connect()
+    await locker.query('begin')
+    await locker.query('select token_hash from reply_tokens where token_hash = $1 for update', [tokenHash(token)])
+    return async () => void (await locker.end())
+  }
+  return { answers, post, hold }
+}
+
+/** How often a job has failed, or waits to be repeated: one that waits for the lock gives up after five seconds. */
+async function failures(): Promise<number> {
+  const [row] = await app.db.query<{ failures: number }>(
+    sql`select sum(retry_count + (state = 'retry')::int)::int as failures from pgboss.job where name in ('email.receive', 'email.receive-large')`,
+  )
+  return row?.failures ?? 0
+}
+
+/** Messages above 1 MB are read beside the others, and fewer of them at once. */
+const [ORDINARY, LARGE] = [
+  { bytes: 0, count: 9 },
+  { bytes: 1_100_000, count: 4 },
+]
+
+interface Flood {
+  bytes: number
+  count: number
+  /** The senders, in the order of the messages, and the number of accounts. */
+  from(index: number): string
+  accounts: number
+}
+
+const mallory = () => 'mallory@hostile.example'
+
+// A slow machine may not get to the other message while the flood still waits for its lock, and has to try again.
+test.each<[what: string, flood: Flood]>([
+  ['of one sender for one account', { ...ORDINARY, from: mallory, accounts: 1 }],
+  ['above 1 MB of one sender for one account', { ...LARGE, from: mallory, accounts: 1 }],
+  ['under many names for one account', { ...ORDINARY, from: (index) => `mallory-${index}@hostile.example`, accounts: 1 }],
+  ['of one sender for many accounts', { ...ORDINARY, from: mallory, accounts: 9 }],
+])('many messages %s delay nobody else', { retry: 3 }, async (_, { bytes, count, from, accounts }) => {
+  await untilRead(app)
+  const flooded = await Promise.all(Array.from({ length: accounts }, thread))
+  const other = await thread()
+  const before = await failures()
+  const releases = await Promise.all(flooded.map(({ hold }) => hold()))
+  try {
+    for (let index = 0; index < count; index++) await flooded[index % accounts]?.post(from(index), `flood ${index}`, bytes)
+    await other.post('ann@customer.example', 'Thank you', bytes)
+    await expect.poll(other.answers, { timeout: 15_000 }).toEqual(['Thank you'])
+    expect(await failures()).toBe(before)
+  } finally {
+    await Promise.all(releases.map((release) => release()))
+  }
+})
+
+test('within an account the senders take turns', async () => {
+  const flooded = await thread()
+  const release = await flooded.hold()
+  for (let index = 0; index < 30; index++) await flooded.post('mallory@hostile.example', `flood ${index}`)
+  await flooded.post('ann@customer.example', 'Thank you')
+  await flooded.post('bob@customer.example', 'Me too')
+  await release()
+  await untilRead(app)
+  const order = await flooded.answers()
+  expect(order).toHaveLength(32)
+  // Before the lock was there, the places of ordinary messages were taken by the flood; the others are the next.
+  expect(Math.max(order.indexOf('Thank you'), order.indexOf('Me too'))).toBeLessThan(14)
+})
