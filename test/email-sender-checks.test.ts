@@ -1,6 +1,6 @@
 /** The receiver checks who has sent a mail, by SPF, DKIM, DMARC and ARC, with the DNS of the test. */
 import { generateKeyPairSync } from 'node:crypto'
-import { dkimSign } from 'mailauth'
+import { dkimSign, sealMessage } from 'mailauth'
 import { afterAll, expect, test, vi } from 'vitest'
 import { openSenderChecks } from '../src/email/authenticity/sender-checks.ts'
 import { openReceiver } from '../src/email/receiver/receiver.ts'
@@ -72,6 +72,37 @@ test('a mail that was changed on the way does not pass DKIM', async () => {
   const { authentication } = await received(raw, 'ann@elsewhere.example')
   expect(authentication).toMatchObject({ spf: 'none', dmarc: 'fail' })
   expect(authentication.dkim).not.toBe('pass')
+})
+
+/** The mail as a forwarder passes it on that has checked and sealed it (RFC 8617). */
+async function forwarded(raw: string, instance: number): Promise<string> {
+  const key = { signingDomain: 'customer.example', selector: 's1', privateKey }
+  const authResults = 'list.example; dkim=pass header.d=customer.example; dmarc=pass header.from=customer.example'
+  return (await sealMessage(raw, { ...key, i: instance, cv: instance === 1 ? 'none' : 'pass', authResults })) + raw
+}
+
+test.each([1, 2])('a mail with a chain of %i forwarders that have sealed it passes ARC', async (forwarders) => {
+  let raw = mail('Ann <ann@customer.example>')
+  for (let instance = 1; instance <= forwarders; instance++) raw = await forwarded(raw, instance)
+  const { authentication } = await received(raw, 'list@elsewhere.example')
+  expect(authentication).toEqual({ spf: 'none', dkim: 'none', dmarc: 'fail', arc: 'pass' })
+})
+
+test('a mail that was changed after the last forwarder has sealed it fails ARC', async () => {
+  const raw = await forwarded(await forwarded(mail('Ann <ann@customer.example>'), 1), 2)
+  const { authentication } = await received(raw.replace('Hello', 'Hallo'), 'list@elsewhere.example')
+  expect(authentication).toMatchObject({ arc: 'fail' })
+})
+
+test.each<[string, (raw: string) => string]>([
+  ['whose first seal was removed', (raw) => raw.replace(/^ARC-Seal: i=1;.*(\r\n[ \t].*)*\r\n/m, '')],
+  ['whose first results were changed', (raw) => raw.replace(/(ARC-Authentication-Results: i=1;[^=]*dkim=)pass/, '$1none')],
+  ['whose first seal is not valid', (raw) => raw.replace(/^(ARC-Seal: i=1;(?:.*\r\n[ \t])*.*\bb=)..../m, '$1AAAA')],
+])('a chain %s fails ARC', async (_, broken) => {
+  const raw = await forwarded(await forwarded(mail('Ann <ann@customer.example>'), 1), 2)
+  expect(broken(raw)).not.toBe(raw)
+  const { authentication } = await received(broken(raw), 'list@elsewhere.example')
+  expect(authentication).toMatchObject({ arc: 'fail' })
 })
 
 test('a forged sender is shown as such, whatever the mail says itself, and stays so in a replay', async () => {
