@@ -95,11 +95,8 @@ describe('a thumbnail', () => {
     expect(await thumbnailOf(await plain(1280, 30_000).png().toBuffer(), 1280)).toMatchObject({ height: 5120 })
   })
 
-  /** The corner that is red, and where it is in the picture that people see, by the value of the tag. */
-  const UPRIGHT = [1, 2, 3, 4, 5, 6, 7, 8]
-
-  it.each(UPRIGHT)('stands upright when the camera noted orientation %i', async (orientation) => {
-    // A white picture of 200 × 100 with a red, a green and a blue corner, stored so that the tag turns it back.
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])('stands upright when the camera noted orientation %i', async (orientation) => {
+    // A white picture with a red, a green and a blue corner, stored so that the tag turns it back.
     const corner = (background: string) => ({ create: { width: 60, height: 40, channels: 3 as const, background } })
     const seen = await plain(200, 100, '#ffffff')
       .composite([
