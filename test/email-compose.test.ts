@@ -419,6 +419,7 @@ describe('images', () => {
   test('that are SVG, or no image at all, are left out, and preview says so', async () => {
     const place = await desk()
     const stored = await upload(place, 'drawing.svg', 'image/svg+xml', SVG)
+    const disguised = await upload(place, 'drawing.png', 'image/png', SVG)
     const sources = [
       dataUrl('image/svg+xml', SVG),
       dataUrl('image/png', SVG),
@@ -429,6 +430,7 @@ describe('images', () => {
       'data:text/html;base64,PHN2Zz4=',
       'data:image/png;base64,',
       `/api/file/${stored.path}`,
+      `/api/file/${disguised.path}`,
     ]
     for (const source of sources) {
       const body = `<p>a</p><img alt="b" src="${source}">`

@@ -112,8 +112,9 @@ async function storedImage(
   path: string,
   { field, bytes }: { field: string; bytes: number },
 ): Promise<Image | null> {
-  const { table_id, name, size, type, host } = await readable(context, path, field)
-  if (!SHOWN.test(type)) return null
+  const { table_id, name, size, type, detected_type, host } = await readable(context, path, field)
+  // What only calls itself an image would be sent as one.
+  if (!SHOWN.test(type) || !SHOWN.test(detected_type ?? type)) return null
   if (table_id === table.id) return { entry: { name, path, size, type, host } }
   // The copies are kept in memory until the email is accepted.
   if (bytes + size > MAX_COPIED_BYTES) throw badInput(field, 'the images must have at most 25 MB in all')
