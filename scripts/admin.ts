@@ -8,12 +8,14 @@ import { noticePassword } from '../src/auth/password-notice.ts'
 import { endProofs } from '../src/auth/password-reset.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
 import { type ReplayChoice, replayMessages } from '../src/email/inbox/replay.ts'
+import { relocate } from '../src/files/relocation.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
 import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { EmailAddress, Id, Name } from '../src/platform/http/schemas.ts'
 import { newToken } from '../src/platform/secrets.ts'
+import { openStorage } from '../src/platform/storage/open-storage.ts'
 import { instantText } from '../src/platform/time.ts'
 import { readSettings } from '../src/settings.ts'
 import { create as createSpace, restore as restoreSpace } from '../src/spaces/service.ts'
@@ -42,6 +44,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   files check [--repair]                            reads all stored files, and reports what is missing, damaged or belongs to nothing; --repair fills in
                                                     missing hashes and deletes what belongs to nothing
+  files move <to>                                   carries all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/operations.md)
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 
@@ -210,6 +213,19 @@ const commands: Record<string, Command> = {
       if (!(await withDeps(readSettings(), check))) process.exitCode = 1
     },
   },
+  'files move': {
+    argument: '<to>',
+    run: onDatabase(async ({ db, log, settings }, { positional = '' }) => {
+      const { storage, storagePrevious } = settings
+      if (positional !== storage || storagePrevious === undefined)
+        throw new ScriptError(
+          'files move: the service must know both storages first: set STORAGE to the new one and STORAGE_PREVIOUS to the old one (docs/operations.md)',
+        )
+      const moved = await relocate(db, openStorage(storagePrevious, { log }), openStorage(storage, { log }))
+      if (moved.damaged.length) process.exitCode = 1
+      return moved
+    }),
+  },
   backup: {
     argument: '<file.tar.gz>',
     run: async ({ positional = '' }) => {
@@ -232,8 +248,10 @@ const commands: Record<string, Command> = {
 }
 
 await runScript(async () => {
-  const [name = '', ...rest] = process.argv.slice(2)
-  if (asksForHelp(process.argv.slice(2))) return console.log(USAGE)
+  const given = process.argv.slice(2)
+  if (asksForHelp(given)) return console.log(USAGE)
+  const words = Object.hasOwn(commands, given.slice(0, 2).join(' ')) ? 2 : 1
+  const [name, rest] = [given.slice(0, words).join(' '), given.slice(words)]
   const command = commandOf('admin', commands, name)
   await command.run(argumentsOf(name, command, rest))
 })

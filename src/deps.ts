@@ -101,7 +101,7 @@ export async function openDeps(
       db,
       settings,
       jobs,
-      storage: openStorage(settings.storage, { log, limitMs: overrides.storageLimitMs }),
+      storage: openStorage(settings.storage, { log, previous: settings.storagePrevious, limitMs: overrides.storageLimitMs }),
       mailer,
       metrics,
       cascades,

@@ -74,6 +74,7 @@ export const Environment = z.object({
   ).default([]),
   SMTP_ALLOW_PRIVATE: YesNo.optional(),
   STORAGE: z.string().optional(),
+  STORAGE_PREVIOUS: z.string().optional(),
   STORAGE_LINKS: z.enum(['proxied', 'signed']).default('proxied'),
   PERSONAL_KEYS_ON_STANDALONE_TASKS: YesNo.default(true),
   KEEP_SESSIONS_DAYS: Days.default(30),
@@ -144,6 +145,8 @@ export interface Settings {
   smtpAllowPrivate: boolean
   /** The path of a folder, or s3://bucket?endpoint=…&region=…. */
   storage: string
+  /** Another storage in which files may still be, or are about to be; undefined: there is none. */
+  storagePrevious: string | undefined
   /** signed: downloads are redirected to links of the bucket. */
   storageLinks: 'proxied' | 'signed'
   personalKeysOnStandaloneTasks: boolean
@@ -177,8 +180,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
   const dataDir = resolve(env.DATA_DIR)
   if (env.METRICS_PORT && env.METRICS_PORT === env.PORT && env.ROLE !== 'worker')
     throw new SettingsError('METRICS_PORT: must differ from PORT')
-  if (env.STORAGE_LINKS === 'signed' && !env.STORAGE?.startsWith('s3://'))
-    throw new SettingsError('STORAGE_LINKS: signed needs a bucket as STORAGE, because a folder has no links')
+  checkStorage(env)
   if (env.DATABASE_URL && !env.SECRET_KEY) throw new SettingsError('SECRET_KEY: is required with DATABASE_URL')
   return {
     port: env.PORT,
@@ -205,6 +207,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     corsOrigins: env.CORS_ORIGINS,
     smtpAllowPrivate: env.SMTP_ALLOW_PRIVATE ?? !env.DATABASE_URL,
     storage: env.STORAGE ?? join(dataDir, 'files'),
+    storagePrevious: env.STORAGE_PREVIOUS,
     storageLinks: env.STORAGE_LINKS,
     personalKeysOnStandaloneTasks: env.PERSONAL_KEYS_ON_STANDALONE_TASKS,
     keepSessionsDays: env.KEEP_SESSIONS_DAYS,
@@ -215,6 +218,12 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepDroppedFilesDays: env.KEEP_DROPPED_FILES_DAYS,
     importMaxMb: env.IMPORT_MAX_MB,
   }
+}
+
+function checkStorage({ STORAGE, STORAGE_PREVIOUS, STORAGE_LINKS }: z.infer<typeof Environment>): void {
+  if (STORAGE_LINKS === 'signed' && !STORAGE?.startsWith('s3://'))
+    throw new SettingsError('STORAGE_LINKS: signed needs a bucket as STORAGE, because a folder has no links')
+  if (STORAGE_PREVIOUS && STORAGE_PREVIOUS === STORAGE) throw new SettingsError('STORAGE_PREVIOUS: must differ from STORAGE')
 }
 
 function certificateFiles({ INBOUND_SMTP_CERT: cert, INBOUND_SMTP_KEY: key }: z.infer<typeof Environment>): CertificateFiles | undefined {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { byteRange } from '../src/files/byte-range.ts'
+import { byteRange } from '../src/files/downloads/byte-range.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type TestAccount, testApp } from './support/app.ts'

@@ -11,10 +11,12 @@ const SETTLED_AFTER_MS = 3_600_000
 const GB = 2 ** 30
 
 export async function checkStorage(examined: Examined): Promise<Finding[]> {
-  const { storage } = examined.settings
+  const { storage, storagePrevious } = examined.settings
   let stored: Map<string, Stored>
   try {
-    stored = storage.startsWith('s3://') ? await listBucket(new URL(storage)) : await listFolder(storage)
+    // While files are carried to another storage, they are in either.
+    const each = await Promise.all([storage, storagePrevious].flatMap((setting) => (setting === undefined ? [] : listStorage(setting))))
+    stored = new Map(each.flatMap((files) => [...files]))
   } catch (error) {
     const line = String((error as Error).message).split('\n')[0]
     return [
@@ -30,6 +32,8 @@ export async function checkStorage(examined: Examined): Promise<Finding[]> {
   }
   return compare(stored, await filesOf(examined.database))
 }
+
+const listStorage = (setting: string) => (setting.startsWith('s3://') ? listBucket(new URL(setting)) : listFolder(setting))
 
 interface Stored {
   bytes: number

@@ -11,7 +11,7 @@ import { isPath, type Storage, type StoredBytes } from '../platform/storage/stor
 import { type FileEntry, storageKeyOf } from '../platform/stored-files.ts'
 import { readFiles } from '../records/cells/file-cells.ts'
 import { holdersOf } from '../tables/file-references.ts'
-import type { ByteRange } from './byte-range.ts'
+import type { ByteRange } from './downloads/byte-range.ts'
 import { servedAs } from './media-types.ts'
 import { findReadable, hasRecord, type ReadableFile } from './queries.ts'
 import type { FileRef } from './schema.ts'

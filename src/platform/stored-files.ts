@@ -156,6 +156,11 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
   return (await db.execute(sql`update stored_files set storage_key = null where path = ${path}`)) > 0
 }
 
+/** Notes the storage of the bytes. @returns false if no file names them any more */
+export async function setHost(db: Database, key: string, host: string): Promise<boolean> {
+  return (await db.execute(sql`update stored_files set host = ${host} where path = ${key} or storage_key = ${key}`)) > 0
+}
+
 /** The paths of entries, for the functions below. */
 export const pathsOf = (entries: readonly Pick<FileEntry, 'path'>[]): string[] => entries.map(({ path }) => path)
 

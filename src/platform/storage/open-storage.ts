@@ -6,12 +6,15 @@ import { withinTime } from '../time-limit.ts'
 import { bucketStorage } from './bucket.ts'
 import { folderStorage } from './folder.ts'
 import { isPath, type Storage } from './storage.ts'
+import { twoStorages } from './two-storages.ts'
 
 /** A storage that has not answered for so long is not available. Callers wait for that long. */
 const LIMIT_MS = 15_000
 const RETRY_AFTER_SECONDS = 5
 
 interface StorageOptions {
+  /** Another storage that may still have files. */
+  previous?: string | undefined
   log?: Pick<FastifyBaseLogger, 'error'> | undefined
   /** Replaces LIMIT_MS; tests wait for less. */
   limitMs?: number | undefined
@@ -22,7 +25,13 @@ interface StorageOptions {
  * from the usual AWS_* variables. It connects at the first use. If it fails or does not answer in time, its functions throw AppError 503,
  * and `write` 507 for a full disk. The reason is logged.
  */
-export function openStorage(setting: string, { log, limitMs = LIMIT_MS }: StorageOptions = {}): Storage {
+export function openStorage(setting: string, options: StorageOptions = {}): Storage {
+  const { previous, ...others } = options
+  const storage = reachable(setting, others)
+  return previous === undefined ? storage : twoStorages(storage, reachable(previous, others))
+}
+
+function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOptions, 'previous'>): Storage {
   const isBucket = setting.startsWith('s3://')
   const storage = isBucket ? bucketStorage(new URL(setting), limitMs) : folderStorage(setting)
   const failed = (error: unknown) => {

@@ -1,0 +1,112 @@
+/** Carries all files from one storage to another, while the service runs with both (`npm run admin -- files move`). */
+import { createHash } from 'node:crypto'
+import { type Database, sql } from '../platform/database/database.ts'
+import type { Storage } from '../platform/storage/storage.ts'
+import { setHost } from '../platform/stored-files.ts'
+import { THUMBNAIL_PREFIX } from './thumbnails/thumbnail-keys.ts'
+
+const AT_ONCE = 4
+
+/** What a run has done. The paths are those of the bytes in storage. */
+export interface Relocation {
+  files: number
+  bytes: number
+  /** Files whose bytes are not what was uploaded. They stay where they are. */
+  damaged: string[]
+  /** The number of objects that no row names; they stay, too, because they may belong to others. */
+  unnamed: number
+}
+
+interface NamedBytes {
+  size: number
+  /** In hex; null for files of earlier releases. */
+  sha256: string | null
+}
+
+/**
+ * Carries the bytes of every row, and removes each file from `from` once `to` has been read back. It may be interrupted and run again, also
+ * twice at once: bytes that are in `to` already are only compared. Thumbnails are removed, because they can be made again.
+ */
+export async function relocate(db: Database, from: Storage, to: Storage): Promise<Relocation> {
+  const total = { files: 0, bytes: 0 }
+  for (;;) {
+    const pass: Relocation = { files: 0, bytes: 0, damaged: [], unnamed: 0 }
+    for await (const keys of someAtOnce(from.list('', new Date(Date.now() + CLOCKS_DIFFER_MS)))) {
+      const rows = await rowsNaming(db, keys)
+      await Promise.all(keys.map((key) => carry(db, { from, to, key, row: rows.get(key) }, pass)))
+    }
+    total.files += pass.files
+    total.bytes += pass.bytes
+    // Files that were given another path meanwhile, or uploaded by a process that does not know the new storage yet.
+    if (!pass.files) return { ...pass, ...total }
+  }
+}
+
+/** The clock of a bucket may be ahead. */
+const CLOCKS_DIFFER_MS = 3_600_000
+
+interface Carried {
+  from: Storage
+  to: Storage
+  key: string
+  row: NamedBytes | undefined
+}
+
+async function carry(db: Database, { from, to, key, row }: Carried, done: Relocation): Promise<void> {
+  if (key.startsWith(THUMBNAIL_PREFIX)) return from.remove(key)
+  if (!row) {
+    done.unnamed += 1
+    return
+  }
+  const isWhole = (found: NamedBytes | null) => found?.size === row.size && (row.sha256 === null || found.sha256 === row.sha256)
+  const source = await digest(from, key)
+  // The file has been deleted, or given its final path.
+  if (!source) return
+  if (!isWhole(source)) {
+    done.damaged.push(key)
+    return
+  }
+  if (!same(await digest(to, key), source)) {
+    const bytes = await from.read(key)
+    if (!bytes) return
+    await to.write(key, bytes)
+    if (!same(await digest(to, key), source)) throw new Error(`${key} was written, and reads differently: it stays in the old storage`)
+  }
+  // From here on, rows and readers agree. A file that has been deleted meanwhile must not come back.
+  if (!(await setHost(db, key, to.host))) return to.remove(key)
+  await from.remove(key)
+  done.files += 1
+  done.bytes += source.size
+}
+
+const same = (one: NamedBytes | null, other: NamedBytes) => one?.size === other.size && one.sha256 === other.sha256
+
+async function digest(storage: Storage, key: string): Promise<NamedBytes | null> {
+  const bytes = await storage.read(key)
+  if (!bytes) return null
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  return { size, sha256: hash.digest('hex') }
+}
+
+async function rowsNaming(db: Database, keys: string[]): Promise<Map<string, NamedBytes>> {
+  const rows = await db.query<NamedBytes & { path: string; storage_key: string | null }>(sql`
+    select path, storage_key, size, encode(sha256, 'hex') as sha256 from stored_files
+    where path = any(${keys}::text[]) or storage_key = any(${keys}::text[])`)
+  return new Map(rows.flatMap((row) => [row.path, row.storage_key ?? row.path].map((key) => [key, row] as const)))
+}
+
+async function* someAtOnce(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let some: string[] = []
+  for await (const key of keys) {
+    some.push(key)
+    if (some.length < AT_ONCE) continue
+    yield some
+    some = []
+  }
+  if (some.length) yield some
+}

@@ -1,0 +1,36 @@
+/** Two storages as one, while the files are carried from one to the other. */
+import type { Storage } from './storage.ts'
+
+/**
+ * Writes to `current`, and finds bytes in either, `current` first. Both hold a file for a moment while it is carried, so there is always
+ * one that has it.
+ */
+export function twoStorages(current: Storage, previous: Storage): Storage {
+  /** The answer of the first storage that has the path. The last look is for bytes that were carried between the other two. */
+  const find = async <Found>(look: (storage: Storage) => Promise<Found | null>): Promise<Found | null> =>
+    (await look(current)) ?? (await look(previous)) ?? look(current)
+  return {
+    host: current.host,
+    write: current.write,
+    read: (path, range) => find((storage) => storage.read(path, range)),
+    size: (path) => find((storage) => storage.size(path)),
+    move: async (from, to) => (await find(async (storage) => (await storage.move(from, to)) || null)) ?? false,
+    async remove(path) {
+      await previous.remove(path)
+      await current.remove(path)
+    },
+    async *list(prefix, before) {
+      yield* current.list(prefix, before)
+      yield* previous.list(prefix, before)
+    },
+    async removeUnfinished(before, isOwn) {
+      await current.removeUnfinished(before, isOwn)
+      await previous.removeUnfinished(before, isOwn)
+    },
+    // A link cannot look twice, and the file may be carried before the link is followed.
+    link: async () => null,
+    async check() {
+      await Promise.all([current.check(), previous.check()])
+    },
+  }
+}
