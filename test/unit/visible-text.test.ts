@@ -57,6 +57,7 @@ const INTRODUCTIONS: [program: string, introduction: string][] = [
   ['Japanese', '2026年3月2日(月) 10:12 Desk <desk@shop.example>:'],
   ['Korean', '2026년 3월 2일 (월) 오전 10:12, Desk <desk@shop.example>님이 작성:'],
   ['Chinese', 'Desk <desk@shop.example> 于2026年3月2日周一 10:12写道：'],
+  ['Catalan', 'Missatge de Desk <desk@shop.example> del dia dl., 2 de març 2026 a les 10:12:'],
   ['Traditional Chinese', 'Desk <desk@shop.example> 於 2026年3月2日 週一 上午10:12寫道：'],
 ]
 
@@ -206,6 +207,16 @@ test.each([
   ['发自我的iPhone'],
   ['從我的 iPhone 傳送'],
   ['나의 iPhone에서 보냄'],
+  ['Outlook für Android herunterladen'],
+  ['Outlook für iOS<https://aka.ms/example> beziehen'],
+  ['Outlook voor iOS downloaden<https://aka.ms/example>'],
+  ['iOS 版 Outlook を入手<https://aka.ms/example>'],
+  ['Outlook for iOS を入手'],
+  ['iOS için Outlook’u edinin<https://aka.ms/example>'],
+  ['Envoyé avec la messagerie sécurisée Proton Mail.'],
+  ['Provenance : Courrier pour Windows'],
+  ['Yahoo Mail: Search, Organize, Conquer'],
+  ['Von unterwegs gesendet'],
 ])('the line of a phone is removed: %s', (line) => {
   expect(visibleText(`Blue, please.\n\n${line}`)).toBe('Blue, please.')
   expect(visibleText(`Blue, please.\n\n${line}\n\nOn 2 Mar 2026, at 10:12, Desk <d@e.example> wrote:\n\n> Which colour?`)).toBe(
@@ -240,6 +251,11 @@ describe('what a person wrote stays', () => {
     ['a sentence with a weekday', 'On Monday you wrote:\nchairs are blue.', undefined],
     ['a sentence about sending', 'It is blue.\nSent from Bern, on Monday.', undefined],
     ['a sentence about sending a letter', 'It is blue.\nSent by mail from the phone shop.', undefined],
+    ['a sentence about post', 'Le contrat est signé.\nEnvoyé par courrier recommandé', undefined],
+    ['a sentence about post in Spanish', 'Firmado.\nEnviado por correo certificado', undefined],
+    ['a sentence about sending on the way', 'Ja.\nDie Unterlagen habe ich unterwegs gesendet', undefined],
+    ['a sentence about a program', 'Ich kann nicht antworten.\nSoll ich Outlook für Android herunterladen', undefined],
+    ['a sentence about the program of a provider', 'Yahoo Mail: that is what I use, like you', undefined],
     ['a sentence about a desk', 'It is blue.\nSent from my desk, which is easier than with the phone.', undefined],
     [
       'a forwarded mail with a quote in it',

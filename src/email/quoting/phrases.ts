@@ -25,7 +25,7 @@ export const WROTE = phrases(String.raw`
 /** The words before the date or the name at the start of an introduction. */
 export const OPENERS = phrases(String.raw`
   on|at|am|den|le|el|em|no dia|a|il|in data|il giorno|op|på|d\.|kl\.|w dniu|dnia|dne|dňa
-  în|la|pe|na|dana|no|vào|pada|στις|на|у|в|дана|בתאריך|ב-|في|在`)
+  missatge de|în|la|pe|na|dana|no|vào|pada|στις|на|у|в|дана|בתאריך|ב-|في|在`)
 
 /** The words before the quoted person in programs that have no "wrote". */
 export const QUOTING = phrases('quoting|quoted from|zitat von|citation de|citando a?|citazione|cytowanie|citerar|citat fra')
@@ -103,6 +103,7 @@ export const DEVICES = phrases(String.raw`
   puhelime\p{L}*|laitteesta|telefon\p{L}*|téléphone|teléfono|telefoon|dispositivo|appareil|телефон\p{L}*|мобильн\p{L}*|мобільн\p{L}*
   устройства|пристрою|手机|手機|スマホ|휴대폰|아이폰
   galaxy|samsung|huawei|xiaomi|redmi|oppo|oneplus|nokia|htc|sony|xperia|pixel|motorola|alcatel|blackberry
+  courrier pour windows|messagerie sécurisée
   windows|macbook|mac|laptop|mailbox|airmail|outlook|hotmail|gmail|yahoo|aol|proton\p{L}*|spark
   thunderbird|k-9|fairemail|bluemail|zoho|gmx|web\.de|mail\.ru|yandex|яндекс\p{L}*|почты|пошти|superhuman|missive|tutanota`)
 
@@ -115,6 +116,15 @@ export const GET_PROGRAM = phrases(`
   get|download|holen sie sich|laden sie|hol dir|télécharge[rz]|obtenez|obtenir|obtener|obtén|descargar|obter|obtenha|baixar|baixe
   transferir|scarica|ottieni|haal|hämta|hent|skaff deg|få|hanki|pobierz|získejte|stáhnout|získajte
   скачать|скачайте|загрузить|получить|завантажити|отримати|下载|取得|获取`)
+
+/** The same behind the name of the program and the system that it is for. */
+export const GET_PROGRAM_AT_END = phrases(`
+  herunterladen|laden|beziehen|holen|downloaden|edinin|indirin|letöltése|beszerzése|を入手|を取得|をダウンロード|가져오기|다운로드`)
+
+/** Whole lines of programs and phones that name neither "sent from" nor a device. */
+export const WHOLE_LINES = phrases(String.raw`
+  yahoo mail ?[:–-] [^\s,]+, [^\s,]+, [^\s,]+
+  (von )?unterwegs gesendet`)
 
 function phrases(text: string): string {
   return text

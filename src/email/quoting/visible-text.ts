@@ -6,9 +6,11 @@ import {
   FIELDS,
   FORWARDED_BELOW,
   GET_PROGRAM,
+  GET_PROGRAM_AT_END,
   QUOTED_MAIL,
   SENT_FROM,
   SENT_FROM_AT_END,
+  WHOLE_LINES,
 } from './phrases.ts'
 
 /**
@@ -189,6 +191,11 @@ const FROM_MOBILE = /^\p{L}+ from (my )?mobile$/iu
 const SENT_FROM_MY = /^[<([]{0,2}sent from my \S+( \S+){0,4}$/i
 const SENT_FROM_LINK = new RegExp(`^(${SENT_FROM}) ?\\S+( \\S+){0,3} ?<https?:[^<>]*>$`, 'iu')
 const OFFERS_PROGRAM = new RegExp(`^[<([]{0,2}(${GET_PROGRAM})\\s.{0,30}\\b(outlook|mail|spark|proton)\\b`, 'iu')
+const OFFERS_PROGRAM_FIRST = new RegExp(
+  `^[<([]{0,2}(az )?(?=.{0,20}outlook)(?=.{0,30}(ios|android|mac|windows))(outlook|ios|android|mac|windows)[^.!?]{0,40}(${GET_PROGRAM_AT_END})$`,
+  'iu',
+)
+const WHOLE_LINE = new RegExp(`^(${WHOLE_LINES})\\.?$`, 'iu')
 const APOLOGY = new RegExp(`(${APOLOGIES})`, 'iu')
 const LINK = /\(https?:[^()]*\)|<https?:[^<>]*>|https?:\S+/g
 const MAX_PHONE_LINE = 160
@@ -202,7 +209,8 @@ const TRACKING_MARK = 'ᐧ'
  */
 function isPhoneLine(line: string): boolean {
   if (line.length > MAX_PHONE_LINE) return false
-  if (line === TRACKING_MARK || OFFERS_PROGRAM.test(line) || SENT_FROM_LINK.test(line)) return true
+  if (line === TRACKING_MARK || [OFFERS_PROGRAM, SENT_FROM_LINK, WHOLE_LINE].some((pattern) => pattern.test(line))) return true
+  if (OFFERS_PROGRAM_FIRST.test(line.replace(LINK, '').trim())) return true
   const [sentence = '', ...others] = line.replace(LINK, '').split(/[.,;!。](?:\s+|$)|[)>\]]+$/)
   if (others.some((other) => other.trim() && !APOLOGY.test(other)) || sentence.split(/\s+/).length > MAX_PHONE_WORDS) return false
   return [SENT, SENT_AT_END, SENT_FROM_MY, FROM_MOBILE].some((pattern) => pattern.test(sentence.trim()))
