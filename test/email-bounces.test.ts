@@ -5,8 +5,8 @@ import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { tokenHash } from '../src/platform/secrets.ts'
 import { type Caller, testApp } from './support/app.ts'
+import { mailDesk, postMail, untilRead } from './support/mail-desk.ts'
 import { startSmtp } from './support/smtp.ts'
-import { makeTable } from './support/tables.ts'
 
 const smtp = await startSmtp()
 afterAll(() => smtp.close())
@@ -17,47 +17,15 @@ beforeEach(() => {
   smtp.hidesDsn = false
 })
 
-/** An account with a record, an SMTP server, and what a test does with them. */
-async function desk() {
-  const account = await app.account()
-  const { id: table, records } = await makeTable(app, account, { records: [{ name: 'Acme' }], fields: [{ name: 'Name', type: 'text' }] })
-  const integration = { label: 'Desk', host: '127.0.0.1', port: smtp.port, tls: 'none', from_domains: ['example.com'] }
-  const { body: created } = await app.as(account.admin).post(`/api/space/${account.space}/smtp/create`, integration)
-  const as = app.as(account.keys.account)
-  const mail = (to: string[]) => ({
-    tableId: table,
-    recordId: records[0],
-    smtpIntegrationId: created.id,
-    fromIdentity: { email: 'desk@example.com' },
-    to,
-    subject: 'Our offer',
-    body: '<p>Dear Ann</p>',
-  })
-  const comments = async () => (await as.get(`/api/table/${table}/record/${records[0]}/comments/get?limit=100`)).body.toReversed()
-  const metadataOf = async (id: number) => (await comments()).find((comment: { id: number }) => comment.id === id).metadata
-  /** Sends a mail, and waits until it has left the queue. */
-  const sent = async (...to: string[]) => {
-    const { body } = await as.post('/api/email/send', mail(to))
-    await expect.poll(async () => (await metadataOf(body.id)).status, { timeout: 10_000 }).not.toBe('queued')
-    const { messageId } = await metadataOf(body.id)
-    return { id: body.id as number, messageId: messageId as string, metadata: () => metadataOf(body.id) }
-  }
-  return { ...account, table, as, mail, comments, sent }
-}
+const desk = () => mailDesk(app, smtp)
 
 /** The reply address and the pixel of the last mail that the server received. */
 const replyAddress = () => /reply-[0-9a-f]{16}@reply\.example\.net/.exec(smtp.received.at(-1)?.raw ?? '')?.[0] as string
 const pixelPath = () => /\/email\/pixel\/[\w-]+\.png/.exec(smtp.received.at(-1)?.email.html ?? '')?.[0] as string
 
 async function post(...lines: string[]): Promise<void> {
-  const response = await fetch(`${app.url}/webhooks/email_receive`, {
-    method: 'POST',
-    body: lines.join('\r\n'),
-    headers: { 'content-type': 'text/raw' },
-  })
-  expect(response.status).toBe(200)
-  const waiting = () => app.db.query(sql`select id from inbound_emails where processed_at is null`)
-  await expect.poll(waiting, { timeout: 20_000 }).toEqual([])
+  await postMail(app, lines)
+  await untilRead(app)
 }
 
 const failure = (address: string, words: string, to = replyAddress()) => [
