@@ -37,6 +37,8 @@ declare module 'fastify' {
     needsCredentials?: boolean
     /** True if the answer lasts as long as the caller listens: its duration is not measured. */
     isStream?: boolean
+    /** True if the body is a file, which goes to storage while it arrives. */
+    isUpload?: boolean
   }
 }
 
@@ -138,6 +140,7 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
   await app.register(fastifyCors, {
     origin: origins,
     credentials: true,
+    methods: ['GET', 'HEAD', 'POST', 'PUT'],
     exposedHeaders: [
       'x-total-count',
       'x-next-cursor',

@@ -158,7 +158,9 @@ describe('a body that is not a JSON object, is too large or has another encoding
       expect(answer.status, `${String(body)} as ${type}: ${JSON.stringify(answer.body)}`).toBe(status)
       expect(answer.body.message.length).toBeGreaterThan(5)
     }
-    expect((await claiming(operation, path, callerFor(operation, account), (operation.meta.bodyLimit ?? 1_048_576) + 1)).status).toBe(413)
+    const { upload, bodyLimit = 1_048_576 } = operation.meta
+    const tooMany = upload ? 2 * upload.maxBytes : bodyLimit + 1
+    expect((await claiming(operation, path, callerFor(operation, account), tooMany)).status).toBe(413)
     if (!operation.isPublic) expect((await claiming(operation, path, null, 1_000_000_000)).status).toBe(401)
     const unknown = await as.post(path, { no_such_key: 1, ...Object.fromEntries(operation.bodyIds.map((id) => [id, ids[id]])) })
     expect(unknown.status).toBe(400)

@@ -115,7 +115,7 @@ describe('a file in a field', () => {
       name: 'big.bin',
       data: base64(Buffer.alloc(MAX_UPLOAD_BYTES + 1)),
     })
-    expect([more.status, more.body.issues[0].path]).toEqual([400, ['data']])
+    expect([more.status, more.body.message, more.body.issues[0].path]).toEqual([413, 'data: must have at most 50 MB', ['data']])
     const huge = await as.post(`${record.path}/files/create`, {
       field_id: 'file',
       name: 'big.bin',

@@ -58,14 +58,14 @@ test('an upload whose transaction is lost leaves no bytes behind', async () => {
       { 'idempotency-key': 'upload' },
     )
   const stored = () => readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('lost.txt'))
-  const { storage } = app.deps
-  const write = storage.write
-  storage.write = async (...args) => {
-    await write(...args)
+  const { jobs } = app.deps
+  const send = jobs.send
+  jobs.send = async (...args: Parameters<typeof send>) => {
     await app.db.query(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()`)
+    return send(...args)
   }
   expect((await upload()).status).toBe(503)
-  storage.write = write
+  jobs.send = send
   expect(stored()).toHaveLength(1)
   await sweepLeftoversAfter(25)
   expect(stored()).toEqual([])

@@ -4,11 +4,12 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
+import { sql } from '../src/platform/database/database.ts'
 import type { ClientLimits } from '../src/platform/http/slow-clients.ts'
 import { testApp } from './support/app.ts'
 
 const app = await testApp()
-const SHORT = { headersMs: 150, bodyMs: 150, uploadBytesPerSecond: 1, checkEveryMs: 20 }
+const SHORT = { headersMs: 150, bodyMs: 150, largeBytesPerSecond: 1, uploadWindowMs: 150, uploadBytesPerSecond: 1, checkEveryMs: 20 }
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -77,7 +78,7 @@ describe('a connection is closed', () => {
     ['a small body', 100],
     ['a chunked body', 'chunked'],
   ])('whose client stops in the middle of %s', async (_, length) => {
-    const open = await serviceWith({ ...SHORT, uploadBytesPerSecond: 1_000_000 })
+    const open = await serviceWith({ ...SHORT, largeBytesPerSecond: 1_000_000 })
     const socket = await open()
     socket.write(`${signIn(length)}\r\n${length === 'chunked' ? '5\r\n{"ema\r\n' : '{"ema'}`)
     expect(outcomeOf(await readToEnd(socket))).toEqual(TIMEOUT)
@@ -101,14 +102,18 @@ describe('a connection is closed', () => {
   })
 })
 
-describe('a large body', () => {
-  const upload = async (limits: Partial<ClientLimits>) => {
+describe.each<[string, string, object]>([
+  ['a large batch', '/api/tasks/createMany', { tasks: Array.from({ length: 12 }, () => ({ title: 'a', details: 'a'.repeat(99_000) })) }],
+  ['an upload', '/api/tasks/upload', { name: 'large.txt', data: Buffer.alloc(900_000, 'large').toString('base64') }],
+])('%s', (_, path, input) => {
+  /** Sends 100 bytes at a time for a while, then the rest. */
+  const send = async (limits: Partial<ClientLimits>) => {
     const { member } = await app.account()
     const open = await serviceWith(limits)
     const socket = await open()
-    const body = JSON.stringify({ name: 'large.txt', type: 'text/plain', data: Buffer.alloc(900_000, 'large').toString('base64') })
+    const body = JSON.stringify(input)
     const cookie = `Cookie: gridpost_session=${member.session}\r\nConnection: close\r\n`
-    socket.write(`${signIn(body.length, '/api/tasks/upload')}${cookie}\r\n`)
+    socket.write(`${signIn(body.length, path)}${cookie}\r\n`)
     const ended = readToEnd(socket)
     let sent = 0
     const sendMore = () => {
@@ -122,28 +127,49 @@ describe('a large body', () => {
     return (await ended).split('\r\n')[0]
   }
 
-  it('may take longer than a small one', async () => {
-    expect(await upload(SHORT)).toBe('HTTP/1.1 200 OK')
+  it('may take longer than a small body', async () => {
+    expect(await send(SHORT)).toBe('HTTP/1.1 200 OK')
   })
 
   it('is refused if it arrives too slowly', async () => {
-    expect(await upload({ ...SHORT, uploadBytesPerSecond: 1_000_000 })).toBe(TIMEOUT[0])
+    expect(await send({ ...SHORT, largeBytesPerSecond: 1_000_000, uploadBytesPerSecond: 1_000_000 })).toBe(TIMEOUT[0])
+  })
+})
+
+describe('an upload', () => {
+  /** Sends the bytes of a file as they are, and stops before its last one. */
+  const stalled = async (limits: Partial<ClientLimits>) => {
+    const { member } = await app.account()
+    const socket = await (await serviceWith(limits))()
+    const head = 'PUT /api/tasks/upload?name=a.bin HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n'
+    socket.write(`${head}Cookie: gridpost_session=${member.session}\r\n\r\n`)
+    socket.write(Buffer.alloc(999_999))
+    return outcomeOf(await readToEnd(socket))
+  }
+
+  it('is refused if it stops, however quick it was before', async () => {
+    expect(await stalled({ ...SHORT, uploadBytesPerSecond: 100 })).toEqual(TIMEOUT)
+    expect(await app.db.query(sql`select name from stored_files where name = 'a.bin'`)).toEqual([])
   })
 })
 
 describe('large bodies that one account never ends', () => {
-  it('do not hold up those of another', async () => {
+  it('do not hold up those of another, nor its own as long as they send nothing', async () => {
     const [slow, other] = [await app.account(), await app.account()]
     const slowHeaders = `Cookie: gridpost_session=${slow.member.session}\r\nExpect: 100-continue\r\n`
     const sockets = await Promise.all(
       Array.from({ length: 8 }, async () => {
         const socket = connect(Number(new URL(app.url).port), '127.0.0.1').on('error', () => {})
-        socket.write(`${signIn(6_000_000, '/api/tasks/upload')}${slowHeaders}\r\n`)
+        socket.write(`${signIn(60_000_000, '/api/tasks/upload')}${slowHeaders}\r\n`)
         await once(socket, 'data')
         return socket
       }),
     )
     const file = { name: 'large.bin', type: 'application/octet-stream', data: Buffer.alloc(4_500_000).toString('base64') }
+    expect((await app.as(other.member).post('/api/tasks/upload', file)).status).toBe(200)
+    expect((await app.as(slow.member).post('/api/tasks/upload', file)).status).toBe(200)
+    // Now they are large, and hold all places of the account.
+    for (const socket of sockets) socket.write(`{"name":"a","data":"${'A'.repeat(1_000_000)}`)
     expect((await app.as(other.member).post('/api/tasks/upload', file)).status).toBe(200)
     for (const socket of sockets) socket.destroy()
   })

@@ -365,10 +365,10 @@ describe('the four uploads', () => {
     const more = base64(Buffer.alloc(MAX_UPLOAD_BYTES + 1))
     for (const place of ['/api/tasks/upload', `${path}/upload`, `/api/task/${task.id}/upload`, `/api/task/${task.id}/comments/upload`]) {
       const refused = await app.as(member).post(place, { name: 'big.bin', data: more })
-      expect([refused.status, refused.body.issues[0].path], place).toEqual([400, ['data']])
+      expect([refused.status, refused.body.issues[0].path], place).toEqual([413, ['data']])
     }
     const huge = await app.as(member).post(`${path}/upload`, { name: 'big.bin', data: 'A'.repeat(MAX_UPLOAD_BYTES * 1.5) })
-    expect([huge.status, huge.body.message]).toEqual([413, 'The body is too large'])
+    expect([huge.status, huge.body.message]).toEqual([413, 'data: must have at most 50 MB'])
   }, 60_000)
 
   it('accept more large files at once than are read at once', async () => {

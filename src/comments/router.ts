@@ -1,4 +1,4 @@
-import { File, UPLOAD_BODY_LIMIT, Upload } from '../files/schema.ts'
+import { File, UPLOAD, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
@@ -51,10 +51,10 @@ export const commentsRouter = router({
     }),
 
   upload: recordProcedure('write', callers.any)
-    .meta(rest('POST', `${record}/comments/upload`, commentDocs.upload, { isRepeatable: true, bodyLimit: UPLOAD_BODY_LIMIT }))
+    .meta(rest('POST', `${record}/comments/upload`, commentDocs.upload, { isRepeatable: true, upload: UPLOAD }))
     .input(Upload.extend(RecordPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.upload(ctx.context, ctx.table, ctx.record, input)),
+    .mutation(({ ctx, input }) => files.upload(ctx.context, ctx.table, ctx.record, input, ctx.received)),
 })
 
 export const subscriptionsRouter = router({

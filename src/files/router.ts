@@ -3,7 +3,7 @@ import { listOf, RecordPath, SpacePath } from '../platform/http/schemas.ts'
 import { accountProcedure, recordProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import * as dropped from './dropped/service.ts'
-import { DroppedFile, DroppedQuery, FieldUpload, File, FileRef, FileRestore, UPLOAD_BODY_LIMIT } from './schema.ts'
+import { DroppedFile, DroppedQuery, FieldUpload, File, FileRef, FileRestore, UPLOAD } from './schema.ts'
 import * as files from './service.ts'
 
 export const filesRouter = router({
@@ -12,12 +12,12 @@ export const filesRouter = router({
       rest('POST', '/api/table/{table_id}/record/{record_id}/files/create', docs.create, {
         isList: true,
         isRepeatable: true,
-        bodyLimit: UPLOAD_BODY_LIMIT,
+        upload: UPLOAD,
       }),
     )
     .input(FieldUpload.extend(RecordPath.shape))
     .output(listOf(File))
-    .mutation(async ({ ctx, input }) => ({ rows: await files.addToField(ctx.context, ctx.table, ctx.record, input) })),
+    .mutation(async ({ ctx, input }) => ({ rows: await files.addToField(ctx.context, ctx.table, ctx.record, input, ctx.received) })),
 
   delete: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/files/delete', docs.delete, { isList: true }))

@@ -6,8 +6,8 @@ import { isMediaType } from './media-types.ts'
 const MB = 1_048_576
 /** The maximum size of an upload after decoding, in bytes (api.md, Limits). */
 export const MAX_UPLOAD_BYTES = 50 * MB
-/** The maximum size of the JSON body: base64 takes four bytes for three. */
-export const UPLOAD_BODY_LIMIT = Math.ceil(MAX_UPLOAD_BYTES / 3) * 4 + 64 * 1024
+/** How an operation takes a file over REST. */
+export const UPLOAD = { maxBytes: MAX_UPLOAD_BYTES }
 
 export const File = z
   .object({

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
-import { badInput, notFound } from '../platform/http/errors.ts'
+import { notFound } from '../platform/http/errors.ts'
+import { bytesOfData } from '../platform/http/upload-bytes.ts'
 import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import {
@@ -39,9 +40,10 @@ export async function addToField(
   table: TableRef,
   record: RecordRef,
   { field_id, ...upload }: FieldUpload,
+  received?: ReceivedBytes,
 ): Promise<File[]> {
   await requireFileField(context, table, field_id)
-  const file = await stage(context, placeOf(table, record), decoded(upload))
+  const file = await stage(context, placeOf(table, record), fileOf(upload, received))
   return changeFiles(context, table, record, field_id, (files) => [...files, file])
 }
 
@@ -62,27 +64,32 @@ export async function removeFromField(context: Context, table: TableRef, record:
  * Stores a file that a comment on the record may attach.
  * @throws AppError 400 for invalid base64 and for a file that is too large
  */
-export async function upload(context: Context, table: TableRef, record: RecordRef, input: Upload): Promise<File> {
-  return stage(context, placeOf(table, record), decoded(input))
+export async function upload(context: Context, table: TableRef, record: RecordRef, input: Upload, received?: ReceivedBytes): Promise<File> {
+  return stage(context, placeOf(table, record), fileOf(input, received))
 }
 
 /**
  * Stores a file that the task, or a comment on it, may attach.
  * @throws AppError 400 for invalid base64 and for a file that is too large
  */
-export async function uploadToTask(context: Context, { task_id }: { task_id: number }, input: Upload): Promise<File> {
-  return store(context, { account_id: context.actor.accountId, task_id }, taskPrefix(task_id), decoded(input))
+export async function uploadToTask(
+  context: Context,
+  { task_id }: { task_id: number },
+  input: Upload,
+  received?: ReceivedBytes,
+): Promise<File> {
+  return store(context, { account_id: context.actor.accountId, task_id }, taskPrefix(task_id), fileOf(input, received))
 }
 
 /**
  * Stores a file for a new task, until the session that uploaded it creates the task.
  * @throws AppError 400 for invalid base64 and for a file that is too large
  */
-export async function stageForTask(context: Context, input: Upload): Promise<StagedFile> {
+export async function stageForTask(context: Context, input: Upload, received?: ReceivedBytes): Promise<StagedFile> {
   const { accountId, sessionId } = context.actor
   const token = newToken()
   const staging = { tokenHash: tokenHash(token), sessionId }
-  const file = await store(context, { account_id: accountId }, STAGED_PREFIX, decoded(input), staging)
+  const file = await store(context, { account_id: accountId }, STAGED_PREFIX, fileOf(input, received), staging)
   return { ...file, staged_token: token }
 }
 
@@ -167,14 +174,9 @@ async function keepReceived(
 }
 
 /**
- * Decodes an upload.
- * @throws AppError 400
+ * The file of an upload: the bytes that were received before, or those of `data`.
+ * @throws AppError 400 for `data` that is no base64, 413
  */
-function decoded({ name, type, data }: Upload): NewFile {
-  const text = data.replace(/=+$/, '')
-  // Decoding ignores invalid characters, which shows in the length.
-  const content = Buffer.from(text, 'base64')
-  if (content.length !== Math.floor((text.length * 3) / 4) || text.length % 4 === 1) throw badInput('data', 'must be base64')
-  if (content.length > MAX_UPLOAD_BYTES) throw badInput('data', `must have at most ${MAX_UPLOAD_BYTES} bytes`)
-  return { name, type: type ?? '', content }
+function fileOf({ name, type, data }: Upload, received: ReceivedBytes | undefined): AnyNewFile {
+  return { name, type: type ?? '', content: received ?? bytesOfData(data, MAX_UPLOAD_BYTES) }
 }

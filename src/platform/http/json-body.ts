@@ -11,11 +11,18 @@ const NOTHING = '{}'
  */
 export function jsonText(headers: IncomingHttpHeaders, body: Buffer): string {
   if (body.length === 0 || (body.length === NOTHING.length && body.toString() === NOTHING)) return NOTHING
-  const type = (headers['content-type'] ?? '').toLowerCase()
-  const encoding = headers['content-encoding']
-  const isJson = /^application\/([\w.-]+\+)?json\s*(;|$)/.test(type)
+  if (!isJson(headers)) throw unsupported('application/json in UTF-8', headers)
+  return utf8(body)
+}
+
+/** Whether the headers say that the body is JSON in UTF-8, not compressed. */
+export function isJson({ 'content-type': contentType = '', 'content-encoding': encoding }: IncomingHttpHeaders): boolean {
+  const type = contentType.toLowerCase()
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8'
-  if (!isJson || !/^utf-?8$/.test(charset) || (encoding && encoding !== 'identity')) throw unsupported('application/json in UTF-8', headers)
+  return /^application\/([\w.-]+\+)?json\s*(;|$)/.test(type) && /^utf-?8$/.test(charset) && (!encoding || encoding === 'identity')
+}
+
+function utf8(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (error) {
@@ -34,8 +41,12 @@ export function unsupported(accepted: string, { 'content-type': type, 'content-e
 const plain = (value: string) => value.replaceAll(/[^\x20-\x7e]+/g, '?').slice(0, 100)
 
 /** The value of a body. @throws AppError 400, 415 */
-export function jsonValue(headers: IncomingHttpHeaders, body: Buffer): unknown {
-  const text = jsonText(headers, body)
+export const jsonValue = (headers: IncomingHttpHeaders, body: Buffer): unknown => parsed(jsonText(headers, body))
+
+/** The value of JSON in UTF-8. @throws AppError 400 */
+export const parseJson = (body: Buffer): unknown => parsed(utf8(body))
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {

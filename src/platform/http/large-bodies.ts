@@ -1,7 +1,7 @@
 /**
- * A JSON body is held in memory while it is read, as bytes, as text and as values: a 50 MB upload takes about 200 MB. A process reads
+ * A JSON body is held in memory while it is read, as bytes, as text and as values: a batch of 10 MB takes about 40 MB. A process reads
  * only a few large bodies at once; other requests wait before their bytes are taken from the socket. A slow body takes minutes, so no
- * account can take all places.
+ * account can take all places. An upload goes to storage while it arrives, so many more of them are received at once.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
@@ -24,21 +24,36 @@ export const openLargeBodies = () =>
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
 
+/** Enough that no account waits for another one. */
+const UPLOADS_AT_ONCE = 1_024
+const UPLOADS_OF_ACCOUNT = 6
+/** The uploads of an account that wait for a place may be as slow as those that have one. */
+const UPLOAD_WAIT_MS = 120_000
+
+export const openUploadPlaces = () =>
+  new FairLimit({
+    ...{ places: UPLOADS_AT_ONCE, crowdedPlaces: UPLOADS_AT_ONCE, keptFree: UPLOADS_AT_ONCE - UPLOADS_OF_ACCOUNT, isAlwaysShared: true },
+    ...{ mostWaiting: MOST_WAITING, waitMs: UPLOAD_WAIT_MS, refusingWaitMs: UPLOAD_WAIT_MS },
+  })
+
 /**
  * Waits until a large body of the party may be read. The place is free again when the response is sent or the connection closes.
  * @throws AppError 503 after too long a wait
  */
 export async function admitBody(bodies: FairLimit, party: string, { raw }: Pick<FastifyReply, 'raw'>): Promise<void> {
+  if (raw.destroyed) throw hungUp()
   const closing = new AbortController()
   let place: Place | undefined
   raw.once('close', () => {
-    closing.abort(unavailable('The caller has hung up'))
+    closing.abort(hungUp())
     if (place) bodies.leave(place)
   })
   place = await bodies.enter(party, { signal: closing.signal, refusal: () => tooBusy({ retryAfterSeconds: 5 }) })
   // The connection may have closed after the place was given and before this function went on.
   if (closing.signal.aborted) bodies.leave(place)
 }
+
+const hungUp = () => unavailable('The caller has hung up')
 
 /** The size of the body as the request states it. A chunked body does not, so it may have any. */
 export const bodyBytes = ({ headers }: Pick<FastifyRequest, 'headers'>): number =>

@@ -2,11 +2,14 @@
 import { z } from 'zod'
 import { COMMON, headerRefs, RATE } from './openapi-headers.ts'
 import type { RestProcedure } from './rest.ts'
-import { BATCH_BODY_LIMIT, BODY_LIMIT } from './trpc.ts'
+import { BODY_LIMIT } from './trpc.ts'
+import { fileTooLarge } from './upload-bytes.ts'
 
 /** An operation of the document, as far as the service completes what the generator has made of it. */
 export type Operation = {
   operationId: string
+  summary?: string
+  description?: string
   security?: object[]
   parameters?: { name: string; in: string; required?: boolean; description?: string; schema: object; example?: unknown }[]
   requestBody?: { required?: boolean; content: Record<string, { schema: object; example?: unknown }> }
@@ -71,13 +74,15 @@ export function errorsOf({ meta, type }: RestProcedure): Operation['responses'] 
   // A change that a page of another site asks for is refused, also without credentials.
   if (type === 'mutation') statuses.add(403)
   if (meta.isRepeatable) statuses.add(409)
-  // Only uploads have bodies that large.
-  if ((meta.bodyLimit ?? 0) > BATCH_BODY_LIMIT) statuses.add(507)
-  const own = meta.openapi.errorResponses as Record<string, string> | undefined
-  for (const status of Object.keys(own ?? {})) statuses.add(Number(status))
+  if (meta.upload) statuses.add(507)
+  const own: Record<string, string> = {
+    ...(meta.upload && { 413: fileTooLarge('data', meta.upload.maxBytes).message }),
+    ...(meta.openapi.errorResponses as Record<string, string> | undefined),
+  }
+  for (const status of Object.keys(own)) statuses.add(Number(status))
   const shared = meta.bodyLimit === undefined
   const answer = (status: number) =>
-    own?.[status] || (status === 413 && !shared) ? errorAnswer(status, own?.[status], meta.bodyLimit) : errorRef(status)
+    own[status] || (status === 413 && !shared) ? errorAnswer(status, own[status], meta.bodyLimit) : errorRef(status)
   return Object.fromEntries([...statuses].sort((a, b) => a - b).map((status) => [String(status), answer(status)]))
 }
 

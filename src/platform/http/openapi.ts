@@ -3,6 +3,7 @@ import type { AnyRouter } from '@trpc/server'
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
 import { ErrorAnswer, errorRef, errorResponses, errorsOf, type Operation } from './openapi-errors.ts'
 import { COMMON, HEADERS, headerRefs, RATE } from './openapi-headers.ts'
+import { addForm, bytesOperation } from './openapi-uploads.ts'
 import { TAGS } from './operation-docs.ts'
 import { type RestProcedure, restProcedures } from './rest.ts'
 
@@ -63,7 +64,11 @@ export function openApiDocument(router: AnyRouter, plain: readonly PlainOperatio
   for (const procedure of restProcedures(router)) {
     const { path, method } = procedure.meta.openapi
     const operation = document.paths[path]?.[method.toLowerCase()]
-    if (operation) complete(operation, procedure)
+    if (!operation) continue
+    complete(operation, procedure)
+    if (!procedure.meta.upload) continue
+    Object.assign(document.paths[path] as object, { put: bytesOperation(operation, procedure) })
+    addForm(operation)
   }
   for (const operation of plain) {
     document.paths[operation.path] = { ...document.paths[operation.path], [operation.method]: plainOperation(operation) }

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
+import type { ReceivedBytes } from '../received-bytes.ts'
 import { AppError } from './errors.ts'
 import type { Budget } from './rate-limits.ts'
 
@@ -29,6 +30,8 @@ export interface RequestContext {
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
   /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined
+  /** The file of an upload over REST. */
+  received?: ReceivedBytes | undefined
   /** Whether the credentials are valid and the request was counted. */
   isCallerKnown?: boolean
 }

@@ -2,17 +2,19 @@
  * REST: each procedure with a path is a native Fastify route (docs/decisions/0002 explains why not the library's adapter).
  * Access is checked before the body is read. Values of paths and query strings are converted to the types of the schema, bodies are not.
  */
+import fastifyMultipart from '@fastify/multipart'
 import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
-import { type Access, admit } from '../access/authorize.ts'
+import { type Access, type Admission, admit } from '../access/authorize.ts'
 import type { FairLimit } from '../fair-limit.ts'
 import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
-import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies } from './large-bodies.ts'
+import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
 import { accessRequestOf, type RequestContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
+import { receiveUpload } from './uploads.ts'
 
 export interface RestProcedure {
   name: string
@@ -36,6 +38,9 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
 
 /** Mounts the routes. @param contextOf returns the context of a request, through which the response headers are set */
 export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
+  const procedures = restProcedures(router)
+  const isUpload = ({ meta }: RestProcedure) => meta.upload !== undefined
+  mountUploads(app, router, procedures.filter(isUpload), contextOf)
   const largeBodies = openLargeBodies()
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
@@ -46,22 +51,23 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
         done(error as Error)
       }
     })
-    for (const procedure of restProcedures(router)) mount(scope, router, procedure, contextOf, largeBodies)
+    for (const procedure of procedures) if (!isUpload(procedure)) mount(scope, router, procedure, contextOf, largeBodies)
   })
 }
 
 function mount(
   app: FastifyInstance,
   router: AnyRouter,
-  { name, type, meta, input }: RestProcedure,
+  procedure: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
   largeBodies: FairLimit,
 ): void {
-  const { openapi, access, status = 200, isList, bodyLimit = BODY_LIMIT } = meta
-  const pathIds = [...openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
+  const { type, meta, input } = procedure
+  const { openapi, access, bodyLimit = BODY_LIMIT } = meta
+  const pathIds = pathIdsOf(procedure)
   app.route({
     method: openapi.method as 'GET' | 'POST',
-    url: openapi.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+    url: urlOf(procedure),
     bodyLimit,
     config: { needsCredentials: access.callers.length > 0 },
     onRequest: async (request, reply) => {
@@ -76,32 +82,99 @@ function mount(
       if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountParty(actor.accountId), reply)
     },
     handler: async (request, reply) => {
-      const ids = idsOf(request.params as Record<string, string>)
       const given =
         openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input, pathIds) : bodyOf(request.body)
-      for (const id of pathIds)
-        if (Object.hasOwn(given, id))
-          throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
-            issues: [{ path: [id], message: 'is given in the path, not in the body' }],
-          })
-      const whole = { ...given, ...ids }
-      const answer = await callTRPCProcedure({
-        router,
-        ctx: { request: contextOf(request) } satisfies CallContext,
-        path: name,
-        type,
-        getRawInput: async () => whole,
-        signal: undefined,
-        batchIndex: 0,
-      })
-      reply.code(status)
-      if (!isList) return answer
-      const { rows, total, next_cursor } = answer as { rows?: unknown[]; total?: number; next_cursor?: string }
-      if (total !== undefined) reply.header('x-total-count', String(total))
-      if (next_cursor !== undefined) reply.header('x-next-cursor', next_cursor)
-      return rows ?? answer
+      return call(router, procedure, contextOf(request), { request, reply, given })
     },
   })
+}
+
+/**
+ * Mounts the procedures that take a file: a POST with JSON or a form, and a PUT with the bytes. Access is checked before the body is
+ * received, and again afterwards, because a large body can take an hour.
+ */
+function mountUploads(
+  app: FastifyInstance,
+  router: AnyRouter,
+  procedures: readonly RestProcedure[],
+  contextOf: (request: FastifyRequest) => RequestContext,
+): void {
+  const places = openUploadPlaces()
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    await scope.register(fastifyMultipart)
+    // The handler reads the body itself, as a stream.
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    for (const procedure of procedures) {
+      const { meta, input } = procedure
+      const access = meta.access as Access
+      const idsIn = (request: FastifyRequest) => idsOf(request.params as Record<string, string>)
+      scope.route({
+        method: ['POST', 'PUT'],
+        url: urlOf(procedure),
+        config: { needsCredentials: true, isUpload: true },
+        onRequest: async (request) => {
+          const ctx = contextOf(request)
+          ctx.admission = await admit(accessRequestOf(ctx), access, true, idsIn(request))
+        },
+        handler: async (request, reply) => {
+          const ctx = contextOf(request)
+          const { accountId } = (ctx.admission as Admission).actor
+          const { storage } = ctx.deps
+          const { input: given, received } = await receiveUpload(request, {
+            storage,
+            maxBytes: meta.upload?.maxBytes ?? 0,
+            query: fromQuery(request.query as Record<string, string | string[]>, input, [...pathIdsOf(procedure), 'data']),
+            admitLarge: () => admitBody(places, accountParty(accountId), reply),
+          })
+          ctx.received = received
+          try {
+            ctx.admission = await admit({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }, access, true, idsIn(request))
+            return await call(router, procedure, ctx, { request, reply, given })
+          } finally {
+            if (received && !received.isTaken) await storage.remove(received.key)
+          }
+        },
+      })
+    }
+  })
+}
+
+const pathIdsOf = ({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
+
+const urlOf = ({ meta }: RestProcedure) => meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+interface Call {
+  request: FastifyRequest
+  reply: FastifyReply
+  /** The keys of the body or of the query string. */
+  given: Record<string, unknown>
+}
+
+/** Calls the procedure. @returns the body of the answer. @throws AppError 400 for an id in the body that is in the path */
+async function call(router: AnyRouter, procedure: RestProcedure, ctx: RequestContext, { request, reply, given }: Call): Promise<unknown> {
+  const { name, type, meta } = procedure
+  for (const id of pathIdsOf(procedure))
+    if (Object.hasOwn(given, id))
+      throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
+        issues: [{ path: [id], message: 'is given in the path, not in the body' }],
+      })
+  const whole = { ...given, ...idsOf(request.params as Record<string, string>) }
+  const answer = await callTRPCProcedure({
+    router,
+    ctx: { request: ctx } satisfies CallContext,
+    path: name,
+    type,
+    getRawInput: async () => whole,
+    signal: undefined,
+    batchIndex: 0,
+  })
+  reply.code(meta.status ?? 200)
+  if (!meta.isList) return answer
+  const { rows, total, next_cursor } = answer as { rows?: unknown[]; total?: number; next_cursor?: string }
+  if (total !== undefined) reply.header('x-total-count', String(total))
+  if (next_cursor !== undefined) reply.header('x-next-cursor', next_cursor)
+  return rows ?? answer
 }
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */

@@ -12,27 +12,33 @@ export interface ClientLimits {
   /** For a body of up to 1 MB. */
   bodyMs: number
   /** A larger body may take longer if it arrives at this rate on average. */
+  largeBytesPerSecond: number
+  /** The body of an upload may take any time in which each window of this length brings bytes at this rate. */
+  uploadWindowMs: number
   uploadBytesPerSecond: number
   checkEveryMs: number
   maxConnections: number
 }
 
-/** An upload of 70 MB, 50 MB as base64, takes 18 minutes at this rate. */
 export const CLIENT_LIMITS: Omit<ClientLimits, 'maxConnections'> = {
   headersMs: 30_000,
   bodyMs: 30_000,
-  uploadBytesPerSecond: 65_536,
+  largeBytesPerSecond: 65_536,
+  uploadWindowMs: 20_000,
+  uploadBytesPerSecond: 10 * 1_024,
   checkEveryMs: 1_000,
 }
 
 /** A body that is being received. */
 interface Receiving {
   reply: FastifyReply
-  isUpload: boolean
+  kind: 'small' | 'large' | 'upload'
   /** The bytes that the connection had received at the end of the headers. */
   bytesBefore: number
   /** The time in which the service waited for the client. */
   waitedMs: number
+  /** For an upload: what had been received after which time, the oldest first; the first lies a whole window back. */
+  marks: { waitedMs: number; received: number }[]
 }
 
 /** The options of Node's server. It also closes a connection that has sent nothing when the time for the headers has passed. */
@@ -48,7 +54,7 @@ export function limitClients(app: FastifyInstance, limits: ClientLimits): void {
 }
 
 function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
-  const { bodyMs, uploadBytesPerSecond, checkEveryMs } = limits
+  const { bodyMs, largeBytesPerSecond, uploadWindowMs, uploadBytesPerSecond, checkEveryMs } = limits
   const receiving = new Map<IncomingMessage, Receiving>()
   let checkedAt = performance.now()
 
@@ -68,9 +74,19 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
 
   function isTooSlow({ socket }: IncomingMessage, body: Receiving, passedMs: number): boolean {
     body.waitedMs += passedMs
-    if (body.waitedMs <= bodyMs) return false
     const received = socket.bytesRead - body.bytesBefore
-    return !body.isUpload || received < (uploadBytesPerSecond * body.waitedMs) / 1_000
+    if (body.kind === 'upload') return isUploadTooSlow(body, received)
+    if (body.waitedMs <= bodyMs) return false
+    return body.kind === 'small' || received < (largeBytesPerSecond * body.waitedMs) / 1_000
+  }
+
+  function isUploadTooSlow({ waitedMs, marks }: Receiving, received: number): boolean {
+    marks.push({ waitedMs, received })
+    const begin = waitedMs - uploadWindowMs
+    while (marks[1] && marks[1].waitedMs <= begin) marks.shift()
+    const [first] = marks
+    if (!first || first.waitedMs > begin) return false
+    return received - first.received < (uploadBytesPerSecond * (waitedMs - first.waitedMs)) / 1_000
   }
 
   const checks = setInterval(check, checkEveryMs).unref()
@@ -79,7 +95,10 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
     const { raw } = request
     // A request that the service makes to itself, such as the mail catcher, has no connection, and its body is there.
     const isReceived = raw.socket instanceof Socket && hasBody(request)
-    if (isReceived) receiving.set(raw, { reply, isUpload: isUpload(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0 })
+    if (isReceived) {
+      const marks = [{ waitedMs: 0, received: 0 }]
+      receiving.set(raw, { reply, kind: kindOf(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0, marks })
+    }
     done()
   })
   // The body of a refused request is received after the response. It stays in the map until it is complete.
@@ -92,7 +111,10 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
 const hasBody = ({ headers }: FastifyRequest) => headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
 /** A body without a stated length may be as large as its route admits. */
-const isUpload = ({ headers, routeOptions: { bodyLimit } }: FastifyRequest) => Number(headers['content-length'] ?? bodyLimit) > BODY_LIMIT
+function kindOf({ headers, routeOptions: { bodyLimit, config } }: FastifyRequest): Receiving['kind'] {
+  if (config.isUpload) return 'upload'
+  return Number(headers['content-length'] ?? bodyLimit) > BODY_LIMIT ? 'large' : 'small'
+}
 
 function refuse({ socket }: IncomingMessage, { raw, request }: FastifyReply): void {
   if (raw.headersSent) socket.destroy()

@@ -23,6 +23,7 @@ import { type Headers, repeatable, withCurrentTable } from './repeated-calls.ts'
 import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { MAX_ID } from './schemas.ts'
 import { refuseInvalidText } from './text-encoding.ts'
+import { comparableUpload } from './upload-bytes.ts'
 
 /** The context of tRPC, which copies it for each middleware: one property costs less than fifteen. */
 export interface CallContext {
@@ -43,6 +44,8 @@ export interface Meta extends Record<string, unknown> {
   isClearedByNull?: boolean
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
+  /** For a procedure that takes a file: over REST it is received to storage first, and `ctx.received` has it in place of `data`. */
+  upload?: { maxBytes: number }
   /** Whether the procedure honours an Idempotency-Key. */
   isRepeatable?: boolean
   /** Whether the response has the row's version as its ETag, and whether the procedure honours If-Match. */
@@ -69,7 +72,7 @@ export const { router, mergeRouters } = t
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<
   Meta,
-  'status' | 'isList' | 'bodyLimit' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
+  'status' | 'isList' | 'bodyLimit' | 'upload' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
 >
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
@@ -122,16 +125,26 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     refuseInvalidText(raw)
 
     const key = meta?.isRepeatable ? request.idempotencyKeys[batchIndex] : undefined
+    const comparable = () => (meta?.upload ? comparableUpload(ids, request.received) : raw)
     const headers: Headers = {}
     const ifMatch = meta?.etag === 'answered and heeded' ? versionsOf(request.ifMatch) : undefined
     const proceed = ({ actor, row }: Admission) =>
-      next({ ctx: { context: serviceContext(request, actor), headers, ifMatch, row: row as Row, ...refs(row as Row, actor) } })
+      next({
+        ctx: {
+          context: serviceContext(request, actor),
+          headers,
+          ifMatch,
+          received: request.received,
+          row: row as Row,
+          ...refs(row as Row, actor),
+        },
+      })
     const admitAgain = () => admit({ ...accessRequestOf(request), onAuthenticated: async () => {} }, access, type === 'mutation', ids)
     const result =
       key === undefined
         ? await proceed(admission)
         : await withCurrentTable(admission, admitAgain, (current) =>
-            repeatable(request, current.actor, { path, key, raw, headers }, () => proceed(current)),
+            repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
           )
     for (const name in headers) request.setHeader(name, headers[name] as string)
     return result

@@ -2,7 +2,7 @@
 
 import { commentProcedureOf } from '../../comments/procedure.ts'
 import * as comments from '../../comments/service.ts'
-import { File, UPLOAD_BODY_LIMIT, Upload } from '../../files/schema.ts'
+import { File, UPLOAD, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { listOf, Ok } from '../../platform/http/schemas.ts'
@@ -29,10 +29,10 @@ export const taskCommentsRouter = router({
     .mutation(({ ctx, input }) => comments.create(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   upload: taskProcedure('read', callers.session)
-    .meta(rest('POST', `${task}/comments/upload`, commentDocs.upload, { isRepeatable: true, bodyLimit: UPLOAD_BODY_LIMIT }))
+    .meta(rest('POST', `${task}/comments/upload`, commentDocs.upload, { isRepeatable: true, upload: UPLOAD }))
     .input(Upload.extend(TaskPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input)),
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input, ctx.received)),
 
   update: commentProcedure('edit')
     .meta(rest('POST', `${task}/comment/{comment_id}/update`, commentDocs.update, { sessionOnlyKey: 'attachments' }))

@@ -1,6 +1,6 @@
 /** Uploads for tasks that exist, and for tasks that are still to be created. */
 
-import { File, StagedFile, UPLOAD_BODY_LIMIT, Upload } from '../../files/schema.ts'
+import { File, StagedFile, UPLOAD, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { RecordPath } from '../../platform/http/schemas.ts'
@@ -11,25 +11,25 @@ import { TaskPath } from '../schema.ts'
 
 export const uploads = {
   upload: taskProcedure('edit', callers.session)
-    .meta(rest('POST', '/api/task/{task_id}/upload', uploadDocs.upload, { isRepeatable: true, bodyLimit: UPLOAD_BODY_LIMIT }))
+    .meta(rest('POST', '/api/task/{task_id}/upload', uploadDocs.upload, { isRepeatable: true, upload: UPLOAD }))
     .input(Upload.extend(TaskPath.shape))
     .output(File)
-    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input)),
+    .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input, ctx.received)),
 
   stage: accountProcedure(callers.session)
-    .meta(rest('POST', '/api/tasks/upload', uploadDocs.stage, { isRepeatable: true, bodyLimit: UPLOAD_BODY_LIMIT }))
+    .meta(rest('POST', '/api/tasks/upload', uploadDocs.stage, { isRepeatable: true, upload: UPLOAD }))
     .input(Upload)
     .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input)),
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input, ctx.received)),
 
   stageOnRecord: recordProcedure('read', callers.session)
     .meta(
       rest('POST', '/api/tasks/onRecord/{table_id}/{record_id}/upload', uploadDocs.stageOnRecord, {
         isRepeatable: true,
-        bodyLimit: UPLOAD_BODY_LIMIT,
+        upload: UPLOAD,
       }),
     )
     .input(Upload.extend(RecordPath.shape))
     .output(StagedFile)
-    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input)),
+    .mutation(({ ctx, input }) => files.stageForTask(ctx.context, input, ctx.received)),
 }

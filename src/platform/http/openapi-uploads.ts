@@ -1,0 +1,56 @@
+/** The further forms of an upload in the OpenAPI document: a form, and a PUT with the bytes. */
+import type { Operation } from './openapi-errors.ts'
+import type { RestProcedure } from './rest.ts'
+
+type Properties = Record<string, { description?: string }>
+
+/** Adds the form to the operation with JSON. */
+export function addForm(operation: Operation): void {
+  const content = operation.requestBody?.content
+  const json = content?.['application/json']
+  if (!content || !json) throw new Error(`${operation.operationId} takes no JSON`)
+  const { properties, required } = json.schema as { properties: Properties; required: string[] }
+  const { data: _, ...others } = properties
+  // A file of a form has a name and a type of its own.
+  const needed = ['file', ...required.filter((key) => key !== 'data' && key !== 'name')]
+  const file = { type: 'string', format: 'binary', description: 'The file. Its name and media type count, unless the form has others.' }
+  content['multipart/form-data'] = {
+    schema: { type: 'object', properties: { file, ...others }, required: needed, additionalProperties: false },
+  }
+}
+
+/** The operation that takes the bytes of the file as its body. */
+export function bytesOperation(operation: Operation, { name }: RestProcedure): Operation {
+  const { properties, required } = operation.requestBody?.content['application/json']?.schema as {
+    properties: Properties
+    required: string[]
+  }
+  const query = Object.entries(properties).filter(([key]) => key !== 'data')
+  return {
+    ...operation,
+    operationId: `${name}.put`,
+    summary: `${operation.summary}, sent as bytes`,
+    description:
+      `${operation.description} The body is the file; its media type is the Content-Type, its name that of Content-Disposition ` +
+      '(`filename*` in UTF-8, or `filename`). The query string may give others. An Idempotency-Key finds the same file in any form.',
+    parameters: [
+      ...(operation.parameters ?? []),
+      ...query.map(([key, schema]) => ({
+        name: key,
+        in: 'query',
+        required: key !== 'name' && required.includes(key),
+        description: schema.description ?? `The same as \`${key}\` in JSON.`,
+        schema: { type: 'string' },
+      })),
+      {
+        name: 'Content-Disposition',
+        in: 'header',
+        required: false,
+        description: 'Names the file.',
+        schema: { type: 'string' },
+        example: 'attachment; filename="offer.txt"',
+      },
+    ],
+    requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
+  }
+}

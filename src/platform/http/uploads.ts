@@ -1,0 +1,253 @@
+/**
+ * Receives the file of an upload in each of its forms: base64 in JSON, a form (multipart/form-data), or the bytes as they are (PUT). The
+ * bytes go to storage while they arrive, so a large file needs no more memory than a small one, and no transaction waits for them.
+ */
+import type { FastifyRequest } from 'fastify'
+import { Base64Decoder } from '../base64.ts'
+import { type ReceivedBytes, receiveBytes } from '../received-bytes.ts'
+import type { Storage } from '../storage/storage.ts'
+import { namedFile } from './content-disposition.ts'
+import { AppError, badInput } from './errors.ts'
+import { isJson, unsupported } from './json-body.ts'
+import { JsonUpload } from './json-upload.ts'
+import { fileTooLarge, notBase64 } from './upload-bytes.ts'
+
+const KB = 1_024
+/** For everything in a body besides the bytes of the file. */
+const BESIDES = 64 * KB
+/** Base64 takes four bytes for three, and a line break in JSON at most four (`\r\n`) for each 76. */
+const JSON_RATIO = (4 / 3) * (80 / 76)
+
+export interface Upload {
+  /** The keys besides the file, as the caller sent them. */
+  input: Record<string, unknown>
+  /** The file; undefined if the caller sent none as a text of `data`. */
+  received: ReceivedBytes | undefined
+}
+
+export interface UploadOptions {
+  storage: Pick<Storage, 'write' | 'remove'>
+  maxBytes: number
+  /** The keys of the query string that count for a form and for bytes. */
+  query: Record<string, unknown>
+  /** Waits until the caller may send a large body. @throws AppError 503 */
+  admitLarge(): Promise<void>
+}
+
+/**
+ * Receives the body of the request. Nothing stays in storage if it is refused.
+ * @throws AppError 400, 413 at the first byte over the limit or by the stated length, 415, 503, 507
+ */
+export function receiveUpload(request: FastifyRequest, options: UploadOptions): Promise<Upload> {
+  if (request.method === 'PUT') return receiveRaw(request, options)
+  return request.isMultipart() ? receiveForm(request, options) : receiveJson(request, options)
+}
+
+// ── base64 in JSON ──────────────────────────────────────────────────────────
+
+async function receiveJson(request: FastifyRequest, options: UploadOptions): Promise<Upload> {
+  const { maxBytes, storage } = options
+  const tooLarge = () => fileTooLarge('data', maxBytes)
+  const chunks = bodyOf(request, { ...options, maxBytes: Math.ceil(maxBytes * JSON_RATIO) + BESIDES, tooLarge })
+  if (!isJson(request.headers)) return { input: await emptyInput(request, chunks), received: undefined }
+
+  const json = new JsonUpload()
+  const bytes = decoded(chunks, json)
+  const begun = await bytes.next()
+  if (begun.done) return { input: begun.value, received: undefined }
+  const { name } = json.keysBefore()
+  let input: Record<string, unknown> = {}
+  const rest = (async function* () {
+    input = yield* bytes
+  })()
+  const received = await receiveBytes(storage, rest, { name: typeof name === 'string' ? name : '', maxBytes, tooLarge })
+  return { input, received }
+}
+
+/** The bytes of `data`: an empty chunk as soon as its text begins. @returns the value of the whole body */
+async function* decoded(chunks: AsyncIterable<Buffer>, json: JsonUpload): AsyncGenerator<Buffer, Record<string, unknown>> {
+  const base64 = new Base64Decoder(notBase64)
+  let hasBegun = false
+  for await (const chunk of chunks) {
+    const text = json.read(chunk)
+    if (json.hasData && !hasBegun) {
+      hasBegun = true
+      yield Buffer.alloc(0)
+    }
+    if (text.length) yield base64.decode(text)
+  }
+  // A refusal ends the generator, and with it the write to storage.
+  const value = objectOf(json.end())
+  if (hasBegun) yield base64.end()
+  return value
+}
+
+/** `curl -d '{}'` sends a form, and an empty body has no type: both are `{}` everywhere. */
+async function emptyInput({ headers }: FastifyRequest, chunks: AsyncIterable<Buffer>): Promise<Record<string, unknown>> {
+  let text = ''
+  for await (const chunk of chunks) {
+    text += chunk.toString('latin1')
+    if (text.length > 2) break
+  }
+  if (text !== '' && text !== '{}') throw unsupported('application/json in UTF-8, or multipart/form-data', headers)
+  return {}
+}
+
+function objectOf(value: unknown): Record<string, unknown> {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new AppError('BAD_REQUEST', 'The body must be a JSON object')
+  return value as Record<string, unknown>
+}
+
+// ── a form ──────────────────────────────────────────────────────────────────
+
+/** The names that a form may use for the file's own keys are those of the JSON, apart from this one, which is the file. */
+const FILE_PART = 'file'
+
+async function receiveForm(request: FastifyRequest, options: UploadOptions): Promise<Upload> {
+  const form = new Form(request, options)
+  try {
+    await form.read()
+    return form.upload()
+  } catch (error) {
+    // The rest of the body is read by whoever sends the answer.
+    request.raw.unpipe()
+    await form.discard()
+    throw error
+  }
+}
+
+class Form {
+  readonly #request: FastifyRequest
+  readonly #options: UploadOptions
+  readonly #fields: Record<string, unknown> = {}
+  #file: { received: ReceivedBytes; name: string | undefined; type: string } | undefined
+
+  constructor(request: FastifyRequest, options: UploadOptions) {
+    this.#request = request
+    this.#options = options
+  }
+
+  async read(): Promise<void> {
+    const { maxBytes } = this.#options
+    if (statedBytes(this.#request) > maxBytes + BESIDES) throw fileTooLarge(FILE_PART, maxBytes)
+    const limits = { fileSize: Number.POSITIVE_INFINITY, files: 2, fields: 20, parts: 20, fieldSize: BESIDES }
+    for await (const part of asForm(this.#request.parts({ limits, preservePath: true }))) {
+      if (part.type === 'file') await this.#readFile(part)
+      else this.#readField(part.fieldname, part)
+    }
+  }
+
+  #readField(name: string, { value, valueTruncated }: { value: unknown; valueTruncated: boolean }): void {
+    if (name === FILE_PART) throw badInput(FILE_PART, 'must be a file, with a file name')
+    if (name === 'data') throw badInput('data', `is sent as the part ${FILE_PART} of a form`)
+    if (valueTruncated) throw badInput(name, 'is too long')
+    if (Object.hasOwn(this.#fields, name)) throw badInput(name, 'is given twice')
+    this.#fields[name] = value
+  }
+
+  async #readFile({ fieldname, filename, mimetype, file }: FilePart): Promise<void> {
+    if (fieldname !== FILE_PART) throw badInput(fieldname, 'is not a known key')
+    if (this.#file) throw badInput(FILE_PART, 'is given twice')
+    const { storage, maxBytes } = this.#options
+    const bytes = admitted(asForm(file as AsyncIterable<Buffer>), this.#options)
+    const received = await receiveBytes(storage, bytes, {
+      name: filename ?? '',
+      maxBytes,
+      tooLarge: () => fileTooLarge(FILE_PART, maxBytes),
+    })
+    this.#file = { received, name: filename, type: mimetype }
+  }
+
+  upload(): Upload {
+    if (!this.#file) throw badInput(FILE_PART, 'is required')
+    const { received, name, type } = this.#file
+    return { input: { ...(name !== undefined && { name }), type, ...this.#options.query, ...this.#fields, data: '' }, received }
+  }
+
+  async discard(): Promise<void> {
+    if (this.#file) await this.#options.storage.remove(this.#file.received.key)
+  }
+}
+
+interface FilePart {
+  fieldname: string
+  /** Undefined for a part that is a file by its type only. */
+  filename: string | undefined
+  mimetype: string
+  file: AsyncIterable<unknown>
+}
+
+/** The parser's own errors have no status. */
+async function* asForm<Part>(parts: AsyncIterable<Part>): AsyncGenerator<Part> {
+  const iterator = parts[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => {
+        throw new AppError('BAD_REQUEST', 'The form is malformed or incomplete', { cause: error })
+      })
+      if (next.done) return
+      yield next.value
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}
+
+// ── the bytes ───────────────────────────────────────────────────────────────
+
+async function receiveRaw(request: FastifyRequest, options: UploadOptions): Promise<Upload> {
+  const { headers } = request
+  const { storage, maxBytes, query } = options
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity' || request.isMultipart()) throw unsupported('the bytes of the file, not compressed', headers)
+  const named = namedFile(headers['content-disposition'])
+  const input = { ...(named !== undefined && { name: named }), type: headers['content-type'], ...query, data: '' }
+  const tooLarge = () => fileTooLarge('body', maxBytes)
+  const bytes = bodyOf(request, { ...options, tooLarge })
+  const name = 'name' in input ? String(input.name) : ''
+  return { input, received: await receiveBytes(storage, bytes, { name, maxBytes, tooLarge }) }
+}
+
+// ── shared ──────────────────────────────────────────────────────────────────
+
+interface BodyOptions extends Pick<UploadOptions, 'admitLarge'> {
+  maxBytes: number
+  tooLarge: () => Error
+}
+
+/** The bytes of the body. The stream stays open behind them, because the answer is sent over the same connection. */
+async function* bodyOf(request: FastifyRequest, { maxBytes, tooLarge, ...options }: BodyOptions): AsyncGenerator<Buffer> {
+  if (statedBytes(request) > maxBytes) throw tooLarge()
+  let bytes = 0
+  for await (const chunk of admitted(arriving(request), options)) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge()
+    yield chunk
+  }
+}
+
+async function* arriving({ raw }: FastifyRequest): AsyncGenerator<Buffer> {
+  try {
+    yield* raw.iterator({ destroyOnReturn: false })
+  } catch (error) {
+    // Nobody reads the answer, but it is logged.
+    throw new AppError('CLIENT_CLOSED_REQUEST', 'The connection was closed before the body had arrived', { cause: error })
+  }
+}
+
+const statedBytes = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0)
+
+/** A body takes a place only once it has shown to be large: a connection that announces many bytes and sends none holds up nobody. */
+async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<UploadOptions, 'admitLarge'>): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of chunks) {
+    const isFirstLarge = bytes <= FREE_BYTES && bytes + chunk.length > FREE_BYTES
+    bytes += chunk.length
+    if (isFirstLarge) await admitLarge()
+    yield chunk
+  }
+}
+
+/** So many bytes of each body are received without a place. */
+const FREE_BYTES = 256 * KB
