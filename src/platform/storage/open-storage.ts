@@ -55,7 +55,7 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
         await storage.write(path, bytes)
       } catch (error) {
         // The caller who was sending the bytes has failed, not the storage.
-        if (bytes instanceof Readable && bytes.errored) throw bytes.errored
+        if (bytes instanceof Readable && bytes.errored && !isLeft(bytes.errored)) throw bytes.errored
         throw isFull(error) ? diskFull(error) : failed(error)
       }
     },
@@ -71,6 +71,9 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
     link: (path, headers) => reach([path], () => storage.link(path, headers)),
   }
 }
+
+/** Whether the reader of a stream has left it before its end (Node 24), and so the stream itself has not failed. */
+const isLeft = (error: Error) => 'code' in error && error.code === 'ABORT_ERR'
 
 /** @throws if the promise takes longer. What it waits for goes on */
 async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
