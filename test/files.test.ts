@@ -168,13 +168,13 @@ describe('reading a file', () => {
     const as = app.as(account.member)
     const upload = async (name: string, type: string) =>
       (await as.post(`${record.path}/comments/upload`, { name, type, data: base64('<script>alert(1)</script>') })).body.path
-    const page = await as.get(`/api/file/${await upload('"evil"\\; ñ.html', 'text/html')}`)
+    const page = await as.get(`/api/file/${await upload('"evil"; ñ.html', 'text/html')}`)
     expect(page.status).toBe(200)
     expect(page.headers.get('content-type')).toBe('text/html')
     expect(page.headers.get('x-content-type-options')).toBe('nosniff')
     expect(page.headers.get('content-security-policy')).toContain('sandbox')
     expect(page.headers.get('content-disposition')).toBe(
-      `attachment; filename="_evil__; _.html"; filename*=UTF-8''%22evil%22%5C%3B%20%C3%B1.html`,
+      `attachment; filename="_evil_; _.html"; filename*=UTF-8''%22evil%22%3B%20%C3%B1.html`,
     )
   })
 

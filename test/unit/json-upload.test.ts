@@ -77,8 +77,8 @@ describe('the JSON of an upload', () => {
 
   it('is refused with two texts as data, and with too much besides it', () => {
     expect(() => read(Buffer.from('{"data":"YQ==","data":"Yg=="}'), () => 7)).toThrow('data: is given twice')
-    const large = `{"name":"${'a'.repeat(70_000)}","data":""}`
-    expect(() => read(Buffer.from(large), () => 1_000)).toThrow('The body must have at most 65536 bytes besides data')
+    const large = `{"name":"${'a'.repeat(1_100_000)}","data":""}`
+    expect(() => read(Buffer.from(large), () => 65_536)).toThrow('The body must have at most 1048576 bytes besides data')
   })
 
   it('is refused with bytes that are not UTF-8', () => {

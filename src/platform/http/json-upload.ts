@@ -6,7 +6,7 @@ import { AppError, badInput } from './errors.ts'
 import { parseJson } from './json-body.ts'
 
 /** The most bytes of a body besides its data. */
-const MOST_BESIDES = 65_536
+const MOST_BESIDES = 1_048_576
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

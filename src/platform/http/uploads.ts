@@ -13,8 +13,9 @@ import { JsonUpload } from './json-upload.ts'
 import { fileTooLarge, notBase64 } from './upload-bytes.ts'
 
 const KB = 1_024
-/** For everything in a body besides the bytes of the file. */
-const BESIDES = 64 * KB
+/** For everything in a body besides the bytes of the file, as for any other JSON; and for a single part of a form. */
+const BESIDES = 1_024 * KB
+const PART_BYTES = 64 * KB
 /** Base64 takes four bytes for three, and a line break in JSON at most four (`\r\n`) for each 76. */
 const JSON_RATIO = (4 / 3) * (80 / 76)
 
@@ -131,7 +132,7 @@ class Form {
   async read(): Promise<void> {
     const { maxBytes } = this.#options
     if (statedBytes(this.#request) > maxBytes + BESIDES) throw fileTooLarge(FILE_PART, maxBytes)
-    const limits = { fileSize: Number.POSITIVE_INFINITY, files: 2, fields: 20, parts: 20, fieldSize: BESIDES }
+    const limits = { fileSize: Number.POSITIVE_INFINITY, files: 2, fields: 20, parts: 20, fieldSize: PART_BYTES }
     for await (const part of asForm(this.#request.parts({ limits, preservePath: true }))) {
       if (part.type === 'file') await this.#readFile(part)
       else this.#readField(part.fieldname, part)
