@@ -1,5 +1,6 @@
 /** The file storage fails and comes back, while the service runs. */
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -152,6 +153,37 @@ test('uploads and exports get 507 while the disk is full, and work again at once
   expect([refusedRpc.status, refusedRpc.body.error.data.httpStatus, refusedRpc.headers.get('retry-after')]).toEqual([507, 507, '60'])
   for (const ask of [...asked, overRpc]) expect((await ask()).status).toBe(200)
 })
+
+const disk = join(dir, 'small-disk')
+mkdirSync(disk)
+/** Only root can mount a disk, and not in every container. */
+const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'gridpost-test', disk]).status === 0
+const unmount = () => spawnSync('umount', ['--lazy', disk])
+process.on('exit', unmount)
+afterAll(unmount)
+
+test.skipIf(!isMounted)(
+  'an upload that fills a real disk (needs the right to mount one) is 507, leaves nothing, and the next one fits',
+  async () => {
+    const onDisk = await testApp({ STORAGE: disk })
+    const account = await onDisk.account()
+    const { path, records } = await makeTable(onDisk, account, { fields: [{ name: 'File', type: 'file' }], records: [{}] })
+    const upload = (bytes: number) => {
+      const data = Buffer.alloc(bytes, 'x').toString('base64')
+      return onDisk.as(account.member).post(`${path}/record/${records[0]}/files/create`, { field_id: 'file', name: 'a.bin', data })
+    }
+    const stored = () =>
+      readdirSync(disk, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.bin') || name.endsWith('~'))
+    for (let again = 0; again < 3; again++) {
+      const full = await upload(2 * 1_048_576)
+      expect([full.status, full.body.message, full.headers.get('retry-after')]).toEqual([507, 'The disk is full', '60'])
+      expect(stored()).toEqual([])
+    }
+    expect((await onDisk.as(null).get('/readyz')).body.storage).toBe(true)
+    expect((await upload(100_000)).status).toBe(200)
+    expect(stored()).toHaveLength(1)
+  },
+)
 
 test('a bucket that cannot be reached is logged', async () => {
   const logged: string[] = []
