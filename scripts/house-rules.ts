@@ -50,6 +50,7 @@ const OWNERS: Record<string, string[]> = {
   views: ['views'],
   indexes: ['index_failures', 'index_uses'],
   'platform/stored-files.ts': ['stored_files'],
+  files: ['file_tallies'],
   notifications: ['notifications'],
   // Records and tasks share this table, because the rules of mentions, editing and following are the same.
   comments: ['record_comments', 'subscriptions', 'task_comments', 'task_subscribers'],

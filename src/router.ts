@@ -20,6 +20,7 @@ import { mountStreams } from './events/routes.ts'
 import { fileOperations } from './files/docs.ts'
 import { filesRouter } from './files/router.ts'
 import { mountFiles } from './files/routes.ts'
+import { accountRouter } from './files/usage/router.ts'
 import { indexesRouter } from './indexes/router.ts'
 import { keysRouter } from './keys/router.ts'
 import { notificationOperations } from './notifications/docs.ts'
@@ -37,6 +38,7 @@ import { tasksRouter } from './tasks/router.ts'
 import { viewsRouter } from './views/router.ts'
 
 export const appRouter = router({
+  account: accountRouter,
   audit: auditRouter,
   auth: authRouter,
   sessions: sessionsRouter,

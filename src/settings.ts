@@ -83,6 +83,7 @@ export const Environment = z.object({
   KEEP_AUDIT_DAYS: Days.default(365),
   KEEP_RAW_MAIL_DAYS: Days.optional(),
   KEEP_DROPPED_FILES_DAYS: Days.default(30),
+  STORAGE_LIMIT_MB: z.coerce.number().int().min(1).optional(),
   IMPORT_MAX_MB: z.coerce.number().int().min(1).default(1_024),
 })
 
@@ -161,6 +162,8 @@ export interface Settings {
   keepRawMailDays: number | undefined
   /** The time in which a dropped file can be restored. */
   keepDroppedFilesDays: number
+  /** The most that the files of an account may take; undefined for no limit. */
+  storageLimitMb: number | undefined
   /** The largest CSV file that can be imported over HTTP. */
   importMaxMb: number
 }
@@ -216,6 +219,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     keepAuditDays: env.KEEP_AUDIT_DAYS,
     keepRawMailDays: env.KEEP_RAW_MAIL_DAYS,
     keepDroppedFilesDays: env.KEEP_DROPPED_FILES_DAYS,
+    storageLimitMb: env.STORAGE_LIMIT_MB,
     importMaxMb: env.IMPORT_MAX_MB,
   }
 }

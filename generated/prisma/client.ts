@@ -154,8 +154,14 @@ export type IndexFailure = Prisma.IndexFailureModel
  */
 export type IndexUse = Prisma.IndexUseModel
 /**
- * Model RecordTally
+ * Model FileTally
  * The number of records of a large table, as a sum of rows. Triggers add a row with the difference that each statement makes.
+ * How many files and bytes a statement has added to an account, or removed; the sum is what it stores. Triggers write it.
+ */
+export type FileTally = Prisma.FileTallyModel
+/**
+ * Model RecordTally
+ * 
  */
 export type RecordTally = Prisma.RecordTallyModel
 /**

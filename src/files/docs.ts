@@ -47,6 +47,14 @@ export const docs = operationDocs('Files', {
     },
   },
 
+  usage: {
+    summary: 'Get what the account stores',
+    description:
+      'The counts of the whole account, for every caller who belongs to it. Uploads beyond `limit` are refused with 413; mail that comes in is stored all ' +
+      'the same.',
+    example: { output: { files: 240, bytes: 81_204_331, limit: 1_073_741_824, records: 12_408, tasks: 310, mails: 95 } },
+  },
+
   restore: {
     summary: 'Restore a dropped file',
     description:

@@ -20,6 +20,7 @@ import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
 import { type FieldUpload, type File, type FileRef, MAX_UPLOAD_BYTES, type StagedFile, type Upload } from './schema.ts'
 import { settleFiles } from './sweep.ts'
+import { withinLimit } from './usage/service.ts'
 
 /** A file before it has a row: its bytes are in memory, or have been received to storage. */
 export interface NewFile<Content extends Uint8Array | ReceivedBytes = Uint8Array> {
@@ -137,18 +138,19 @@ async function store(context: Context, place: FilePlace, prefix: string, file: A
 type Unplaced = Omit<FileEntry, 'path'>
 
 async function write(
-  { db, storage, jobs }: Context,
+  context: Context,
   place: FilePlace,
   prefix: string,
   entry: Unplaced,
   content: Uint8Array,
   facts: NewFileRow,
 ): Promise<FileEntry> {
+  const { db, storage, jobs } = context
   const path = newPath(prefix, entry.name)
   // In the transaction of an Idempotency-Key the row can be lost after the bytes were written. Staged bytes without a row are swept.
   const storageKey = db.inTransaction() && prefix !== STAGED_PREFIX ? newPath(STAGED_PREFIX, entry.name) : null
   // The row is written first: other bytes without a row would never be deleted.
-  await insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
+  await withinLimit(context, place.account_id, entry.size, () => insertFile(db, place, { ...entry, path }, { ...facts, storageKey }))
   await storage.write(storageKey ?? path, content)
   if (storageKey) await jobs.send(settleFiles, { paths: [path] })
   return { ...entry, path }
@@ -156,18 +158,21 @@ async function write(
 
 /** Inserts the row of received bytes, and moves them to their path: at once, or after the commit of a transaction that may be lost. */
 async function keepReceived(
-  { db, storage, jobs }: Context,
+  context: Context,
   place: FilePlace,
   prefix: string,
   entry: Unplaced,
   received: ReceivedBytes,
   facts: NewFileRow,
 ): Promise<FileEntry> {
+  const { db, storage, jobs } = context
   // Received bytes lie where staged files do.
   const path = prefix === STAGED_PREFIX ? received.key : newPath(prefix, entry.name)
   const storageKey = db.inTransaction() && path !== received.key ? received.key : null
-  received.isTaken = true
-  await insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
+  await withinLimit(context, place.account_id, entry.size, () => {
+    received.isTaken = true
+    return insertFile(db, place, { ...entry, path }, { ...facts, storageKey })
+  })
   if (storageKey) await jobs.send(settleFiles, { paths: [path] })
   else if (path !== received.key && !(await storage.move(received.key, path))) throw new Error(`No bytes under ${received.key}`)
   return { ...entry, path }

@@ -8,6 +8,7 @@ import { holdersOf } from '../tables/file-references.ts'
 import { expiryOf } from './dropped/service.ts'
 import { lockExpired } from './queries.ts'
 import { pathOfThumbnail, THUMBNAIL_PREFIX, thumbnailKeys } from './thumbnails/thumbnail-keys.ts'
+import { sumUpTallies } from './usage/service.ts'
 
 /** The time in which an upload can be attached. */
 const KEPT_HOURS = 24
@@ -36,9 +37,10 @@ export const removeBytes = defineQueue({
 })
 export const sweepLeftovers = defineQueue({ name: 'files.sweep-leftovers', schema: z.object({}) })
 
-/** Deletes the rows of dropped files that nothing uses, and enqueues the deletion of their bytes. */
+/** Deletes the rows of dropped files that nothing uses, enqueues the deletion of their bytes, and sums up what accounts store. */
 export async function sweep(context: Context): Promise<void> {
   while (await sweepSome(context)) {}
+  await sumUpTallies(context)
 }
 
 /** Deletes some files in one short transaction. @returns true if there may be more */

@@ -419,6 +419,7 @@ export const ModelName = {
   View: 'View',
   IndexFailure: 'IndexFailure',
   IndexUse: 'IndexUse',
+  FileTally: 'FileTally',
   RecordTally: 'RecordTally',
   StoredFile: 'StoredFile',
   RecordComment: 'RecordComment',
@@ -453,7 +454,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
+    modelProps: "account" | "user" | "session" | "invite" | "passwordReset" | "signInFailure" | "loginFailure" | "apiKey" | "rateWindow" | "idempotencyKey" | "secretKeyUse" | "auditEntry" | "failedSignIn" | "space" | "spaceMember" | "table" | "field" | "fieldConversion" | "recordImport" | "view" | "indexFailure" | "indexUse" | "fileTally" | "recordTally" | "storedFile" | "recordComment" | "subscription" | "notification" | "event" | "task" | "deletedTask" | "taskSubscriber" | "taskComment" | "smtpIntegration" | "emailSignature" | "outboundEmail" | "replyToken" | "inboundEmail" | "inboundVerdict" | "inboundDelivery" | "emailSuppression" | "emailOpen"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2082,6 +2083,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.IndexUseCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.IndexUseCountAggregateOutputType> | number
+        }
+      }
+    }
+    FileTally: {
+      payload: Prisma.$FileTallyPayload<ExtArgs>
+      fields: Prisma.FileTallyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FileTallyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FileTallyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        findFirst: {
+          args: Prisma.FileTallyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FileTallyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        findMany: {
+          args: Prisma.FileTallyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>[]
+        }
+        create: {
+          args: Prisma.FileTallyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        createMany: {
+          args: Prisma.FileTallyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FileTallyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>[]
+        }
+        delete: {
+          args: Prisma.FileTallyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        update: {
+          args: Prisma.FileTallyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        deleteMany: {
+          args: Prisma.FileTallyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FileTallyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FileTallyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>[]
+        }
+        upsert: {
+          args: Prisma.FileTallyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FileTallyPayload>
+        }
+        aggregate: {
+          args: Prisma.FileTallyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFileTally>
+        }
+        groupBy: {
+          args: Prisma.FileTallyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileTallyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FileTallyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FileTallyCountAggregateOutputType> | number
         }
       }
     }
@@ -3845,6 +3920,16 @@ export const IndexUseScalarFieldEnum = {
 export type IndexUseScalarFieldEnum = (typeof IndexUseScalarFieldEnum)[keyof typeof IndexUseScalarFieldEnum]
 
 
+export const FileTallyScalarFieldEnum = {
+  id: 'id',
+  accountId: 'accountId',
+  files: 'files',
+  bytes: 'bytes'
+} as const
+
+export type FileTallyScalarFieldEnum = (typeof FileTallyScalarFieldEnum)[keyof typeof FileTallyScalarFieldEnum]
+
+
 export const RecordTallyScalarFieldEnum = {
   id: 'id',
   tableId: 'tableId',
@@ -4509,6 +4594,7 @@ export type GlobalOmitConfig = {
   view?: Prisma.ViewOmit
   indexFailure?: Prisma.IndexFailureOmit
   indexUse?: Prisma.IndexUseOmit
+  fileTally?: Prisma.FileTallyOmit
   recordTally?: Prisma.RecordTallyOmit
   storedFile?: Prisma.StoredFileOmit
   recordComment?: Prisma.RecordCommentOmit

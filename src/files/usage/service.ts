@@ -1,0 +1,86 @@
+/** What an account stores, and its limit. */
+import type { Context } from '../../platform/context.ts'
+import { type Database, join, sql } from '../../platform/database/database.ts'
+import { AppError } from '../../platform/http/errors.ts'
+import { totalOf } from '../../tables/row-counts.ts'
+import type { Usage } from './schema.ts'
+
+const MB = 1_048_576
+/** The tables whose records one statement counts. */
+const TABLES_AT_ONCE = 200
+
+/** The counts of the acting user's account. Large tables have tallies, so that their records are not counted one by one. */
+export async function usage(context: Context): Promise<Usage> {
+  const { db, actor, settings } = context
+  const { files, bytes } = await storedBy(db, actor.accountId)
+  const [counts] = await db.query<{ tasks: number; mails: number }>(sql`
+    select (select count(*) from tasks where account_id = ${actor.accountId}) as tasks,
+      (select count(*) from record_comments where account_id = ${actor.accountId} and type <> 'comment') as mails`)
+  const limit = settings.storageLimitMb === undefined ? null : settings.storageLimitMb * MB
+  return { files, bytes, limit, records: await recordsOfAccount(context), tasks: counts?.tasks ?? 0, mails: counts?.mails ?? 0 }
+}
+
+/** The stored files of the account, dropped ones and uploads included, because they take room until they are deleted. */
+async function storedBy(db: Database, accountId: number): Promise<{ files: number; bytes: number }> {
+  const [stored] = await db.query<{ files: number; bytes: number }>(
+    sql`select coalesce(sum(files), 0)::int8 as files, coalesce(sum(bytes), 0)::int8 as bytes from file_tallies where account_id = ${accountId}`,
+    'files:stored-by',
+  )
+  return stored ?? { files: 0, bytes: 0 }
+}
+
+async function recordsOfAccount({ db, actor, signal }: Context): Promise<number> {
+  const tables = await db.query<{ id: number }>(sql`
+    select t.id from tables t join spaces s on s.id = t.space_id
+    where t.account_id = ${actor.accountId} and t.deleted_at is null and s.deleted_at is null order by t.id`)
+  let records = 0
+  for (let from = 0; from < tables.length; from += TABLES_AT_ONCE) {
+    const totals = tables.slice(from, from + TABLES_AT_ONCE).map(({ id }) => sql`select ${totalOf(id)} as n`)
+    const [found] = await db.query<{ n: number }>(
+      sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`,
+      undefined,
+      signal,
+    )
+    records += found?.n ?? 0
+  }
+  return records
+}
+
+/** First key of the advisory lock that an upload takes while it is checked against the limit. */
+const STORING = 7_301
+
+/**
+ * Runs `insert`, which inserts the row of a file, if the account has room for it. Uploads of an account wait for each other from here to the
+ * end of the transaction, so two at once cannot both take the last room. Mail that comes in is stored all the same.
+ * @throws AppError 413
+ */
+export async function withinLimit(context: Context, accountId: number, size: number, insert: () => Promise<void>): Promise<void> {
+  const { db, actor, settings } = context
+  const limitMb = settings.storageLimitMb
+  if (limitMb === undefined || actor.kind === 'system') return insert()
+  await db.transaction(async () => {
+    await db.query(sql`select pg_advisory_xact_lock(${STORING}::int, ${accountId}::int)`)
+    const { bytes } = await storedBy(db, accountId)
+    if (bytes + size > limitMb * MB)
+      throw new AppError('PAYLOAD_TOO_LARGE', `The account may store at most ${limitMb} MB, and ${(bytes / MB).toFixed(1)} MB are in use`)
+    await insert()
+  })
+}
+
+/** Beyond this number the tallies of an account are replaced by their sum. */
+const MANY_TALLIES = 200
+
+/** Replaces many tallies of an account by one. Only the rows that the statement sees are replaced, so that no upload waits. */
+export async function sumUpTallies({ db, transaction }: Context): Promise<void> {
+  const due = await db.query<{ account_id: number }>(
+    sql`select account_id from file_tallies group by account_id having count(*) > ${MANY_TALLIES} order by account_id`,
+  )
+  for (const { account_id } of due) {
+    await transaction(async () => {
+      await db.query(sql`select pg_advisory_xact_lock(${STORING}::int, ${account_id}::int)`)
+      await db.execute(sql`
+        with summed as (delete from file_tallies where account_id = ${account_id} returning files, bytes)
+        insert into file_tallies (account_id, files, bytes) select ${account_id}, sum(files), sum(bytes) from summed having count(*) > 0`)
+    })
+  }
+}
