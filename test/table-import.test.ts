@@ -1,6 +1,8 @@
 /** A file makes a table: its fields are guessed, and a job imports its rows. */
+import { request } from 'node:http'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { resumeAll, runImport } from '../src/csv/imports/run-import.ts'
+import { resumeAll, run, runImport } from '../src/csv/imports/run-import.ts'
+import { sheetAsCsv } from '../src/csv/workbooks/workbook.ts'
 import { stored } from '../src/csv/workbooks/zip.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -9,6 +11,7 @@ import { makeTable } from './support/tables.ts'
 import { type Cell, deflated, parts, serial, workbook } from './support/xlsx.ts'
 
 const app = await testApp({ IMPORT_MAX_MB: '25' }, { worker: true })
+const PATIENCE = { timeout: 15_000 }
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 const send = (caller: Caller, space: number, body: string | Buffer, query = '', type = 'text/csv', headers: Record<string, string> = {}) =>
@@ -27,15 +30,12 @@ const typesOf = (guessed: { fields: { name: string; type: string }[] }) =>
 
 /** Waits for the end of a job. */
 async function ended(caller: Caller, job: number) {
-  return vi.waitFor(
-    async () => {
-      const { status, body } = await app.as(caller).get(`/api/job/${job}`)
-      expect(status).toBe(200)
-      expect(body.state).not.toBe('running')
-      return body
-    },
-    { timeout: 15_000 },
-  )
+  return vi.waitFor(async () => {
+    const { status, body } = await app.as(caller).get(`/api/job/${job}`)
+    expect(status).toBe(200)
+    expect(body.state).not.toBe('running')
+    return body
+  }, PATIENCE)
 }
 const rowsOf = async (account: TestAccount, table: number) =>
   (await app.as(account.owner).post(`/api/table/${table}/records/query`, { limit: 1_000 })).body
@@ -89,7 +89,7 @@ Dot,0,NO,,,,,,,Open
     })
     expect(bolt).toMatchObject({ called_at: '2026-03-31 07:30:00', amount: -3, won: false })
     expect(cog).toMatchObject({ company: 'Cog, Inc', amount: null, mail: null, created_by: { id: account.owner.id } })
-    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]), PATIENCE)
   })
 
   test('is only looked at by a dry run', async () => {
@@ -133,6 +133,14 @@ Dot,0,NO,,,,,,,Open
     const types = typesOf(await guess(account, csv))
     expect(types).toEqual(Object.fromEntries(names.map((name) => [name, 'text'])))
   })
+
+  test('of texts that nearly are addresses is guessed in linear time', async () => {
+    const account = await app.account()
+    const cell = `a@${'.'.repeat(99_000)} `
+    const names = Array.from({ length: 60 }, (_, i) => `c${i}`)
+    const guessed = await guess(account, `${names}\n${names.map(() => cell)}\n`)
+    expect(new Set(Object.values(typesOf(guessed)))).toEqual(new Set(['long_text']))
+  }, 10_000)
 
   test('has long texts where a cell is long or has lines', async () => {
     const account = await app.account()
@@ -227,6 +235,40 @@ Dot,0,NO,,,,,,,Open
       expect((await send(account.owner, account.space, one, query)).status, query).toBe(400)
   })
 
+  test('is imported up to the ends of what is guessed', async () => {
+    const account = await app.account()
+    const csv = 'Name,N,B\na,9999999999.12345,TRUE\nb,-0,No\nc,-99999999999,yes\n'
+    const { table_id, job_id } = (await send(account.owner, account.space, csv)).body
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 3 })
+    expect((await rowsOf(account, table_id)).map(({ n, b }: { n: number; b: boolean }) => [n, b])).toEqual([
+      [9999999999.12345, true],
+      [0, false],
+      [-99999999999, true],
+    ])
+  })
+
+  test('waits for others of its account that are still sent', async () => {
+    const account = await app.account()
+    const path = `${app.url}/api/space/${account.space}/tables/import?dry_run=true`
+    const headers = { authorization: `Bearer ${account.keys.account}`, 'content-type': 'text/csv' }
+    const sent = Array.from({ length: 4 }, () => request(path, { method: 'POST', headers }).on('error', () => {}))
+    for (const one of sent) one.write('Name\n')
+    const refused = await vi.waitFor(async () => {
+      const answer = await send(account.owner, account.space, 'Name\na\n', '?dry_run=true')
+      expect(answer.status).toBe(503)
+      return answer
+    }, PATIENCE)
+    expect([refused.body.message, refused.headers.get('retry-after')]).toEqual(['The account sends 4 files at once; retry', '5'])
+    const other = await app.account()
+    expect((await send(other.owner, other.space, 'Name\na\n', '?dry_run=true')).status).toBe(200)
+    for (const one of sent) one.destroy()
+    await vi.waitFor(
+      async () => expect((await send(account.owner, account.space, 'Name\na\n', '?dry_run=true')).status).toBe(200),
+      PATIENCE,
+    )
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]), PATIENCE)
+  })
+
   test('that is sent again does not take the name of the first', async () => {
     const account = await app.account()
     const first = await send(account.owner, account.space, 'Name\na\n', '?title=Deals', 'text/csv', { 'idempotency-key': 'k' })
@@ -296,7 +338,7 @@ describe('a workbook', () => {
     expect(acme).toMatchObject({ day: '2026-03-31', moment: '2026-03-31 07:30:00', hour: '09:30:00', amount: 0.3, done: true, code: '007' })
     expect(acme).toMatchObject({ formula: 2, broken: null })
     expect(bolt).toMatchObject({ day: '1900-03-01', moment: '2026-03-31 00:00:00', hour: null, amount: 1e-7 })
-    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]), PATIENCE)
   })
 
   test('may count its days from 1904', async () => {
@@ -399,6 +441,22 @@ describe('a workbook', () => {
     expect(await storedFiles()).toEqual([])
   })
 
+  test('that takes all its time keeps that of another account from nothing', async () => {
+    const row = (i: number) => `<row r="${i * 10 + 1}"><c r="ALL${i * 10 + 1}"><v>1</v></c></row>`
+    const hostile = withSheet(`<worksheet><sheetData>${Array.from({ length: 100_000 }, (_, i) => row(i)).join('')}</sheetData></worksheet>`)
+    const [first, second] = [await app.account(), await app.account()]
+    const hangUp = new AbortController()
+    const reading = sheetAsCsv(hostile, undefined, first.id, hangUp.signal).next()
+    const waiting = sheetAsCsv(hostile, undefined, first.id, hangUp.signal).next()
+    expect(typesOf(await guess(second, sheetOf([['Name'], ['a']]), XLSX))).toEqual({ Name: 'text' })
+    hangUp.abort(new Error('hung up'))
+    const ends = await Promise.allSettled([reading, waiting])
+    expect(ends.map(({ status, reason }: { status: string; reason?: Error }) => [status, reason?.message])).toEqual([
+      ['rejected', 'hung up'],
+      ['rejected', 'hung up'],
+    ])
+  })
+
   test('over 20 MB is refused also as text/csv, which may be larger', async () => {
     const account = await app.account()
     const answer = await send(account.owner, account.space, largeZip)
@@ -425,7 +483,7 @@ describe('an import that is refused after its answer', () => {
     })
     expect(await tablesOf(account)).toEqual([])
     expect((await app.as(account.owner).get(`/api/table/${table_id}/get`)).status).toBe(404)
-    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]))
+    await vi.waitFor(async () => expect(await storedFiles()).toEqual([]), PATIENCE)
   })
 
   test('is cancelled with its table', async () => {
@@ -451,6 +509,34 @@ describe('an import that is refused after its answer', () => {
     expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 1 })
     await app.deps.jobs.send(runImport, { import_id: job_id })
     expect(await rowsOf(account, table_id)).toHaveLength(1)
+  })
+
+  test('imports once when it runs twice at once, and after an attempt that broke off', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    onTestFinished(() => sending.mockRestore())
+    const { table_id, job_id } = (await send(account.owner, account.space, 'Name\na\nb\n')).body
+    const attempt = () => run(systemContext(app.deps), { import_id: job_id })
+    const reading = vi.spyOn(app.deps.storage, 'read').mockRejectedValueOnce(new Error('connection lost'))
+    await expect(attempt()).rejects.toThrow('connection lost')
+    reading.mockRestore()
+    expect((await app.as(account.owner).get(`/api/job/${job_id}`)).body).toMatchObject({ state: 'running', done: 0, total: 2 })
+    await Promise.allSettled([attempt(), attempt(), attempt()])
+    expect(await rowsOf(account, table_id)).toHaveLength(2)
+    expect((await app.as(account.owner).get(`/api/job/${job_id}`)).body).toMatchObject({ state: 'done', created: 2 })
+  })
+
+  test('fails after eight attempts, and leaves no table', async () => {
+    const account = await app.account()
+    const sending = vi.spyOn(app.deps.jobs, 'send').mockResolvedValue()
+    const { job_id } = (await send(account.owner, account.space, 'Name\na\n')).body
+    const reading = vi.spyOn(app.deps.storage, 'read').mockRejectedValue(new Error('connection lost'))
+    onTestFinished(() => [sending, reading].forEach((spy) => void spy.mockRestore()))
+    for (let attempt = 1; attempt < 8; attempt++) await expect(run(systemContext(app.deps), { import_id: job_id })).rejects.toThrow()
+    await run(systemContext(app.deps), { import_id: job_id })
+    const job = (await app.as(account.owner).get(`/api/job/${job_id}`)).body
+    expect(job).toMatchObject({ state: 'failed', error: 'The import failed 8 times', issues: [] })
+    expect(await tablesOf(account)).toEqual([])
   })
 
   test('counts against the five that an account may have', async () => {

@@ -27,7 +27,8 @@ const FORMS: readonly [FieldType, RegExp][] = [
   ['date', /^\d{4}-\d\d-\d\d$/],
   ['datetime', /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d/],
   ['time', /^\d\d:\d\d(:\d\d)?$/],
-  ['email', /^[^\s@,;<>]+@[^\s@,;<>]+\.[^\s@,;<>]+$/],
+  // Between the dots is no other dot, so that a long text of dots takes linear time.
+  ['email', /^[^\s@,;<>]+@[^\s@,;<>.]+(\.[^\s@,;<>.]+)+$/],
   ['url', /^https?:\/\/\S+$/i],
 ]
 
@@ -39,8 +40,14 @@ const CODES = new Set(
 /** Any field, for the parsers of types that need no settings. */
 const PLAIN = { ...KEY_FIELD, key: false, decimals: null }
 
+/** The longest link. A longer text is no value of these types. */
+const MAX_FORM = TYPES.url.maxLength ?? 0
+/** Types whose form says all: an import reads each such text. For the others the form is only a first look. */
+const EXACT: ReadonlySet<FieldType> = new Set(['checkbox', 'number'])
+
 /** True if an import reads the text as a value of the type. */
 function isReadAs(type: FieldType, text: string): boolean {
+  if (EXACT.has(type)) return true
   const read = TYPES[type].csv.read(text, PLAIN, undefined)
   return 'value' in read && TYPES[type].parse(read.value, PLAIN, 0).kind === 'cell'
 }
@@ -72,7 +79,7 @@ class Column {
     const text = unshielded(cell)
     this.#longest = Math.max(this.#longest, text.length)
     this.#hasLines ||= /[\r\n]/.test(text)
-    if (text !== cell) this.#forms = []
+    if (text !== cell || text.length > MAX_FORM) this.#forms = []
     if (this.#forms.length) this.#forms = this.#forms.filter(([type, form]) => form.test(text) && isReadAs(type, text))
     this.#decimals = Math.max(this.#decimals, text.length - (text.indexOf('.') + 1 || text.length))
     this.#remember(text)

@@ -78,7 +78,7 @@ export async function storeSheet(context: Context, workbook: ReceivedBytes, shee
   const { storage, signal } = context
   const stream = await storage.read(workbook.key)
   if (!stream) throw new Error(`${workbook.key} is not in storage any more`)
-  const csv = sheetAsCsv(await buffer(stream), sheet, signal)
+  const csv = sheetAsCsv(await buffer(stream), sheet, context.actor.accountId, signal)
   const maxBytes = 2 * MAX_UNPACKED_MB * MB
   return receiveBytes(storage, csv, { name: 'sheet.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
 }

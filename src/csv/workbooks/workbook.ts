@@ -1,30 +1,39 @@
 /** Reads one sheet of an XLSX workbook as CSV, in a process of its own with limits on time and memory. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { FairLimit } from '../../platform/fair-limit.ts'
 import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
-import { Semaphore } from '../../platform/semaphore.ts'
+import { accountParty } from '../../platform/party.ts'
 import type { Outcome } from './workbook-process.ts'
 
 /** The most bytes of a workbook, packed and unpacked. */
 export const MAX_PACKED_MB = 20
 export const MAX_UNPACKED_MB = 200
 const MAX_CELLS = 1_000
-const MAX_HEAP_MB = 1_024
-const TIMEOUT_MS = 60_000
+const MAX_HEAP_MB = 768
+const TIMEOUT_MS = 40_000
 
-/** A workbook at the limit takes several hundred megabytes, so a process reads one at a time. */
-const turns = new Semaphore(1, () => tooBusy({ retryAfterSeconds: 10 }))
-const WAIT_MS = 30_000
+/** A workbook at the limit takes several hundred megabytes, and a hostile one all of its time: an account gets one of the two places. */
+const readers = new FairLimit({
+  ...{ places: 2, crowdedPlaces: 2, keptFree: 1, isAlwaysShared: true },
+  ...{ mostWaiting: 10, waitMs: 30_000, refusingWaitMs: 30_000 },
+})
 
 const MODULE = new URL('./workbook-process.ts', import.meta.url)
 
 /**
  * Yields the sheet as CSV: dates and times in the form that an import reads, a formula as the value it had when the file was saved.
  * @param sheet its name; by default the first
+ * @param accountId whose turn it is
  * @throws AppError 400 for a file that is no workbook or has no such sheet, 413 when it is too large unpacked, 503 while others are read
  */
-export async function* sheetAsCsv(bytes: Buffer, sheet: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
-  const release = await turns.acquire({ signal, timeoutMs: WAIT_MS })
+export async function* sheetAsCsv(
+  bytes: Buffer,
+  sheet: string | undefined,
+  accountId: number,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  const place = await readers.enter(accountParty(accountId), { signal, refusal: () => tooBusy({ retryAfterSeconds: 10 }) })
   let child: ChildProcess | undefined
   try {
     child = fork(MODULE, [String(MAX_UNPACKED_MB), String(MAX_CELLS), ...(sheet === undefined ? [] : [sheet])], {
@@ -36,7 +45,7 @@ export async function* sheetAsCsv(bytes: Buffer, sheet: string | undefined, sign
     yield* outputOf(child, bytes, sheet, signal)
   } finally {
     child?.kill('SIGKILL')
-    release()
+    readers.leave(place)
   }
 }
 
