@@ -28,11 +28,14 @@ interface Email {
 /** Inserts an email_out comment by the actor. Returns its id, or undefined when the record has just been deleted. */
 export async function insertSent(db: Database, email: Email, actor: Actor, now: Date): Promise<number | undefined> {
   const { record, comment } = emailComment('email_out', email, authorOf(actor))
-  const [row] = await db.query<{ id: number }>(sql`
+  const [row] = await db.query<{ id: number }>(
+    sql`
     with place as (${locked(record)}),
     added as (${inserting(record, comment, now)}),
     emitted as (${emitting([commentEvents('comment.created', sql`added`, sql`place`)], now)})
-    select id from added`)
+    select id from added`,
+    'insert-sent',
+  )
   return row?.id
 }
 
@@ -55,11 +58,14 @@ export async function insertReply(
   const { record, comment } = emailComment('email_in', email, senderAsAuthor(name))
   const notified = notifyFollowers ? sql`, notified as (${notifyingOfReply(record, notifyFollowers, email.content, name, now)})` : empty
   const events = [commentEvents('comment.created', sql`added`, sql`place`), ...(notifyFollowers ? [notificationEvents(sql`notified`)] : [])]
-  const [row] = await db.query<{ id: number }>(sql`
+  const [row] = await db.query<{ id: number }>(
+    sql`
     with place as (${locked(record)}),
     added as (${inserting(record, comment, now)})${notified},
     emitted as (${emitting(events, now)})
-    select id from added`)
+    select id from added`,
+    'insert-reply',
+  )
   return row?.id
 }
 

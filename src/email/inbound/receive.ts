@@ -57,9 +57,12 @@ export interface Replayed {
 
 /** Parses a stored message and delivers it to each thread that its addresses name. */
 export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
-  const [stored] = await context.db.query<StoredMessage>(sql`
-    select ${STORED} from inbound_emails e where id = ${id} and raw is not null and (
-      processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`)
+  const [stored] = await context.db.query<StoredMessage>(
+    sql`
+      select ${STORED} from inbound_emails e where id = ${id} and raw is not null and (
+        processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`,
+    'stored-message',
+  )
   if (stored) await read(context, stored, false)
 }
 
@@ -85,10 +88,13 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
     const result = await deliverToThread(context, stored, hash, mail, isReplay)
     if (result) results.push(result)
   }
-  await context.db.execute(sql`
-    update inbound_emails set processed_at = ${formatInstant(context.now)}::timestamp, error = ${problem}::text,
-      from_name = ${mail.from.name}, from_email = ${mail.from.email}, subject = ${mail.subject}
-    where id = ${stored.id}`)
+  await context.db.query(
+    sql`
+      update inbound_emails set processed_at = ${formatInstant(context.now)}::timestamp, error = ${problem}::text,
+        from_name = ${mail.from.name}, from_email = ${mail.from.email}, subject = ${mail.subject}
+      where id = ${stored.id}`,
+    'message-read',
+  )
   return results
 }
 

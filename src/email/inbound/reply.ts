@@ -11,7 +11,7 @@ import { tokenOf } from '../headers.ts'
 import type { IncomingMetadata } from '../metadata.ts'
 import type { Thread } from '../queries.ts'
 import type { ParsedMail } from './mime.ts'
-import { dropped, noteComment, type Outcome } from './verdicts.ts'
+import { dropped, type Outcome } from './verdicts.ts'
 
 /**
  * The attachments as files, stored before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). A
@@ -57,8 +57,7 @@ export async function insertComment(
   const reply = { ...thread, content: mail.visibleText, attachments, metadata: metadataOf(context, thread, mail, attachments) }
   const id = await insertReply(db, reply, { name: senderName(mail), notifyFollowers: announces ? thread : undefined }, now)
   if (id === undefined) return { ...dropped('The record was deleted'), isChanged: false }
-  await noteComment(db, thread, mail.key, id)
-  return { ...verdictOf(mail), commentId: id, isAnnounced: wasAnnounced || announces, isChanged: true }
+  return { ...verdictOf(mail), commentId: id, key: mail.key, isAnnounced: wasAnnounced || announces, isChanged: true }
 }
 
 /** Changes the comment that the message became before. A comment that somebody has deleted does not come back. */
@@ -85,8 +84,7 @@ export async function correctComment(
   await holdFiles(db, added, thread.record_id)
   const removed = oldPaths.filter((path) => !paths.includes(path))
   await releaseFiles(context, removed, { record_id: thread.record_id, comment_id: commentId })
-  await noteComment(db, thread, mail.key, commentId)
-  return { ...verdictOf(mail), commentId, isAnnounced: wasAnnounced || announces, isChanged }
+  return { ...verdictOf(mail), commentId, key: mail.key, isAnnounced: wasAnnounced || announces, isChanged }
 }
 
 async function commentOf({ db }: Context, id: number) {

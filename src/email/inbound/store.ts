@@ -2,15 +2,17 @@
 import { createHash } from 'node:crypto'
 import { decodeWords, type Header } from 'postal-mime'
 import { z } from 'zod'
+import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
+import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
+import { memo } from '../../platform/memo.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { Authentication } from '../authenticity/authentication-results.ts'
 import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
-import { hashesIn } from '../queries.ts'
 import { LARGE_BYTES } from './parser.ts'
 import { turnOf } from './turns.ts'
 
@@ -70,26 +72,55 @@ async function addressed({ db, settings, log, metrics }: Context, beginning: Buf
 /** The hashes of those tokens that exist. */
 export async function knownTokens(db: Database, tokens: readonly string[]): Promise<Buffer[]> {
   if (!tokens.length) return []
-  const rows = await db.query<{ token_hash: Buffer }>(
-    sql`select token_hash from reply_tokens where token_hash in ${hashesIn(tokens.map(tokenHash))}`,
+  const rows = await db.readShort<{ token_hash: Buffer }>(
+    sql`select token_hash from reply_tokens where token_hash = any(${tokens.map(tokenHash)}::bytea[])`,
+    'known-reply-tokens',
   )
   return rows.map(({ token_hash }) => token_hash)
 }
+
+interface Storing {
+  context: Context
+  arrival: Arrival
+}
+
+/** Messages that arrive at the same time share a transaction, unless they are large. */
+const batchesOf = memo((_: Database) => new Batches(storeTogether, { most: 20, isForAll: isOutage }))
+const SHARING_BYTES = 65_536
 
 /**
  * Stores a message and queues the job that reads it, in one transaction: once the promise has resolved, the message survives the end of
  * the process.
  */
 export async function storeArrival(context: Context, arrival: Arrival): Promise<void> {
-  const { db, jobs, now, metrics } = context
-  const sender = listed(readHeaders(arrival.raw))
-  await context.transaction(async () => {
-    const turn = await turnOf(db, { from: sender.email, tokens: arrival.tokens, now })
-    const id = await insertMessage(db, arrival, sender, now)
-    if (id === undefined) await insertRepeated(db, arrival, now)
-    else await jobs.send(queueFor(arrival.raw.length), { id }, { priority: -turn })
+  const storing = { context, arrival }
+  await (arrival.raw.length > SHARING_BYTES ? storeTogether([storing]) : batchesOf(context.db).add(storing))
+  context.metrics.count(inboundMails, { verdict: 'accepted' })
+}
+
+async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
+  // In one order, because two processes that store the same messages would wait for each other.
+  const sorted = all.toSorted((a, b) => Buffer.compare(a.arrival.sha256, b.arrival.sha256))
+  const { db, jobs } = (all[0] as Storing).context
+  await db.transaction(async () => {
+    const stored: { id: number; bytes: number; priority: number }[] = []
+    for (const { context, arrival } of sorted) {
+      const { now } = context
+      const sender = listed(readHeaders(arrival.raw))
+      const turn = await turnOf(db, { from: sender.email, tokens: arrival.tokens, now })
+      const id = await insertMessage(db, arrival, sender, now)
+      if (id === undefined) await insertRepeated(db, arrival, now)
+      else stored.push({ id, bytes: arrival.raw.length, priority: -turn })
+    }
+    for (const [priority, messages] of Map.groupBy(stored, (message) => message.priority))
+      for (const [queue, ids] of Map.groupBy(messages, ({ bytes }) => queueFor(bytes)))
+        await jobs.sendMany(
+          queue,
+          ids.map(({ id }) => ({ id })),
+          { priority },
+        )
   })
-  metrics.count(inboundMails, { verdict: 'accepted' })
+  return all.map(() => undefined)
 }
 
 /** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
@@ -99,7 +130,8 @@ async function insertMessage(
   { name, email, subject }: Listed,
   now: Date,
 ): Promise<number | undefined> {
-  const [stored] = await db.query<{ id: number }>(sql`
+  const [stored] = await db.query<{ id: number }>(
+    sql`
     with stored as (
       insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
       values (${raw}, ${sha256}, ${tokens}, ${authentication && JSON.stringify(authentication)}::jsonb, ${name}, ${email}, ${subject},
@@ -109,7 +141,9 @@ async function insertMessage(
       insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
       select s.id, r.token_hash, r.account_id, r.space_id, r.table_id from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
     )
-    select id from stored`)
+    select id from stored`,
+    'insert-message',
+  )
   return stored?.id
 }
 

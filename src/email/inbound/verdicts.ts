@@ -10,6 +10,8 @@ export interface Decision {
   reason: string | null
   /** The comment that the message became. */
   commentId: number | null
+  /** Of the delivery that has become the comment, so that a copy of the message that arrives later names it. */
+  key?: string
   /** Whether the followers of the record have been notified. */
   isAnnounced: boolean
 }
@@ -38,8 +40,11 @@ export async function lockVerdict(
   thread: Thread | undefined,
 ): Promise<OpenVerdict | undefined> {
   const find = () =>
-    db.query<OpenVerdict>(sql`
-      select verdict, reason, comment_id, is_announced from inbound_verdicts where inbound_email_id = ${id} and token_hash = ${hash} for update`)
+    db.query<OpenVerdict>(
+      sql`
+        select verdict, reason, comment_id, is_announced from inbound_verdicts where inbound_email_id = ${id} and token_hash = ${hash} for update`,
+      'lock-verdict',
+    )
   const [found] = await find()
   if (found || !thread) return found
   // A release that had no verdicts yet has stored the message.
@@ -49,12 +54,23 @@ export async function lockVerdict(
   return (await find())[0]
 }
 
-export async function saveVerdict(db: Database, id: number, hash: Uint8Array, decision: Decision, now: Date): Promise<void> {
-  const { verdict, reason, commentId, isAnnounced } = decision
-  await db.execute(sql`
-    update inbound_verdicts set verdict = ${verdict}, reason = ${reason}::text, comment_id = ${commentId}::int,
-      is_announced = ${isAnnounced}, decided_at = ${formatInstant(now)}::timestamp
-    where inbound_email_id = ${id} and token_hash = ${hash}`)
+export async function saveVerdict(
+  db: Database,
+  id: number,
+  hash: Uint8Array,
+  { verdict, reason, commentId, key, isAnnounced }: Decision,
+  now: Date,
+): Promise<void> {
+  await db.query(
+    sql`
+      with noted as (
+        update inbound_deliveries set comment_id = ${commentId}::int where token_hash = ${hash} and message_key = ${key ?? null}::text
+      )
+      update inbound_verdicts set verdict = ${verdict}, reason = ${reason}::text, comment_id = ${commentId}::int,
+        is_announced = ${isAnnounced}, decided_at = ${formatInstant(now)}::timestamp
+      where inbound_email_id = ${id} and token_hash = ${hash}`,
+    'save-verdict',
+  )
 }
 
 /** The row that stands for a message in its thread. */
@@ -74,12 +90,15 @@ export async function claimDelivery(
   now: Date,
 ): Promise<Delivery | undefined> {
   // A release that did not note the message has claimed the key for one that had arrived by then.
-  const [delivery] = await db.query<Delivery>(sql`
+  const [delivery] = await db.query<Delivery>(
+    sql`
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
     values (${token_hash}, ${key}, ${id}, ${isAutomatic}, ${formatInstant(now)}::timestamp)
     on conflict (token_hash, message_key) do update set inbound_email_id = ${id}, auto_reply = excluded.auto_reply
     where d.inbound_email_id = ${id} or (d.inbound_email_id is null and d.created_at >= ${receivedAt}::timestamp)
-    returning comment_id, created_at`)
+    returning comment_id, created_at`,
+    'claim-delivery',
+  )
   return delivery
 }
 
@@ -88,12 +107,6 @@ export async function firstDelivery(db: Database, { token_hash }: Thread, key: s
   const [first] = await db.query<{ id: number | null; comment_id: number | null }>(sql`
     select inbound_email_id as id, comment_id from inbound_deliveries where token_hash = ${token_hash} and message_key = ${key}`)
   return first
-}
-
-/** Notes the comment of a delivery, so that a copy of the message that arrives later names it. */
-export async function noteComment(db: Database, { token_hash }: Thread, key: string, commentId: number): Promise<void> {
-  await db.execute(sql`
-    update inbound_deliveries set comment_id = ${commentId} where token_hash = ${token_hash} and message_key = ${key}`)
 }
 
 /** Deletes those of the messages that are for no other thread. */

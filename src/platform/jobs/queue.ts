@@ -1,7 +1,7 @@
 /** Background jobs on pg-boss. A job is enqueued in the transaction that makes it necessary (design.md §5). */
 import type { FastifyBaseLogger } from 'fastify'
 import pg from 'pg'
-import { type Clock, type Db, PgBoss, type QueueOptions } from 'pg-boss'
+import { type Clock, type Db, type JobResult, PgBoss, type QueueOptions } from 'pg-boss'
 import type { z } from 'zod'
 import type { Database, Sql } from '../database/database.ts'
 import { openListener } from '../database/listener.ts'
@@ -43,6 +43,11 @@ export interface WorkPlaces {
   concurrency: number
   /** How many of these places are only for jobs of priority 0 and above. */
   reserved?: number
+  /**
+   * How many jobs are taken with one statement, for places that are not reserved: it makes many short jobs cheaper. The next are taken when all
+   * of them have ended.
+   */
+  batchSize?: number
 }
 
 export interface Jobs {
@@ -55,7 +60,7 @@ export interface Jobs {
   sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[], options?: { priority?: number }): Promise<void>
   /** Whether the queue can be used. */
   isReady(): Promise<boolean>
-  /** Starts a worker. */
+  /** Starts workers. */
   work<Data extends object>(queue: Queue<Data>, places: WorkPlaces, work: (data: Data) => Promise<void>): Promise<void>
   /** Enqueues a job on a schedule. @param cron five fields, in UTC */
   schedule(queue: Queue, cron: string): Promise<void>
@@ -106,7 +111,7 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
   await boss.start()
   const here = {
     executeSql: async (text: string, values?: unknown[]) => ({
-      rows: await db.query<never>({ text, values: values ?? [] } as unknown as Sql),
+      rows: await db.query<never>({ text, values: values ?? [] } as unknown as Sql, 'send-job'),
     }),
   }
 
@@ -128,21 +133,27 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async isReady() {
       return boss.isInstalled()
     },
-    async work(queue, { concurrency, reserved = 0 }, work) {
-      for (let slot = 0; slot < concurrency; slot++) {
+    async work(queue, { concurrency, reserved = 0, batchSize = 1 }, work) {
+      for (let place = 0; place < concurrency; place += place < reserved ? 1 : batchSize) {
         let worker = ''
-        worker = await boss.work(
-          queue.name,
-          { batchSize: 1, pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10, ...(slot < reserved && { minPriority: 0 }) },
-          async (jobs) => {
+        const polling = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 10, perJobResults: true } as const
+        const taking = place < reserved ? { batchSize: 1, minPriority: 0 } : { batchSize }
+        worker = await boss.work(queue.name, { ...polling, ...taking }, async (jobs) => {
+          const run = async ({ id, data }: { id: string; data: unknown }): Promise<JobResult> => {
             try {
-              for (const job of jobs) await runTraced(queue, job.data, work)
-            } finally {
-              // After each job pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait.
-              boss.notifyWorker(worker)
+              await runTraced(queue, data, work)
+              return { id, status: 'completed' }
+            } catch (error) {
+              return { id, status: 'failed', output: error }
             }
-          },
-        )
+          }
+          try {
+            return await Promise.all(jobs.map(run))
+          } finally {
+            // After each job pg-boss 12.35 sleeps until the next poll or NOTIFY, even if more jobs wait.
+            boss.notifyWorker(worker)
+          }
+        })
       }
     },
     async schedule(queue, cron) {
