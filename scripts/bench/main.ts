@@ -16,6 +16,7 @@ import { runScript, ScriptError } from '../runtime.ts'
 import { api } from './api.ts'
 import type { Account, Ground, Suite } from './case.ts'
 import { events } from './events/suite.ts'
+import { files } from './files/suite.ts'
 import { foundation } from './foundation/suite.ts'
 import { mail } from './mail/suite.ts'
 import { measure } from './measure.ts'
@@ -28,7 +29,7 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files }
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)
