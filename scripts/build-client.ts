@@ -11,6 +11,10 @@ import { flatTypes } from './client-types.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const target = join(root, 'dist/client')
 
+const SCRIPTS = ['client.js', 'events/event-source.js', 'files/client/upload-request.js']
+/** The router's declarations are written anew, without the server behind them. */
+const DECLARATIONS = ['client.d.ts', 'files/client/upload-request.d.ts']
+
 const README = `# The client of Gridpost
 
 \`\`\`ts
@@ -22,6 +26,20 @@ const { rows } = await client.spaces.list.query()
 
 \`client.events.subscribe({}, { onData: ({ data }) => … })\` tells what happens, and goes on by itself after a dropped connection.
 
+\`client.upload\` sends a file as the body of a PUT, so it takes what calls of procedures, with at most 4 MB, cannot. It is named after the
+procedure, and has its input and output:
+
+\`\`\`ts
+const { rows } = await client.upload('files.create', { table_id: 4, record_id: 1, field_id: 'documents' }, input.files[0], {
+  onProgress: ({ sent, total }) => { bar.value = sent / total },
+  signal: controller.signal,
+})
+const file = await client.upload('comments.upload', { table_id: 4, record_id: 1 }, { name: 'offer.pdf', content: createReadStream('offer.pdf') })
+\`\`\`
+
+A file is the \`File\` of a browser, or \`{ name, type?, content, size? }\` with a Blob, bytes or a stream; \`size\` is that of a stream, if it is
+known. The uploads are \`files.create\`, \`comments.upload\`, \`tasks.upload\`, \`tasks.comments.upload\`, \`tasks.stage\` and \`tasks.stageOnRecord\`.
+
 In a browser leave \`apiKey\` out: the cookie of the session is sent. Errors are \`TRPCClientError\`, with the body of the REST error
 (\`message\`, \`code\`, \`issues\`, \`request_id\`) in \`error.data\`. Types need TypeScript 5.7 or newer, with \`strict\`.
 `
@@ -32,9 +50,9 @@ try {
   const types = flattened()
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  for (const script of ['client.js', 'events/event-source.js']) cpSync(join(emitted, 'src', script), join(target, script))
+  for (const script of SCRIPTS) cpSync(join(emitted, 'src', script), join(target, script))
   // The compiler rewrites the endings of imports only in JavaScript.
-  write('client.d.ts', readFileSync(join(emitted, 'src/client.d.ts'), 'utf8').replaceAll("'./router.ts'", "'./router.js'"))
+  for (const path of DECLARATIONS) write(path, readFileSync(join(emitted, 'src', path), 'utf8').replaceAll(/'(\.[^']+)\.ts'/g, "'$1.js'"))
   write('router.d.ts', types)
   write('package.json', `${JSON.stringify(manifest(), null, 2)}\n`)
   write('README.md', README)
@@ -98,7 +116,7 @@ function manifest(): object {
     type: 'module',
     exports: { '.': { types: './client.d.ts', default: './client.js' } },
     sideEffects: false,
-    files: ['client.js', 'client.d.ts', 'events/event-source.js', 'router.d.ts'],
+    files: [...SCRIPTS, ...DECLARATIONS, 'router.d.ts'],
     // tRPC requires the same version of both packages. Of the server package, only types are used.
     dependencies: { '@trpc/client': dependencies['@trpc/client'], '@trpc/server': dependencies['@trpc/server'] },
   }

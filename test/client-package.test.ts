@@ -1,10 +1,12 @@
 /** Tests the client as its users get it: packed, installed in an empty folder, compiled against, and run. */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { type BrowserContext, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testApp } from './support/app.ts'
 
@@ -21,7 +23,8 @@ declare const process: { argv: string[] }
 const [baseUrl = '', apiKey = ''] = process.argv.slice(2)
 const client: Client = createClient({ baseUrl, apiKey })
 const space = await client.spaces.create.mutate({ name: 'Made by the package' })
-const table = await client.tables.create.mutate({ space_id: space.id, name: 'Deals', fields: [{ name: 'Name', type: 'text' }] })
+const fields = [{ name: 'Name', type: 'text' as const }, { name: 'Documents', type: 'file' as const }]
+const table = await client.tables.create.mutate({ space_id: space.id, name: 'Deals', fields })
 const record = await client.records.create.mutate({ table_id: table.id, data: { name: 'Harbour' } })
 const task = await client.tasks.createOnRecord.mutate(
   { table_id: table.id, record_id: record.id, title: 'Call them' },
@@ -43,8 +46,21 @@ const subscription = client.events.subscribe(
 )
 const isHeard = (await heard) === task.id
 subscription.unsubscribe()
+const place = { table_id: table.id, record_id: record.id }
+const steps: number[] = []
+const { rows: files } = await client.upload(
+  'files.create',
+  { ...place, field_id: 'documents' },
+  { name: 'a.bin', content: new Uint8Array(5_000_000) },
+  { onProgress: ({ sent }) => steps.push(sent) },
+)
+const file = await client.upload('comments.upload', place, new File(['hello'], 'ä.txt', { type: 'text/plain; charset=utf-8' }))
+const uploaded: [string, number, string][] = [...files, file].map(({ name, size, type }) => [name, size, type])
+const refused = await client
+  .upload('tasks.upload', { task_id: task.id }, { name: 'a', content: new Blob([]) })
+  .catch((thrown: TRPCClientError<AppRouter>) => thrown.data?.code)
 const error = await client.tasks.get.query({ task_id: 987_654 }).catch((thrown: TRPCClientError<AppRouter>) => thrown.data)
-console.log(JSON.stringify({ space: space.name, title, rows: [...rows, ...narrowed].map(({ name }) => name), isHeard, error }))
+console.log(JSON.stringify({ space: space.name, title, rows: [...rows, ...narrowed].map(({ name }) => name), isHeard, error, uploaded, sent: steps.at(-1), refused }))
 `
 
 const HEAD = "import { createClient } from 'gridpost-client'\nconst client = createClient({ baseUrl: 'http://localhost' })\n"
@@ -58,6 +74,11 @@ const MISTAKES: Record<string, string> = {
     "const v = await client.views.get.query({ table_id: 1, view_id: 1 }); if (v.filter && 'all' in v.filter) v.filter.any",
   'an unknown procedure': 'await client.tasks.nothing.query()',
   'an unknown type of event': "client.events.subscribe({}, { onData: ({ data }) => console.log(data.type === 'task.lost') })",
+  'an upload of an unknown name': "await client.upload('files.delete', { table_id: 1, record_id: 1 }, new File([], 'a'))",
+  'an upload that lacks its place': "await client.upload('tasks.comments.upload', {}, new File([], 'a'))",
+  'an upload without a name': "await client.upload('tasks.stage', {}, new Blob([]))",
+  'an upload taken for another':
+    "const { staged_token } = await client.upload('tasks.upload', { task_id: 1 }, new File([], 'a')); staged_token",
   'a query called as a mutation': 'await client.tasks.get.mutate({ task_id: 1 })',
 }
 
@@ -86,10 +107,15 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
 
 describe('the client package', () => {
   it('contains the client and its types, and nothing of the server', async () => {
-    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', 'package.json', 'router.d.ts'])
+    const upload = ['files/client/upload-request.d.ts', 'files/client/upload-request.js']
+    expect(packed).toEqual(['README.md', 'client.d.ts', 'client.js', 'events/event-source.js', ...upload, 'package.json', 'router.d.ts'])
     const inside = join(folder, 'node_modules/gridpost-client')
     const modules = (text: string) => [...new Set([...text.matchAll(/from '([^']+)'/g)].map(([, module]) => module))].sort()
-    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual(['./events/event-source.js', '@trpc/client'])
+    expect(modules(await readFile(join(inside, 'client.js'), 'utf8'))).toEqual([
+      './events/event-source.js',
+      './files/client/upload-request.js',
+      '@trpc/client',
+    ])
     expect(modules(await readFile(join(inside, 'events/event-source.js'), 'utf8'))).toEqual([])
     const types = await readFile(join(inside, 'router.d.ts'), 'utf8')
     expect(modules(types)).toEqual(['@trpc/server', '@trpc/server/rpc', '@trpc/server/unstable-core-do-not-import'])
@@ -124,7 +150,91 @@ describe('the client package', () => {
       title: 'Call them',
       rows: ['Harbour', 'Harbour'],
       isHeard: true,
+      uploaded: [
+        ['a.bin', 5_000_000, 'application/octet-stream'],
+        ['ä.txt', 5, 'text/plain; charset=utf-8'],
+      ],
+      sent: 5_000_000,
+      refused: 'FORBIDDEN',
       error: { message: 'Task not found', code: 'NOT_FOUND', httpStatus: 404, request_id: expect.stringMatching(/^req-/) },
     })
   })
 })
+
+const BROWSER_CALLER = `import { createClient } from 'gridpost-client'
+
+const client = createClient({ baseUrl: origin })
+const told = (call) => call.then(() => 'no error', ({ data, cause, message }) => data?.code ?? cause?.name ?? message)
+globalThis.run = async (task_id) => {
+  const upload = (file, options) => client.upload('tasks.upload', { task_id }, file, options)
+  const [file] = document.querySelector('input').files
+  const steps = []
+  const watched = await upload(file, { onProgress: (step) => steps.push(step) })
+  const unwatched = await upload({ name: 'b.txt', content: new Blob(['hello']).stream() })
+  const ending = new AbortController()
+  const aborted = [
+    await told(upload(file, { onProgress: () => ending.abort(), signal: ending.signal })),
+    await told(upload(file, { signal: ending.signal })),
+  ]
+  const refused = [
+    await told(client.upload('tasks.upload', { task_id: 987654 }, file, { onProgress: () => {} })),
+    await told(upload({ name: '..', content: new Blob(['x']) })),
+  ]
+  return { watched, unwatched: [unwatched.name, unwatched.size], steps, aborted, refused }
+}
+`
+
+const CHROMIUM = process.env.CHROMIUM_PATH || '/usr/bin/chromium'
+// A developer's machine may lack the browser; CI must have it (.ci/run installs it).
+const isMissing = !existsSync(CHROMIUM) && process.env.CI !== 'true'
+
+describe.skipIf(isMissing)(
+  `the client package in a browser${isMissing ? ` (skipped: none at ${CHROMIUM})` : ''}`,
+  { timeout: 60_000 },
+  () => {
+    let browser: BrowserContext
+    beforeAll(async () => {
+      const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update']
+      browser = await chromium.launchPersistentContext(join(folder, 'browser'), { executablePath: CHROMIUM, args: flags })
+      // The packages as npm installed them, at addresses of the service.
+      await browser.route('**/modules/**', async (route) => {
+        const path = join(folder, 'node_modules', new URL(route.request().url()).pathname.replace('/modules/', ''))
+        await route.fulfill({ contentType: 'text/javascript', body: await readFile(path) })
+      })
+      const imports = { 'gridpost-client': '/modules/gridpost-client/client.js', ...(await trpcModules()) }
+      const page = `<script type="importmap">${JSON.stringify({ imports })}</script><script type="module">${BROWSER_CALLER}</script><input type="file">`
+      await browser.route('**/page', (route) => route.fulfill({ contentType: 'text/html', body: page }))
+    }, 60_000)
+    afterAll(() => browser?.close())
+
+    /** The modules of tRPC's packages that a browser imports, by their names in the sources. */
+    async function trpcModules(): Promise<Record<string, string>> {
+      const modules: Record<string, string> = {}
+      for (const name of ['@trpc/client', '@trpc/server']) {
+        const { exports } = JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as {
+          exports: Record<string, { import?: { default?: string } }>
+        }
+        for (const [path, { import: source }] of Object.entries(exports))
+          if (source?.default) modules[join(name, path)] = `/modules/${join(name, source.default)}`
+      }
+      return modules
+    }
+
+    it('uploads the file of an input with its progress, aborts, and tells errors', async () => {
+      const { member, space } = await app.account()
+      const as = app.as(member)
+      const { body: task } = await as.post('/api/tasks/create', { title: `Call ${space}` })
+      await browser.addCookies([{ name: 'gridpost_session', value: member.session, url: app.url }])
+      const tab = await browser.newPage()
+      await tab.goto(`${app.url}/page`)
+      await tab.setInputFiles('input', { name: 'Ängebot 見.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(8_000_000, 'x') })
+      const seen = (await tab.evaluate(`run(${task.id})`)) as Record<string, unknown>
+      const path = expect.stringMatching(/^task-/)
+      expect(seen.watched).toEqual({ name: 'Ängebot 見.pdf', path, size: 8_000_000, type: 'application/pdf', host: 'local' })
+      expect((seen.steps as object[]).at(-1)).toEqual({ sent: 8_000_000, total: 8_000_000 })
+      expect(seen.unwatched).toEqual(['b.txt', 5])
+      expect(seen.aborted).toEqual(['AbortError', 'AbortError'])
+      expect(seen.refused).toEqual(['NOT_FOUND', 'BAD_REQUEST'])
+    })
+  },
+)

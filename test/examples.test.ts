@@ -1,5 +1,6 @@
 /** Runs the programs of examples/ as their first lines say, against the service and the demo account of `npm start`. */
 import { execFile, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -53,4 +54,10 @@ test('live-tasks prints a task that is created while it runs, and ends with Ctrl
   expect((await lines.next()).value).toMatch(/ {2}task\.created {2}Seen at once \(open\)$/)
   child.kill('SIGINT')
   expect(await lines.next()).toEqual({ done: true, value: undefined })
+})
+
+test('upload-file adds a file on disk to the field of a record', async () => {
+  const lines = await run('upload-file', 'README.md')
+  expect(lines.at(-1)).toMatch(new RegExp(`^README\\.md {2}${statSync('README.md').size} bytes {2}/api/file/\\d+-4-`))
+  expect(await run('upload-file', 'LICENSE')).toEqual([...lines, expect.stringMatching(/^LICENSE {2}/)])
 })

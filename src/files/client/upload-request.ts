@@ -1,0 +1,241 @@
+/**
+ * Uploads of the typed client: the bytes are the body of a PUT, because a call by RPC has at most 4 MB. It runs in browsers and in Node, and
+ * imports nothing of the server.
+ */
+import { TRPCClientError } from '@trpc/client'
+
+/** The bytes of a file. A stream is read once: Node's (`createReadStream`), the web's (`response.body`), or any iterable of bytes. */
+export type FileContent = Blob | ArrayBuffer | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** A file with its name, such as the `File` of a browser's file input. */
+export type UploadedContent = File | { name: string; type?: string | undefined; content: FileContent; size?: number | undefined }
+
+export interface UploadOptions {
+  /** Called while the bytes are sent, and a last time when all of them have been. `total` is null for a stream of unknown size. */
+  onProgress?: (progress: { sent: number; total: number | null }) => void
+  /** Ends the upload. Nothing of it is kept. */
+  signal?: AbortSignal
+  /** The same upload with the same key within a day is stored once. */
+  idempotencyKey?: string
+}
+
+/** The uploads by the name of their procedure, with the path of the operation. Input that is not in the path goes into the query. */
+export const UPLOAD_PATHS = {
+  'files.create': '/api/table/{table_id}/record/{record_id}/files/create',
+  'comments.upload': '/api/table/{table_id}/record/{record_id}/comments/upload',
+  'tasks.upload': '/api/task/{task_id}/upload',
+  'tasks.comments.upload': '/api/task/{task_id}/comments/upload',
+  'tasks.stage': '/api/tasks/upload',
+  'tasks.stageOnRecord': '/api/tasks/onRecord/{table_id}/{record_id}/upload',
+} as const
+export type UploadName = keyof typeof UPLOAD_PATHS
+
+interface Transport {
+  baseUrl: string
+  headers: Record<string, string>
+  /** Undefined for that of the environment. */
+  fetch: typeof globalThis.fetch | undefined
+}
+
+/**
+ * Uploads a file.
+ * @returns the answer of the procedure: a list as `rows`
+ * @throws TRPCClientError with the body of the error in `data`; without `data` if the upload was aborted or had no answer of the service
+ */
+export async function upload(
+  { baseUrl, headers, fetch }: Transport,
+  name: UploadName,
+  input: Record<string, string | number>,
+  file: UploadedContent,
+  { onProgress, signal, idempotencyKey }: UploadOptions,
+): Promise<unknown> {
+  try {
+    signal?.throwIfAborted()
+    const { content, size, type } = 'content' in file ? file : { content: file, size: file.size, type: file.type }
+    const sending: Sending = {
+      url: baseUrl + locationOf(name, input),
+      headers: {
+        ...headers,
+        'content-type': type || (content instanceof Blob && content.type) || 'application/octet-stream',
+        'content-disposition': `attachment; filename*=UTF-8''${encodeName(file.name)}`,
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
+      content,
+      total: isWhole(content) ? sizeOf(content) : (size ?? null),
+      onProgress,
+      signal,
+    }
+    const isWatched = onProgress && !fetch && XMLHttpRequest
+    const answer = isWatched ? await byXhr(new XMLHttpRequest(), sending) : await byFetch(sending, fetch ?? globalThis.fetch)
+    return resultOf(answer)
+  } catch (error) {
+    throw TRPCClientError.from(error as Error)
+  }
+}
+
+interface Sending {
+  url: string
+  headers: Record<string, string>
+  content: FileContent
+  total: number | null
+  onProgress: UploadOptions['onProgress'] | undefined
+  signal: AbortSignal | undefined
+}
+
+interface Answer {
+  status: number
+  text: string
+}
+
+function locationOf(name: UploadName, input: Record<string, string | number>): string {
+  const query = new URLSearchParams()
+  let path: string = UPLOAD_PATHS[name]
+  for (const [key, value] of Object.entries(input)) {
+    const place = `{${key}}`
+    if (path.includes(place)) path = path.replace(place, encodeURIComponent(value))
+    else query.set(key, String(value))
+  }
+  return query.size ? `${path}?${query}` : path
+}
+
+/** The value of `filename*` (RFC 8187). @throws URIError for half a surrogate pair */
+const encodeName = (name: string): string =>
+  encodeURIComponent(name).replaceAll(/['()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+
+// ── fetch ───────────────────────────────────────────────────────────────────
+
+/** Browsers can send a stream only by HTTP/2, and none of them by the address of a service without TLS. */
+const sendsStreams = 'process' in globalThis && !('document' in globalThis)
+
+async function byFetch(sending: Sending, fetch: typeof globalThis.fetch): Promise<Answer> {
+  const { url, headers, content, total, onProgress, signal } = sending
+  const chunks = sendsStreams && (onProgress || !isWhole(content)) ? chunksOf(content) : undefined
+  try {
+    const response = await fetch(url, {
+      method: 'PUT',
+      credentials: 'include',
+      headers: { ...headers, ...(chunks && total !== null && { 'content-length': String(total) }) },
+      body: chunks ? streamOf(chunks, sending) : await asBody(content),
+      ...(chunks && { duplex: 'half' }),
+      ...(signal && { signal }),
+    } as RequestInit)
+    const answer = { status: response.status, text: await response.text() }
+    if (!chunks && total !== null) onProgress?.({ sent: total, total })
+    return answer
+  } finally {
+    // Node's fetch leaves the body open if it is aborted or answered early. A read that never ends would never let this end either.
+    chunks?.return(undefined).catch(() => {})
+  }
+}
+
+/** Content that is sent whole. A browser keeps a large Blob on disk. */
+async function asBody(content: FileContent): Promise<Blob | ArrayBuffer | Uint8Array> {
+  if (isWhole(content)) return content
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  for await (const chunk of chunksOf(content)) chunks.push(new Uint8Array(chunk))
+  return new Blob(chunks)
+}
+
+const isWhole = (content: FileContent): content is Blob | ArrayBuffer | Uint8Array =>
+  content instanceof Blob || content instanceof ArrayBuffer || content instanceof Uint8Array
+
+const sizeOf = (content: Blob | ArrayBuffer | Uint8Array): number => (content instanceof Blob ? content.size : content.byteLength)
+
+const CHUNK_BYTES = 256 * 1024
+
+/** The bytes in small pieces, so that they report progress. */
+async function* chunksOf(content: FileContent): AsyncGenerator<Uint8Array, undefined> {
+  for await (const bytes of partsOf(content))
+    for (let start = 0; start < bytes.length; start += CHUNK_BYTES) yield bytes.subarray(start, start + CHUNK_BYTES)
+}
+
+async function* partsOf(content: FileContent): AsyncGenerator<Uint8Array, undefined> {
+  if (content instanceof Uint8Array) yield content
+  else if (content instanceof ArrayBuffer) yield new Uint8Array(content)
+  else if (content instanceof Blob || content instanceof ReadableStream) {
+    // Not every browser can iterate over a stream.
+    const reader = (content instanceof Blob ? content.stream() : content).getReader()
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+    } finally {
+      await reader.cancel()
+    }
+  } else yield* content
+}
+
+/** The chunks as a stream that reports how much of it has been taken. */
+function streamOf(chunks: AsyncGenerator<Uint8Array, undefined>, { total, onProgress }: Sending): ReadableStream<Uint8Array> {
+  let sent = 0
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next()
+      if (done) return controller.close()
+      controller.enqueue(value)
+      sent += value.byteLength
+      onProgress?.({ sent, total })
+    },
+  })
+}
+
+// ── XMLHttpRequest ──────────────────────────────────────────────────────────
+
+/** What is used of a browser's XMLHttpRequest. */
+interface BrowserRequest {
+  status: number
+  responseText: string
+  withCredentials: boolean
+  upload: { onprogress: (event: { loaded: number; total: number }) => void }
+  onload: () => void
+  onerror: () => void
+  onloadend: () => void
+  open(method: string, url: string): void
+  setRequestHeader(name: string, value: string): void
+  send(body: Blob | ArrayBuffer | Uint8Array): void
+  abort(): void
+}
+
+/** Browsers report the progress of an upload only here. Node and workers have no such class. */
+const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => BrowserRequest }
+
+async function byXhr(request: BrowserRequest, { url, headers, content, onProgress, signal }: Sending): Promise<Answer> {
+  const body = await asBody(content)
+  signal?.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      request.abort()
+      reject(signal?.reason)
+    }
+    request.open('PUT', url)
+    request.withCredentials = true
+    for (const [key, value] of Object.entries(headers)) request.setRequestHeader(key, value)
+    request.upload.onprogress = ({ loaded, total }) => onProgress?.({ sent: loaded, total })
+    request.onload = () => resolve({ status: request.status, text: request.responseText })
+    request.onerror = () => reject(new TypeError('The upload failed before the service answered'))
+    request.onloadend = () => signal?.removeEventListener('abort', abort)
+    signal?.addEventListener('abort', abort, { once: true })
+    request.send(body)
+  })
+}
+
+// ── answers ─────────────────────────────────────────────────────────────────
+
+/** @throws the response of an error in the form of RPC */
+function resultOf({ status, text }: Answer): unknown {
+  const body = parsed(text)
+  if (body === undefined || (status >= 300 && !('code' in body))) throw new Error(`The upload was answered with status ${status}`)
+  if (status < 300) return Array.isArray(body) ? { rows: body } : body
+  const { message, ...rest } = body as { message: string }
+  throw TRPCClientError.from({ error: { message, code: rpcCode(status), data: { message, httpStatus: status, ...rest } } })
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const body = JSON.parse(text) as unknown
+    return typeof body === 'object' && body !== null ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The code of JSON-RPC that tRPC has for a status. */
+const rpcCode = (status: number): number => (status === 400 ? -32_600 : status < 500 ? -31_600 - status : -32_603)
