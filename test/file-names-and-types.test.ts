@@ -100,6 +100,43 @@ describe.each(Object.entries(UPLOADS))('the name of a file for %s', (what, [path
   })
 })
 
+/** The other forms of an upload: the bytes as they are, and a form. */
+const FORMS: Record<string, (path: string, file: { name: string; type: string }) => Promise<Answer>> = {
+  PUT: (path, { name, type }) =>
+    as.send(path, {
+      method: 'PUT',
+      body: IMAGES['image/png'],
+      headers: { 'content-type': type, 'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name)}` },
+    }),
+  multipart: (path, { name, type }) => {
+    const form = new FormData()
+    // The parser of forms drops the parameters of a part's type.
+    form.set('type', type)
+    form.set('file', new File([IMAGES['image/png']], name, { type }))
+    return as.send(path, { method: 'POST', body: form })
+  },
+}
+
+describe.each(Object.entries(FORMS))('a file by %s', (_, send) => {
+  it.each(Object.values(UPLOADS).map(([path]) => path))('has the same rules of names and types: %s', async (path) => {
+    const place = path.endsWith('/files/create') ? `${path}?field_id=file` : path
+    const sent = await send(place, { name: 'C:\\fakepath\\عرض\u202E.html', type: 'text/html;charset=utf-8' })
+    expect(sent.status).toBe(200)
+    const stored = [sent.body].flat().at(-1)
+    expect(stored).toMatchObject({ name: 'عرض.html', type: 'text/html;charset=utf-8' })
+    const { headers } = await as.get(`/api/file/${stored.path}`)
+    expect([headers.get('content-type'), headers.get('content-disposition')?.split(';')[0]]).toEqual(['image/png', 'inline'])
+    for (const [name, message] of [
+      ['folder/..', 'must name a file'],
+      ['見'.repeat(86), 'must have at most 255 bytes of UTF-8'],
+    ] as const)
+      expect(await send(place, { name, type: 'text/plain' })).toMatchObject({
+        status: 400,
+        body: { issues: [{ path: ['name'], message }] },
+      })
+  })
+})
+
 it('the name of a download is that of the file, in every script', async () => {
   const { body } = await upload(as, record, { name: 'a/عرض "1"; 見.pdf', data: '' })
   const { headers } = await as.get(`/api/file/${body.path}`)
