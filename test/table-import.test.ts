@@ -1,5 +1,5 @@
 /** A file makes a table: its fields are guessed, and a job imports its rows. */
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { resumeAll, run, runImport } from '../src/csv/imports/run-import.ts'
 import { sheetAsCsv } from '../src/csv/workbooks/workbook.ts'
@@ -251,14 +251,11 @@ Dot,0,NO,,,,,,,Open
     const account = await app.account()
     const path = `${app.url}/api/space/${account.space}/tables/import?dry_run=true`
     const headers = { authorization: `Bearer ${account.keys.account}`, 'content-type': 'text/csv' }
-    const sent = Array.from({ length: 4 }, () => request(path, { method: 'POST', headers }).on('error', () => {}))
+    const sent = Array.from({ length: 5 }, () => request(path, { method: 'POST', headers }).on('error', () => {}))
+    const answers = sent.map((one) => new Promise<IncomingMessage>((resolve) => one.on('response', resolve)))
     for (const one of sent) one.write('Name\n')
-    const refused = await vi.waitFor(async () => {
-      const answer = await send(account.owner, account.space, 'Name\na\n', '?dry_run=true')
-      expect(answer.status).toBe(503)
-      return answer
-    }, PATIENCE)
-    expect([refused.body.message, refused.headers.get('retry-after')]).toEqual(['The account sends 4 files at once; retry', '5'])
+    const refused = await Promise.race(answers)
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '5'])
     const other = await app.account()
     expect((await send(other.owner, other.space, 'Name\na\n', '?dry_run=true')).status).toBe(200)
     for (const one of sent) one.destroy()
