@@ -2,7 +2,7 @@
  * Guesses the fields of a new table from a file of comma-separated values. A type is guessed only if an import reads every cell of the
  * column as this type without losing a character that matters: a zero in front, the 17th digit of an id, the order of day and month.
  */
-import { CALC_FIELDS, KEY_FIELD } from '../fields/definition.ts'
+import { CALC_FIELDS, canBeTitle, KEY_FIELD } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
 import type { NewField } from '../tables/schema.ts'
@@ -160,8 +160,8 @@ const MAX_TEXT = TYPES.long_text.maxLength ?? 0
 
 /** A table without a text field has records without titles: then the first select is a text. */
 function withTitle(columns: GuessedColumn[]): GuessedColumn[] {
-  if (columns.some((field) => field?.type === 'text')) return columns
-  const first = columns.findIndex((field) => field?.type === 'select')
+  if (columns.some((field) => field && canBeTitle(field))) return columns
+  const first = columns.findIndex((field) => field?.options)
   return columns.map((field, index) => (field && index === first ? { name: field.name, type: 'text' } : field))
 }
 

@@ -60,8 +60,11 @@ export const withoutPendingChanges = (field: FieldDef): FieldDef => ({ ...field,
 /** The fields that users created, which are the keys of a record's `data`. */
 export const ownFields = (table: TableDef): FieldDef[] => table.fields.filter((field) => !field.key && !field.calc)
 
+/** Whether the first field of this type is a record's title. */
+export const canBeTitle = ({ type }: Pick<FieldDef, 'type'>): boolean => type === 'text'
+
 /** Returns the first text field, which is a record's title; undefined if the table has none. */
-export const titleField = (table: TableDef): FieldDef | undefined => table.fields.find((field) => field.type === 'text')
+export const titleField = (table: TableDef): FieldDef | undefined => table.fields.find(canBeTitle)
 
 /** The type with its article, for messages: `a text field`, `an email field`. */
 export const withArticle = (type: FieldType) => `${/^[aei]/.test(type) ? 'an' : 'a'} ${type} field`

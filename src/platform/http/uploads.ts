@@ -134,8 +134,8 @@ class Form {
     if (statedBytes(this.#request) > maxBytes + BESIDES) throw fileTooLarge(FILE_PART, maxBytes)
     const limits = { fileSize: Number.POSITIVE_INFINITY, files: 2, fields: 20, parts: 20, fieldSize: PART_BYTES }
     for await (const part of asForm(this.#request.parts({ limits, preservePath: true }))) {
-      if (part.type === 'file') await this.#readFile(part)
-      else this.#readField(part.fieldname, part)
+      if (part.type === 'field') this.#readField(part.fieldname, part)
+      else await this.#readFile(part)
     }
   }
 
