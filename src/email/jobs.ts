@@ -8,7 +8,7 @@ import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
   work(sendEmail, wakeDispatcher, { concurrency: 4, start: startDispatcher }),
-  // A flood has priority 0 for its first message alone (turns.ts), so all reserved places but one stay free for others.
+  // Only the first message of a flood has priority 0 (turns.ts), so it takes one reserved place at most.
   work(receiveEmail, receive, { concurrency: 10, reserved: 2, batchSize: 2 }),
   work(receiveLargeEmail, receive, { concurrency: 3, reserved: 2 }),
   work(receiveWaiting, queueWaiting, { concurrency: 1, cron: '29 * * * *' }),

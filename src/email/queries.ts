@@ -16,7 +16,7 @@ export async function readRecord(db: Database, table: TableDef, recordId: number
   return (await readRecords(db, table, [recordId])).get(recordId)
 }
 
-/** The same of several records, by id. */
+/** Reads several records, by id. */
 export async function readRecords(db: Database, table: TableDef, recordIds: readonly number[]): Promise<Map<number, Row>> {
   const rows = await db.query<Row>(
     sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`,
@@ -82,8 +82,8 @@ export async function lockMail(db: Database, commentId: number): Promise<Outboun
 }
 
 /**
- * The first of the emails, by id; undefined for one whose comment was deleted. They are as many as fit into memory beside those of other
- * connections, and at least one.
+ * Reads the first of the emails, by id: at least one, and as many as have bodies of MAX_BODIES_BYTES together, which limits the memory of a
+ * connection. An email whose comment was deleted is undefined.
  */
 export async function outboundMails(db: Database, commentIds: readonly number[]): Promise<Map<number, OutboundMail | undefined>> {
   const rows = await db.query<{ id: number } & (OutboundMail | { comment_id: null }) & ServerColumns>(
@@ -101,7 +101,7 @@ export async function outboundMails(db: Database, commentIds: readonly number[])
   return new Map(rows.map(({ id, ...row }) => [id, row.comment_id === null ? undefined : mailOf(row)]))
 }
 
-/** The bodies that are read at once. */
+/** The most bytes of bodies that are read at once. */
 const MAX_BODIES_BYTES = 500_000
 
 const mailColumns = sql`
@@ -137,7 +137,7 @@ export type AttemptedMail = Pick<
   'comment_id' | 'account_id' | 'space_id' | 'table_id' | 'record_id' | 'attempts' | 'lease' | 'failing_message' | 'metadata'
 >
 
-/** The emails, locked. @param waits without it those that another transaction has locked are left out */
+/** Locks and reads the emails. @param waits true to wait for emails that another transaction has locked; otherwise they are left out */
 export function lockAttempted(db: Database, commentIds: readonly number[], waits: boolean): Promise<AttemptedMail[]> {
   return db.query<AttemptedMail>(
     sql`

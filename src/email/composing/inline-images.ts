@@ -113,7 +113,7 @@ async function storedImage(
   { field, bytes }: { field: string; bytes: number },
 ): Promise<Image | null> {
   const { table_id, name, size, type, detected_type, host } = await readable(context, path, field)
-  // What only calls itself an image would be sent as one.
+  // A file may be named an image without being one, and would be sent under that type.
   if (!SHOWN.test(type) || !SHOWN.test(detected_type ?? type)) return null
   if (table_id === table.id) return { entry: { name, path, size, type, host } }
   // The copies are kept in memory until the email is accepted.

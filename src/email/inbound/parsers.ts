@@ -4,10 +4,10 @@ import { unavailable } from '../../platform/http/errors.ts'
 import type { ParsedMail } from './mime.ts'
 import { LARGE_BYTES, type MailParser, openParser } from './parser.ts'
 
-/** How many messages of a kind are parsed at once, and how many of one account's. A parser without work has no process. */
+/** How many messages of a kind are parsed at once, and how many parsers one account must leave to others. A parser without work has no process. */
 const AT_ONCE = 3
 const KEPT_FREE = 1
-/** Messages wait in jobs, so few wait here; the jobs end after five minutes. */
+/** Each waiting message is held by a job, so few wait here. The wait ends before the job's limit of five minutes. */
 const WAITING = { mostWaiting: 100, waitMs: 240_000, refusingWaitMs: 240_000 }
 
 export interface Parsers {
@@ -32,7 +32,7 @@ export function openParsers(open: () => MailParser = openParser): Parsers {
 
 function poolOf(open: () => MailParser) {
   const all = Array.from({ length: AT_ONCE }, open)
-  // The one that was used last is the next one, so that the processes of the others can end.
+  // The parser that was used last is used next, so that the idle processes of the others can end.
   const free = [...all]
   const limit = new FairLimit({ places: AT_ONCE, crowdedPlaces: AT_ONCE, keptFree: KEPT_FREE, isAlwaysShared: true, ...WAITING })
   const refusal = () => unavailable('Too many messages wait for a parser', 30)

@@ -99,7 +99,7 @@ export async function storeArrival(context: Context, arrival: Arrival): Promise<
 }
 
 async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
-  // In one order, because two processes that store the same messages would wait for each other.
+  // All processes insert in the same order; otherwise two that store the same messages could deadlock.
   const sorted = all.toSorted((a, b) => Buffer.compare(a.arrival.sha256, b.arrival.sha256))
   const { db, jobs } = (all[0] as Storing).context
   await db.transaction(async () => {
@@ -197,7 +197,7 @@ export async function queueWaiting({ db, jobs, now }: Context): Promise<void> {
     await jobs.sendMany(
       queue,
       messages.map(({ id }) => ({ id })),
-      // What has just arrived goes first.
+      // New messages go first.
       { priority: -WAITING_AT_ONCE },
     )
 }

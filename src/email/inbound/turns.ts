@@ -1,19 +1,19 @@
 /**
- * The order in which messages are read, so that a flood waits behind itself. The accounts take turns, and so do the senders of an account.
- * Messages of nobody who has one waiting have places of their own (jobs.ts).
+ * The order in which messages are read, so that a flood delays only itself. The accounts take turns, and so do the senders of an account.
+ * Some places are only for messages of an account and a sender that have no other message waiting (jobs.ts).
  */
 import { type Database, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 
-/** More waiting messages are not counted: those behind them wait for their turn with them. */
+/** Only this many waiting messages of an account are counted. Every message after them gets about the same priority. */
 const MOST_COUNTED = 1_000
 /** A message that has waited longer has lost its job, and delays nobody. */
 const WAITING_MS = 24 * 3_600_000
 
 /**
- * How many messages of its account go before a new one: of each sender as many as wait of its own sender, and one. It is 0 only if neither the
- * account nor, for whichever account, the sender has a message waiting.
- * @param from the sender's address, in lower case. Anybody can write any address, so what waits of it for other accounts counts as one
+ * How many waiting messages of the same account are read before a new one. If n messages of its own sender wait, then up to n + 1 of each
+ * sender go first. The result is 0 only if the account has no message waiting, and the sender has none waiting for any account.
+ * @param from the sender's address, in lower case. An address is easily forged, so its messages to other accounts count as one at most
  */
 export async function turnOf(db: Database, { from, tokens, now }: { from: string; tokens: Buffer[]; now: Date }): Promise<number> {
   const since = sql`${formatInstant(new Date(now.getTime() - WAITING_MS))}::timestamp`

@@ -13,7 +13,7 @@ const MB = 1_048_576
 const memory = new SpoolMemory(32 * MB, 8 * MB)
 
 const LARGE_BYTES = MB
-/** The connection to the database makes two more copies of a message, so a process stores only a few at once of those that are not small. */
+/** The database driver makes two more copies of a message, so a process stores only a few messages at once that are not small. */
 const spooledMails = new Semaphore(16, () => tooBusy({ retryAfterSeconds: 30 }))
 const largeMails = new Semaphore(2, () => tooBusy({ retryAfterSeconds: 30 }))
 const WAIT_MS = 30_000

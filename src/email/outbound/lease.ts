@@ -50,7 +50,7 @@ const isDue = (now: Date): Sql => sql`due_at <= ${formatInstant(now)}::timestamp
 /**
  * Leases emails that are due, within the connections and the rate of their integrations. Accounts take turns, those with the fewest
  * connections first, and so do the integrations of an account.
- * @returns those of a connection one after the other, in the order in which they are due
+ * @returns the leases grouped by connection, each group in the order in which its emails are due
  */
 export async function leaseDue({ db, now, transaction }: Context, load: Load): Promise<Lease[]> {
   const some = await db.query(sql`select 1 from outbound_emails where ${isDue(now)} limit 1`, 'some-mail-due')
@@ -142,10 +142,10 @@ export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease
 }
 
 /**
- * Stamps several attempts in one statement. It waits for no row: PostgreSQL would carry out the statement of a killed worker that waited for
- * a lock, and the email would count as interrupted although it was not handed over.
+ * Stamps several attempts in one statement, which never waits for a locked row. If it waited and its worker was killed, PostgreSQL would still
+ * run it once the lock was free, and the email would count as interrupted although it was not handed over.
  * @param withComments also leaves out an email whose comment another transaction has locked, and locks the comments of the others
- * @returns for each lease whether it is stamped, lost, or has a row that another transaction has locked, or is gone
+ * @returns for each lease its state: stamped, lost, or with a row that is locked by another transaction or deleted
  */
 export async function stampAttempts(
   { db }: Context,
@@ -170,7 +170,7 @@ export async function stampAttempts(
   return leases.map((lease) => found.get(keyOf(lease)) ?? 'locked')
 }
 
-/** Gives emails back whose attempt has not come to its end. */
+/** Ends leases before their attempts were completed, so that any worker can take the emails again. */
 export async function releaseLeases({ db }: Context, leases: readonly Lease[]): Promise<void> {
   await db.execute(sql`
     update outbound_emails o set leased_until = null from ${leased(leases)} where o.comment_id = l.comment_id and o.lease = l.lease`)

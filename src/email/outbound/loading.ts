@@ -1,4 +1,4 @@
-/** Reads what sending needs: that of several emails of an integration in a few statements. */
+/** Reads all that sending needs, for several emails of an integration in a few statements. */
 import type { FieldDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Row } from '../../records/cells/present.ts'
@@ -17,17 +17,17 @@ interface RecordRow {
 export interface LoadedMail {
   /** Undefined if the comment was deleted. */
   mail: OutboundMail | undefined
-  /** Why mail to some of the account's addresses is not sent, by address in lower case. */
+  /** The suppressed recipients and the reasons, by address in lower case. */
   suppressed: ReadonlyMap<string, Failure>
   /** The Message-IDs of earlier emails, oldest first. */
   thread: string[]
-  /** Undefined if the record or its table was deleted. It rejects for the emails of a table that cannot be read now. */
+  /** Undefined if the record or its table was deleted. It rejects if the table cannot be read at the moment. */
   record: Promise<RecordRow | undefined>
 }
 
 /**
- * Reads the first of some emails of one integration, at least one. Of several emails of a record only the first is read, because the next
- * one refers to it once it is sent.
+ * Reads at least the first of the emails, which belong to one integration. Of several emails of a record only the first is read, because the
+ * next one refers to it once it is sent.
  */
 export async function loadFirst(context: Context, leases: readonly [Lease, ...Lease[]]): Promise<Map<number, LoadedMail>> {
   const { db } = context
@@ -59,7 +59,7 @@ function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: Out
     [...Map.groupBy(mails, ({ table_id }) => table_id)].map(([id, ofTable]) => {
       const version = ofTable[0]?.table_version ?? null
       const reading = version === null ? Promise.resolve(undefined) : readTable(context, { id, version }, ofTable)
-      // The error of a table is that of its emails.
+      // If a table cannot be read, only its own emails fail.
       reading.catch(() => {})
       return [id, reading]
     }),

@@ -15,7 +15,7 @@ export interface Outcome {
   fault?: { version: number | null }
 }
 
-/** True if the server let the mail come as far as its recipients. */
+/** True if the connection and the sign-in worked: the server answered for a recipient, or refused the whole mail with a status. */
 export const isReached = ({ accepted, refused, others, fault }: Outcome): boolean =>
   accepted.size > 0 || refused.size > 0 || (!fault && /^\d/.test(others?.code ?? ''))
 

@@ -22,7 +22,7 @@ export interface Progress {
 
 /** A connection takes as many emails as the server accepts in this time … */
 const TURN_MS = 1_000
-/** … but not more than a killed worker may leave behind for half a minute. */
+/** … but no more than this, because the leases of a killed worker delay its emails for half a minute. */
 const MOST_AT_ONCE = 10
 
 /**
@@ -46,7 +46,7 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, { h
   async function send(lease: Lease, loaded: LoadedMail): Promise<void> {
     waiting.shift()
     const late = setTimeout(giveBack, TURN_MS)
-    // The lease expires, and the email is taken up again.
+    // After a failure the lease expires, and a worker takes the email again.
     const fail = (error: unknown) => context().log.error({ err: error, comment_id: lease.comment_id }, 'mail not sent')
     try {
       const attempted = await inTraceOf(lease, () => attemptDelivery(context(), recorder, lease, loaded))
@@ -65,7 +65,7 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, { h
       const [lease] = waiting
       if (lease?.comment_id === id) await send(lease, loaded)
     }
-    // The next emails may refer to these.
+    // The next emails may belong to the same records and refer to these emails.
     await Promise.all(recorded)
   }
   return { isReached, mailsAtOnce: isReached && tried ? mailsInTurn((performance.now() - startedAt) / tried) : 1 }

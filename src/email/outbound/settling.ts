@@ -1,4 +1,4 @@
-/** Records the outcomes of attempts: those that come together in one transaction. */
+/** Records the outcomes of attempts. Outcomes that arrive at the same time share a transaction. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/batches.ts'
@@ -33,8 +33,8 @@ interface Attempt {
 
 export interface Settling {
   /**
-   * Records the outcome of an attempt. Nobody else has heard the answer of the server, so it is kept while the database is not available, and
-   * recorded when it is back.
+   * Records the outcome of an attempt. No other process knows the answer of the server, so the outcome is kept in memory while the database is
+   * not available, and recorded when it is back.
    */
   settle(attempt: Attempt): Promise<void>
 }
@@ -70,12 +70,12 @@ export function openSettling(context: () => Context): Settling {
 
 /**
  * Records outcomes, and the time of the next attempt for recipients that are still queued.
- * @param waits without it emails that another transaction has locked are left out
+ * @param waits true to wait for emails that another transaction has locked; otherwise they are left out
  * @returns for each attempt whether it was recorded
  */
 async function saveOutcomes(context: Context, attempts: readonly Attempt[], waits: boolean): Promise<boolean[]> {
   const { db, now, metrics } = context
-  // A worker that had lost a lease and has taken it again may have two outcomes of an email.
+  // A worker that lost a lease and later leased the email again may have two outcomes of it.
   const byId = new Map(attempts.map((attempt) => [attempt.lease.comment_id, attempt]))
   const ends = await context.transaction(async () => {
     const found = await lockAttempted(db, [...byId.keys()], waits)
@@ -94,7 +94,7 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
   return attempts.map((attempt) => recorded.has(attempt))
 }
 
-/** What an attempt has come to. */
+/** The result of an attempt. */
 interface End {
   mail: AttemptedMail
   attempt: Attempt
@@ -103,9 +103,9 @@ interface End {
   /** The answers of the server that count. */
   known: Pick<Outcome, 'refused'>
   recipients: RecipientState[]
-  /** Those for whom it was made. */
+  /** The recipients of the attempt. */
   tried: RecipientState[]
-  /** The new state; undefined if it stays in its state. */
+  /** The new state of the email; undefined if it does not change. */
   status: EmailStatus | undefined
   retryAt: Date | null
 }
@@ -114,10 +114,10 @@ function endOf(mail: AttemptedMail, attempt: Attempt, now: Date): End {
   const { lease, outcome } = attempt
   const isMine = mail.lease === lease.lease
   const isLastAttempt = !outcome.fault && mail.attempts >= RETRY_SECONDS.length
-  // That the server accepted the email is true in any case.
+  // Even without the lease the email was delivered to the recipients that the server accepted.
   const known: Outcome = isMine ? outcome : { accepted: outcome.accepted, refused: new Map() }
   const recipients = mail.metadata.recipients.map((recipient) => recipientAfter(recipient, known, isLastAttempt))
-  // An attempt that the integration has failed does not count, and the integration decides about the next one.
+  // An attempt that failed because of its integration does not count. When the next one is made depends on the integration (`markFailing`).
   const seconds = outcome.fault ? 0 : RETRY_SECONDS[mail.attempts]
   const isQueued = recipients.some(({ status }) => status === 'queued')
   return {

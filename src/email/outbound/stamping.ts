@@ -1,4 +1,4 @@
-/** Stamps attempts just before their end: those that come together in one statement. */
+/** Stamps attempts just before their end. Attempts that reach this point at the same time share a statement. */
 import { type EmailChange, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
@@ -48,7 +48,7 @@ async function stampTogether(context: Context, stamps: readonly Stamp[]): Promis
   })
 }
 
-/** In a transaction even without a change: PostgreSQL would carry out the single statement of a killed worker that waited for a lock. */
+/** Uses a transaction even for one statement: outside of one, PostgreSQL would complete the waiting statement of a killed worker. */
 function stampAlone(context: Context, stamp: Stamp): Promise<void> {
   return context.transaction(async () => {
     await stampAttempt(context, stamp.lease)

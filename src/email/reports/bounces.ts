@@ -17,7 +17,7 @@ import { reportedAbout } from './report-scope.ts'
  * its recipient and changes nothing else. The reply address identifies the email, because the report itself could name any email. Addresses
  * that take no mail are suppressed in the same transaction.
  * @param receivedAt when the report came, `YYYY-MM-DD HH:MM:SS` in UTC
- * @returns what its failures came to
+ * @returns the effect of its failures
  * @throws Error when the report overtook the end of the attempt, so that its job is repeated
  */
 export async function recordBounces(context: Context, thread: Thread, report: DeliveryReport, receivedAt: string): Promise<Reported> {
@@ -50,9 +50,9 @@ export async function recordBounces(context: Context, thread: Thread, report: De
 
 /** The failures of a report. */
 interface Reported {
-  /** Whether one of them is about a recipient of the email. */
+  /** Whether one of the failures is about a recipient of the email. */
   isAboutRecipient: boolean
-  /** Whether a recipient has bounced by them, now or before. */
+  /** Whether a recipient has bounced because of one of them, now or before. */
   hasBounced: boolean
 }
 

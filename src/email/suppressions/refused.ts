@@ -2,8 +2,8 @@ import type { Failure } from '../outbound/failure.ts'
 import { bounceCause } from '../reports/bounce-cause.ts'
 
 /**
- * The addresses that a server refused because they do not exist or take no mail, as it would have reported after taking the mail. A refusal
- * of the sender, of the content or of any relaying says nothing about the address.
+ * The addresses that a server refused during sending because they do not exist or take no mail. A delivery report with the same reason would be
+ * a hard bounce. A refusal of the sender, of the content or of relaying says nothing about the address.
  * @param refused the answers to the recipients, by address in lower case
  */
 export const goneAmong = (refused: ReadonlyMap<string, Failure>): string[] =>

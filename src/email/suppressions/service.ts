@@ -23,8 +23,8 @@ export const suppressionsResource: Resource<{ can_manage: boolean }> = {
 }
 
 /**
- * Suppresses addresses. The first reason stays, but a complaint replaces a bounce. The addresses are locked in their own order, because two
- * reports at once may name the same ones in opposite orders.
+ * Suppresses addresses. The first reason stays, but a complaint replaces a bounce. The addresses are locked in alphabetical order, because two
+ * simultaneous reports may name them in opposite orders and would deadlock.
  */
 export async function suppress(
   { db, now }: Context,
