@@ -128,7 +128,7 @@ test('a copy that reads back differently is noticed, and the file stays', async 
   const { account, paths } = await withFiles(['precious'])
   const [path = ''] = paths
   const lying = { ...current, write: (key: string) => current.write(key, Buffer.from('precioux')) }
-  await expect(relocate(app.db, old, lying)).rejects.toThrow('reads differently')
+  await expect(relocate(app.db, old, lying)).rejects.toThrow('differs after it was written')
   expect([await old.size(path), await hostOf(path)]).toEqual([8, 'local'])
   await relocate(app.db, old, current)
   expect((await app.as(account.member).get(`/api/file/${path}`)).body).toBe('precious')

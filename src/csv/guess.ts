@@ -13,7 +13,7 @@ import type { Row } from './reader.ts'
 export type GuessedColumn = NewField | null
 
 const MAX_NAME = 100
-/** A select has at most so many options, each this short, and its cells repeat them. */
+/** A select has at most this many options of at most this length, and at least this many cells with a value. */
 const MAX_OPTIONS = 20
 const MAX_OPTION = 50
 const FEWEST_SELECTED = 4
@@ -32,17 +32,17 @@ const FORMS: readonly [FieldType, RegExp][] = [
   ['url', /^https?:\/\/\S+$/i],
 ]
 
-/** Words of a header above numbers that are not counted with. */
+/** Words in a header that mark the numbers below as codes, with which nobody calculates. */
 const CODES = new Set(
   'phone mobile cell tel telephone telefon handy fax zip zipcode postcode postal plz iban bic sku isbn ean gtin vat ssn barcode'.split(' '),
 )
 
-/** Any field, for the parsers of types that need no settings. */
+/** Stands for the field in parsers of types that have no settings. */
 const PLAIN = { ...KEY_FIELD, key: false, decimals: null }
 
-/** The longest link. A longer text is no value of these types. */
+/** The length of the longest link. A longer text is not a value of any of these types. */
 const MAX_FORM = TYPES.url.maxLength ?? 0
-/** Types whose form says all: an import reads each such text. For the others the form is only a first look. */
+/** Types for which the form is enough: an import reads every text of this form. Texts of the other types are also parsed. */
 const EXACT: ReadonlySet<FieldType> = new Set(['checkbox', 'number'])
 
 /** True if an import reads the text as a value of the type. */
@@ -74,7 +74,7 @@ class Column {
 
   add(cell: string): void {
     if (cell === '') return
-    // Blanks alone are no value, but no number either.
+    // A cell of blanks has no value, but the column is not one of numbers either.
     if (cell.trim() !== '') this.filled++
     const text = unshielded(cell)
     this.#longest = Math.max(this.#longest, text.length)
@@ -158,7 +158,7 @@ export class Guess {
 
 const MAX_TEXT = TYPES.long_text.maxLength ?? 0
 
-/** A table without a text field has records without titles: then the first select is a text. */
+/** The text field is the title of a record. Without one the first select becomes a text field. */
 function withTitle(columns: GuessedColumn[]): GuessedColumn[] {
   if (columns.some((field) => field && canBeTitle(field))) return columns
   const first = columns.findIndex((field) => field?.options)
@@ -168,7 +168,7 @@ function withTitle(columns: GuessedColumn[]): GuessedColumn[] {
 /** The header as the name of a field: without line breaks, and not longer than a name may be. */
 const nameOf = (header: string) => cut(header.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim(), MAX_NAME)
 
-/** Cuts a text, but not through a character of two units. */
+/** Cuts a text, but not between the two UTF-16 units of a character. */
 const cut = (text: string, length: number) =>
   text.length <= length
     ? text

@@ -18,7 +18,7 @@ import type { FileRef } from './schema.ts'
 
 /**
  * Returns the file if the caller may read its record or task.
- * @param withDropped whether an admin of the space asks for a file that was dropped, too
+ * @param withDropped true to let an admin of the space read a dropped file as well
  * @throws AppError 404 if the account has no such file, or it was dropped; 403
  */
 export async function requireReadable(db: Database, actor: Actor, path: string, withDropped = false): Promise<ReadableFile> {
@@ -32,21 +32,21 @@ export async function requireReadable(db: Database, actor: Actor, path: string, 
 }
 
 /**
- * A dropped file is gone at once. An upload that nothing has used yet is readable as long as its record exists.
- * @param role of a caller who asks for dropped files: the admins of a space see those that they may restore
+ * Whether the file cannot be read any more. A dropped file is gone at once; a new upload can be read as long as its record exists.
+ * @param role the role of a caller who asks for dropped files, or null: admins of a space may read files that they may restore
  */
 async function isGone(db: Database, file: ReadableFile, role: Role | null): Promise<boolean> {
   if (file.dropped_at === null) return false
   if (file.was_held) {
     if (file.space_id !== null && role === 'admin') return false
-    // An earlier release drops a file even if something else refers to it.
+    // The previous release, which may run beside this one, drops a file even if something else refers to it.
     return file.is_shared === false || !(await holdersOf(db, [file])).has(file.path)
   }
   if (file.table_id === null || file.task_id !== null || (await hasRecord(db, file.path, file.table_id))) return false
   return !(await holdersOf(db, [file])).has(file.path)
 }
 
-/** A link to the bytes in the storage, with the headers of a download; null if it has no links, or the bytes are about to be moved. */
+/** A link to the bytes in the storage, with the headers of a download; null if the storage has no links, or the bytes are about to be moved. */
 export async function linkTo(storage: Storage, file: ReadableFile): Promise<string | null> {
   if (file.storage_key !== null) return null
   const { kind, type } = servedAs(file)

@@ -1,4 +1,4 @@
-/** Carries all files from one storage to another, while the service runs with both (`npm run admin -- files move`). */
+/** Moves all files from one storage to another, while the service runs with both (`npm run admin -- files move`). */
 import { createHash } from 'node:crypto'
 import { type Database, sql } from '../platform/database/database.ts'
 import type { Storage } from '../platform/storage/storage.ts'
@@ -7,11 +7,11 @@ import { THUMBNAIL_PREFIX } from './thumbnails/thumbnail-keys.ts'
 
 const AT_ONCE = 4
 
-/** What a run has done. The paths are those of the bytes in storage. */
+/** The result of a run. Paths are those of the bytes in storage. */
 export interface Relocation {
   files: number
   bytes: number
-  /** Files whose bytes are not what was uploaded. They stay where they are. */
+  /** Files whose bytes differ from the upload. They stay where they are. */
   damaged: string[]
   /** The number of objects that no row names; they stay, too, because they may belong to others. */
   unnamed: number
@@ -24,8 +24,8 @@ interface NamedBytes {
 }
 
 /**
- * Carries the bytes of every row, and removes each file from `from` once `to` has been read back. It may be interrupted and run again, also
- * twice at once: bytes that are in `to` already are only compared. Thumbnails are removed, because they can be made again.
+ * Moves the bytes of every row. Each file is removed from `from` after its copy in `to` was read back and compared. A run may be interrupted and
+ * repeated, and two may run at once: bytes that are in `to` already are only compared. Thumbnails are removed, because they can be made again.
  */
 export async function relocate(db: Database, from: Storage, to: Storage): Promise<Relocation> {
   const total = { files: 0, bytes: 0 }
@@ -33,11 +33,11 @@ export async function relocate(db: Database, from: Storage, to: Storage): Promis
     const pass: Relocation = { files: 0, bytes: 0, damaged: [], unnamed: 0 }
     for await (const keys of someAtOnce(from.list('', new Date(Date.now() + CLOCKS_DIFFER_MS)))) {
       const rows = await rowsNaming(db, keys)
-      await Promise.all(keys.map((key) => carry(db, { from, to, key, row: rows.get(key) }, pass)))
+      await Promise.all(keys.map((key) => moveBytes(db, { from, to, key, row: rows.get(key) }, pass)))
     }
     total.files += pass.files
     total.bytes += pass.bytes
-    // Files that were given another path meanwhile, or uploaded by a process that does not know the new storage yet.
+    // Another pass finds files that got their final path meanwhile, or were uploaded by a process that does not know the new storage yet.
     if (!pass.files) return { ...pass, ...total }
   }
 }
@@ -45,14 +45,14 @@ export async function relocate(db: Database, from: Storage, to: Storage): Promis
 /** The clock of a bucket may be ahead. */
 const CLOCKS_DIFFER_MS = 3_600_000
 
-interface Carried {
+interface Move {
   from: Storage
   to: Storage
   key: string
   row: NamedBytes | undefined
 }
 
-async function carry(db: Database, { from, to, key, row }: Carried, done: Relocation): Promise<void> {
+async function moveBytes(db: Database, { from, to, key, row }: Move, done: Relocation): Promise<void> {
   if (key.startsWith(THUMBNAIL_PREFIX)) return from.remove(key)
   if (!row) {
     done.unnamed += 1
@@ -60,7 +60,7 @@ async function carry(db: Database, { from, to, key, row }: Carried, done: Reloca
   }
   const isWhole = (found: NamedBytes | null) => found?.size === row.size && (row.sha256 === null || found.sha256 === row.sha256)
   const source = await digest(from, key)
-  // The file has been deleted, or given its final path.
+  // The file was deleted or got its final path since it was listed.
   if (!source) return
   if (!isWhole(source)) {
     done.damaged.push(key)
@@ -70,9 +70,10 @@ async function carry(db: Database, { from, to, key, row }: Carried, done: Reloca
     const bytes = await from.read(key)
     if (!bytes) return
     await to.write(key, bytes)
-    if (!same(await digest(to, key), source)) throw new Error(`${key} was written, and reads differently: it stays in the old storage`)
+    if (!same(await digest(to, key), source))
+      throw new Error(`${key} differs after it was written to the new storage; the old storage keeps it`)
   }
-  // From here on, rows and readers agree. A file that has been deleted meanwhile must not come back.
+  // Without a row the file was deleted meanwhile, and its copy must not stay.
   if (!(await setHost(db, key, to.host))) return to.remove(key)
   await from.remove(key)
   done.files += 1

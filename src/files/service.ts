@@ -166,7 +166,7 @@ async function keepReceived(
   facts: NewFileRow,
 ): Promise<FileEntry> {
   const { db, storage, jobs } = context
-  // Received bytes lie where staged files do.
+  // Received bytes already have a path of staged files, which a staged file keeps.
   const path = prefix === STAGED_PREFIX ? received.key : newPath(prefix, entry.name)
   const storageKey = db.inTransaction() && path !== received.key ? received.key : null
   await withinLimit(context, place.account_id, entry.size, () => {
@@ -180,7 +180,7 @@ async function keepReceived(
 
 /**
  * The file of an upload: the bytes that were received before, or those of `data`.
- * @throws AppError 400 for `data` that is no base64, 413
+ * @throws AppError 400 if `data` is not base64, 413 above the limit
  */
 function fileOf({ name, type, data }: Upload, received: ReceivedBytes | undefined): AnyNewFile {
   return { name, type: type ?? '', content: received ?? bytesOfData(data, MAX_UPLOAD_BYTES) }

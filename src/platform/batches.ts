@@ -1,4 +1,4 @@
-/** Shares a statement among those who need it at the same time, as a database shares the write of a commit. */
+/** Shares one statement among several callers, as a database writes several commits at once (group commit). */
 import { setImmediate } from 'node:timers/promises'
 
 interface Waiting<Item, Result> {
@@ -10,13 +10,13 @@ interface Waiting<Item, Result> {
 interface Options {
   /** How many items are taken at once at most. */
   most: number
-  /** True for an error that has nothing to do with a single item. After another one each item of the batch is tried alone. */
+  /** True for an error that would meet every item, such as a lost connection. After any other error each item of the batch is tried alone. */
   isForAll(error: unknown): boolean
 }
 
 /**
- * Runs a function with all items that have come while it ran before. A single item waits for nothing; the more come, the less each of
- * them costs.
+ * Runs a function with all items that were added during its previous run. An item that is added while the function does not run is taken at
+ * once; the more items are added, the less each of them costs.
  */
 export class Batches<Item, Result> {
   readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>
@@ -40,7 +40,7 @@ export class Batches<Item, Result> {
 
   async #run(): Promise<void> {
     this.#isRunning = true
-    // Items of one turn of the event loop come together.
+    // Items that are added in the same turn of the event loop share a batch.
     await setImmediate()
     while (this.#waiting.length) await this.#take(this.#waiting.splice(0, this.#options.most))
     this.#isRunning = false

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { Storage } from './storage/storage.ts'
 import { newPath, STAGED_PREFIX } from './stored-files.ts'
 
-/** So many bytes of the beginning are kept, which is enough to tell the media type. */
+/** How many of the first bytes are kept: enough to detect the media type. */
 const HEAD_BYTES = 4_100
 
 /** Bytes in storage that no row names yet. A job deletes them a day later, unless a row has taken them. */
@@ -15,7 +15,7 @@ export class ReceivedBytes {
   readonly sha256: Buffer<ArrayBuffer>
   /** The first bytes. */
   readonly head: Buffer
-  /** True as soon as a row may name them: after a lost commit nobody knows whether one does. */
+  /** True as soon as a row may name the bytes. It stays true after a failed commit, which may have succeeded in the database. */
   isTaken = false
 
   constructor({ key, size, sha256, head }: { key: string; size: number; sha256: Buffer<ArrayBuffer>; head: Buffer }) {
@@ -27,10 +27,10 @@ export class ReceivedBytes {
 }
 
 interface ReceiveOptions {
-  /** The name of the file as far as it is known, for people who look into the storage. */
+  /** The name of the file, or '' if it is not known yet. It becomes part of the key, for people who look into the storage. */
   name: string
   maxBytes: number
-  /** Makes the error for one byte more. */
+  /** Makes the error for a source of more than `maxBytes`. */
   tooLarge: () => Error
 }
 
@@ -52,7 +52,7 @@ export async function receiveBytes(
       if (size > maxBytes) throw tooLarge()
       hash.update(chunk)
       if (head.length < HEAD_BYTES) head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
-      // A stream of bytes takes an empty chunk for its end.
+      // A byte stream would end at an empty chunk.
       if (chunk.byteLength) yield chunk
     }
   }

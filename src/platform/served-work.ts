@@ -2,13 +2,13 @@
 import type { FromProcess, ToProcess } from './work-process.ts'
 
 /**
- * Does each piece of work that comes, and answers with its result. The process ends with the service, at once.
- * @param bytes those that came with the work
+ * Performs each piece of work that the service sends, and answers with its result. When the service ends, the process is killed at once.
+ * @param perform gets the work, and the bytes that were sent before it
  */
 export function serveWork<Work, Result>(perform: (work: Work, bytes: Buffer) => Promise<Result>): void {
-  // A terminal and systemd signal all processes of a service. The service still waits for the work that is being done.
+  // A terminal and systemd send signals to all processes of a service, but the service still waits for the current work.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
-  // The service has ended without ending this process. A decoder in another thread would go on.
+  // The service was killed and could not end this process. SIGKILL also ends decoders that run in other threads.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   const send = (message: FromProcess<Result>) => process.send?.(message)
   let given: { id: number; chunks: Uint8Array[] } = { id: 0, chunks: [] }

@@ -1,14 +1,14 @@
-/** Bytes whose number is known only once they have arrived: few are kept in memory, many in a temporary file. */
+/** Holds bytes of unknown number while they arrive: the first ones in memory, and more than SPOOLED_BYTES in a temporary file. */
 import type { FileHandle } from 'node:fs/promises'
 import { openTemporaryFile, writeAt } from './temporary-files.ts'
 
 const KB = 1_024
 /** The most bytes that a spool keeps in memory. */
 export const SPOOLED_BYTES = 64 * KB
-/** Every spool has this much, whatever the others hold. */
+/** Every spool may keep this many bytes in memory, whatever the others hold. */
 const FREE_BYTES = 4 * KB
 
-/** The memory that all spools of a kind may use together, and those of one party. What has no room waits in files. */
+/** Limits the memory of all spools of a kind together, and of those of one party. Bytes without room go to temporary files. */
 export class SpoolMemory {
   readonly #bytes: number
   readonly #bytesPerParty: number
@@ -41,7 +41,7 @@ export class Spool {
   readonly #dataDir: string
   readonly #memory: SpoolMemory
   readonly #party: string
-  /** The last bytes. The first ones are in the file, if there is one. */
+  /** The bytes that are not in the file: the last ones, or all of them if there is no file. */
   #buffer: Buffer = Buffer.alloc(0)
   #buffered = 0
   #taken = 0
@@ -58,7 +58,7 @@ export class Spool {
     return this.#inFile + this.#buffered
   }
 
-  /** Copies the chunk: kept as they are, chunks of a byte or two would take a hundred times the memory of their bytes. */
+  /** Copies the chunk into one buffer: a list of chunks of a byte or two would take a hundred times the memory of their bytes. */
   async add(chunk: Buffer): Promise<void> {
     for (let done = 0; done < chunk.length; ) {
       if (this.#buffered === this.#buffer.length && !this.#grow(this.#buffered + chunk.length - done)) await this.#flush()

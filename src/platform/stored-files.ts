@@ -42,7 +42,7 @@ export interface NewFileRow {
 }
 
 /**
- * Inserts the row of a file whose bytes are in storage.
+ * Inserts the row of a file. Its bytes are in storage already, or are written next.
  * @param isHeld false if no cell or attachment refers to the file yet. Without a reference it is deleted later
  * @param detectedType the media type that the bytes show (files/media-types.ts)
  * @param storageKey the path of the bytes, until `settleFiles` has moved them to the path of the file
@@ -178,13 +178,13 @@ export async function lockFiles(db: Database, paths: readonly string[]): Promise
  * Marks the files as held, in the transaction that writes the references. The row locks keep the job that deletes dropped files from
  * deleting one of them at the same time.
  * @param paths one for each new reference; a file with several is noted as shared
- * @param recordId the record that refers to the files; null for a task; undefined if it is not known, and they count as shared
+ * @param recordId the record that refers to the files; null for a task; undefined if the record is not known: the files then count as shared
  * @throws AppError 400 if one has just been deleted
  */
 export async function holdFiles(db: Pick<Database, 'execute'>, paths: readonly string[], recordId?: number | null): Promise<void> {
   if (!paths.length) return
   const isKnown = recordId !== undefined
-  // An upload or a dropped file has no references, so it moves to the record. One that is in use stays with the record that it has.
+  // A file without references, such as a new upload or a dropped file, now belongs to the record. A file in use keeps its record.
   const held = await db.execute(sql`
     with named as (${locked(ofPaths(paths))}),
     given as (select path, count(*) > 1 as is_repeated from unnest(${paths}::text[]) as g (path) group by path)
@@ -212,12 +212,12 @@ export interface LosingFile {
   is_shared: boolean | null
 }
 
-/** Locks those of the files that are in use. */
+/** Locks and returns the files that are in use. */
 export async function lockHeld(db: Database, paths: readonly string[]): Promise<LosingFile[]> {
   return paths.length ? lockUsed(db, ofPaths(paths)) : []
 }
 
-/** Locks the files in use that belong to the records of the table. */
+/** Locks and returns the files in use that belong to the records of the table. */
 export async function lockHeldOfRecords(db: Database, tableId: number, recordIds: readonly number[]): Promise<LosingFile[]> {
   return lockUsed(db, sql`table_id = ${tableId} and record_id = any(${recordIds}::int[])`)
 }

@@ -1,17 +1,17 @@
 /**
- * Work on bytes of strangers in a process of its own: what crashes, hangs or takes all memory there does not reach the service. The process
- * starts when work comes, does one piece at a time, and ends when none has come for a while. It is not a thread: the memory that a thread
- * takes outside of its heap stays with the whole process.
+ * Does work on untrusted bytes in a process of its own, so that a crash, a hang or a lack of memory there does not affect the service. The process
+ * starts with the first piece of work, does one piece at a time, and ends after some time without work. A thread would not do, because the memory
+ * that a thread takes outside of its heap stays with the whole process.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { Semaphore } from './semaphore.ts'
 
-/** Work that the process could not do, because it refused, took too long, or crashed. A retry would not help. */
+/** The process refused the work, took too long, or crashed. A retry would not help. */
 export class WorkRefused extends Error {}
 
 export interface WorkProcess<Work, Result> {
   /**
-   * Has the work done. Concurrent calls wait for each other.
+   * Gives the work to the process and waits for its result. Concurrent calls take turns.
    * @throws WorkRefused; what `bytes` throws; Error if the process could not be started, or was ended from outside
    */
   run(work: Work, details?: WorkDetails): Promise<Result>
@@ -31,7 +31,7 @@ interface WorkDetails {
 interface Options {
   /** The module that the process runs. It calls `serveWork` of served-work.ts. */
   module: URL
-  /** The process is killed when its work takes longer, which does not include the time of the bytes. */
+  /** The process is killed when a piece of work takes longer. The time in which its bytes are sent does not count. */
   timeoutMs: number
   /** The heap limit of the process. What libraries take outside of the heap does not count. */
   maxHeapMb: number
@@ -41,11 +41,11 @@ interface Options {
   keptMb?: number
 }
 
-/** What the process sends: that it has started, or what became of a piece of work. */
+/** A message of the process: it has started, or a piece of work has ended. */
 export type FromProcess<Result> = { isReady: true } | Outcome<Result>
 /** `heldBytes` is the memory of the process after the work. */
 type Outcome<Result> = { id: number; heldBytes: number } & ({ result: Result } | { error: string })
-/** What the process is sent: the bytes of a piece of work, then the work itself. */
+/** A message to the process: first the bytes of a piece of work in chunks, then the work itself. */
 export type ToProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
 
 interface Underway<Result> {

@@ -1,4 +1,4 @@
-/** What refers to files: cells, comments, mails and tasks. A file is dropped when its last reference is deleted. */
+/** Finds the references to files in cells, comments, mails and tasks. A file is dropped when its last reference is deleted. */
 
 import { holdsFiles } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
@@ -9,8 +9,8 @@ import { tableDefinitions } from './definition-cache.ts'
 type Place = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
 
 /**
- * The files that are in use: by a cell of their table, a comment or mail of one of its records, their task or a comment on it.
- * @returns by path, a record that uses the file; null for a task
+ * Finds which of the files are used by a cell of their table, by a comment or mail of a record of that table, by their task or by a comment on it.
+ * @returns for each used path the record that uses the file, or null for a task
  */
 export async function holdersOf(db: Database, files: readonly Place[]): Promise<Map<string, number | null>> {
   if (!files.length) return new Map()
@@ -23,8 +23,8 @@ export async function holdersOf(db: Database, files: readonly Place[]): Promise<
 }
 
 /**
- * Selects the path and the record of each reference in the tables and tasks. A deleted table has none. No alias can meet a column,
- * because the columns of user tables stand in selects of their own.
+ * Selects the path and the record of each reference in the tables and tasks. A deleted table has none. No alias can be confused with a
+ * user's column, because the columns of user tables are read in selects of their own.
  */
 export async function references(db: Database, tableIds: readonly number[], taskIds: readonly number[]): Promise<Sql> {
   const tables = await tableDefinitions(db, [...tableIds])
@@ -56,7 +56,7 @@ export async function release(
   from: ReleasedFrom = {},
 ): Promise<void> {
   if (!files.length) return
-  // Most files have one reference. Only for the others, which takes a scan of the table, is it asked what still refers to them.
+  // Most files have one reference. For the others the table has to be scanned for further references.
   const used = await holdersOf(
     db,
     files.filter(({ is_shared }) => is_shared !== false),

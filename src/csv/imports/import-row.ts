@@ -1,4 +1,4 @@
-/** Reads and writes the row of an import that a job does. */
+/** Reads and writes the rows of imports that are done by jobs. */
 import type { Role } from '../../platform/access/authorize.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
@@ -32,7 +32,7 @@ export interface Refusal {
   issues: readonly CellIssue[]
 }
 
-/** The files of unfinished imports take space. */
+/** The most unfinished imports of an account, because their files take space in the storage. */
 const MOST_UNFINISHED = 5
 
 /** @throws AppError 409 when the account has too many unfinished imports */

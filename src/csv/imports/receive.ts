@@ -1,4 +1,4 @@
-/** Receives the file of an import into storage. What no job has taken is deleted there a day later. */
+/** Receives the file of an import into storage. A file that no job has taken is deleted a day later. */
 import { buffer } from 'node:stream/consumers'
 import type { Context } from '../../platform/context.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -13,7 +13,7 @@ const MB = 1_048_576
 const ZIP = Buffer.from([0x50, 0x4b, 0x03, 0x04])
 const OLD_OFFICE = Buffer.from([0xd0, 0xcf, 0x11, 0xe0])
 
-/** A slow sender keeps its place for minutes, so this many of one account may send to a process at once. */
+/** The most files that a process receives from one account at once. A slow sender takes minutes. */
 const MOST_RECEIVED = 4
 const receivedOf = memo((_: Database) => new Map<number, number>())
 
@@ -37,7 +37,7 @@ export async function withReceived(
   }
 }
 
-/** Removes the file after `work`, unless it is taken. After a lost commit nobody knows whether a job has it. */
+/** Removes the file after `work`, unless a job has taken it. After a failed commit, which may have succeeded in the database, the file stays. */
 export async function removing(context: Context, file: ReceivedBytes, work: () => Promise<object>): Promise<object> {
   let mayBeTaken = true
   try {

@@ -86,7 +86,7 @@ function refusalOf(error: unknown, attempts: number): Refusal | undefined {
   if (error instanceof AppError && !isUnderway(error)) {
     const issues = error.cellIssues ?? []
     if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: CANCELLED, issues }
-    // A change of the fields meanwhile may leave the file as it should be.
+    // A conflict means that the fields were changed during the import. The file may still fit, so the import is tried again.
     if (REFUSALS.has(error.code) || (error.code === 'CONFLICT' && attempts >= ATTEMPTS_AFTER_CHANGES))
       return { state: 'refused', error: error.message, issues }
   }
@@ -104,7 +104,7 @@ async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRo
   })
 }
 
-/** On a schedule: sends the jobs of imports again that may be lost. */
+/** Sends the jobs of imports that may be lost once more. A schedule calls it. */
 export async function resumeAll(context: Context): Promise<void> {
   for (const id of await idleImports(context)) await context.jobs.send(runImport, { import_id: id })
 }

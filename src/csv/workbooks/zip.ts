@@ -1,4 +1,4 @@
-/** Unpacks a ZIP archive within a limit, and packs the entries again: what reads them then sees no others, whatever else the bytes hold. */
+/** Unpacks a ZIP archive within a limit, and packs the entries again, so that the workbook library sees only entries that were checked here. */
 import { crc32, inflateRawSync } from 'node:zlib'
 
 /** Why an archive is refused. */
@@ -97,7 +97,7 @@ function contentOf(archive: Buffer, { method, isEncrypted, packed, at }: Entry, 
 
 function inflated(content: Buffer, maxBytes: number): Buffer {
   try {
-    // Zero would stand for no limit.
+    // Zlib takes 0 for no limit.
     return inflateRawSync(content, { maxOutputLength: Math.max(1, maxBytes) })
   } catch (error) {
     throw (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? new LargeArchive() : damaged()
@@ -131,7 +131,7 @@ export function* stored(entries: readonly Unpacked[]): Generator<Buffer> {
   yield Buffer.concat([central, end])
 }
 
-/** @param fields where the fields begin that both headers have: version, flags, method, time, date, sum, sizes, length of the name */
+/** @param fields the offset of the fields that both headers have: version, flags, method, time, date, checksum, sizes, length of the name */
 function header(
   signature: number,
   bytes: number,

@@ -1,4 +1,4 @@
-/** A job drops the files of a deleted field: there may be a million, and no transaction with a lock on the table should go through them. */
+/** A job drops the files of a deleted field. There may be a million: too many for the transaction that locks the table and deletes the field. */
 import { z } from 'zod'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
@@ -22,7 +22,7 @@ export async function dropOfField(context: Context, { table_id, field_id }: { ta
 /** @returns true if there may be more */
 async function dropSome({ db, now, transaction }: Context, tableId: number, fieldId: string): Promise<boolean> {
   return transaction(async () => {
-    // The cells of a deleted table are not read, but it may be restored with its files: a deletion waits for this transaction.
+    // `references` does not read the cells of a deleted table, which may be restored with its files. The lock keeps the table from being deleted now.
     const [table] = await db.query(sql`
       select from tables t join spaces s on s.id = t.space_id
       where t.id = ${tableId} and t.deleted_at is null and s.deleted_at is null for share`)
@@ -33,7 +33,7 @@ async function dropSome({ db, now, transaction }: Context, tableId: number, fiel
       select f.path, f.table_id, f.task_id from stored_files f
       where f.table_id = ${tableId} and f.task_id is null and f.dropped_at is null and not exists (select from used u where u.path = f.path)
       order by f.path limit ${AT_ONCE} for update of f`)
-    // While the statement waited for a lock, another transaction may have given the file a reference.
+    // Another transaction may have referred to a file while the statement waited for its lock.
     const used = await holdersOf(db, unused)
     const paths = unused.flatMap(({ path }) => (used.has(path) ? [] : path))
     await dropFiles(db, paths, now, { field_id: fieldId })

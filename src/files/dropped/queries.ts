@@ -4,14 +4,14 @@ import type { FileEntry } from '../../platform/stored-files.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { DroppedFile } from '../schema.ts'
 
-/** The table and record of a file `f`: those of its task, `k` or the deleted `d`, if it has one. */
+/** The table and record of a file `f`. A file of a task has those of the task, which is `k`, or `d` if the task was deleted. */
 const placeOfFile = {
   table: sql`coalesce(f.table_id, k.table_id, d.table_id)`,
   record: sql`coalesce(f.record_id, k.record_id, d.record_id)`,
   tasks: sql`left join tasks k on k.id = f.task_id left join deleted_tasks d on d.id = f.task_id`,
 }
 
-/** The dropped files `f` of the space. Those of a deleted table come back with the table. */
+/** The dropped files `f` of the space, except for those of deleted tables, which are listed again when the table is restored. */
 const droppedIn = (spaceId: number, since: Date): Sql => sql`
   from stored_files f ${placeOfFile.tasks} left join tables t on t.id = ${placeOfFile.table}
   where f.space_id = ${spaceId} and f.was_held and f.dropped_at > ${formatInstant(since)}::timestamp and t.deleted_at is null`
@@ -32,7 +32,7 @@ export async function countDropped(db: Database, spaceId: number, since: Date): 
   return found?.total ?? 0
 }
 
-/** A file that was in use, in a space that exists. */
+/** A file that is or was in use, in a space that is not deleted. */
 export interface RestorableFile extends FileEntry {
   space_id: number
   table_id: number | null

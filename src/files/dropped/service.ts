@@ -30,7 +30,7 @@ export async function list(
 
 /**
  * Puts a dropped file back where it was: at the end of the cell of its field, or of the task's attachments.
- * @throws AppError 404 for a path that is no dropped file of the account; 403 unless the caller is an admin of its space; 409 if the place
+ * @throws AppError 404 if the account has no dropped file with the path; 403 unless the caller is an admin of its space; 409 if the place
  * of the file is gone, the list there is full, or the file is in use
  */
 export async function restore(context: Context, { path }: { path: string }): Promise<File> {
@@ -49,7 +49,7 @@ export async function restore(context: Context, { path }: { path: string }): Pro
   return entry
 }
 
-/** @returns false if the place of the file is gone. A comment is, because only its deletion drops its files. */
+/** @returns false if the place of the file is gone. This always holds for a file of a comment, which is dropped only when the comment is deleted. */
 async function putBack(context: Context, file: RestorableFile, entry: File): Promise<boolean> {
   if (file.comment_id !== null) return false
   if (file.task_id === null) return putIntoCell(context, file, entry)
@@ -57,14 +57,14 @@ async function putBack(context: Context, file: RestorableFile, entry: File): Pro
   return false
 }
 
-/** A field that was created again with the id of a deleted one is the place of its files. */
+/** Appends the file to its cell. A field that was created again with the id of a deleted one gets the files of that one. */
 async function putIntoCell(context: Context, file: RestorableFile, entry: File): Promise<boolean> {
   const { db, actor } = context
   const { table_id, record_id, field_id } = file
   if (table_id === null || record_id === null || field_id === null) return false
   const definition = (await tableDefinitions(db, [table_id])).get(table_id)
   if (!definition?.fields.some((field) => field.id === field_id && holdsFiles(field))) return false
-  // The record is locked before the file, as by every change of its cells.
+  // The record is locked before the file. Changes of cells lock in the same order, which prevents deadlocks.
   const [record] = await db.query<{ version: number }>(sql`select version from ${recordsOf(table_id)} where id = ${record_id} for update`)
   if (!record) return false
   await lockForRestore(db, entry.path)

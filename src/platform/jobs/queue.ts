@@ -41,11 +41,11 @@ const SUPERVISE_SECONDS = 5
 /** How many jobs of a queue run at once in a process. */
 export interface WorkPlaces {
   concurrency: number
-  /** How many of these places are only for jobs of priority 0 and above. */
+  /** How many jobs of these must have priority 0 or above: low priorities never take the reserved places. */
   reserved?: number
   /**
-   * How many jobs are taken with one statement, for places that are not reserved: it makes many short jobs cheaper. The next are taken when all
-   * of them have ended.
+   * How many jobs one statement fetches for places that are not reserved, which makes many short jobs cheaper. The next batch is fetched when
+   * all jobs of this one have ended.
    */
   batchSize?: number
 }

@@ -8,14 +8,14 @@ import { isPath, LINK_SECONDS, type Storage } from './storage.ts'
 const PART_BYTES = 5 * 1_048_576
 /** The parts of one upload that are sent at once when all its bytes are in memory already. */
 const PARTS_AT_ONCE = 4
-/** A part may take so many times as long as a command without bytes. */
+/** A part of an upload may take this many times as long as a command without bytes. */
 const PART_PATIENCE = 4
 const CONNECT_WITHIN_MS = 3_000
 
 /** The configuration of a client for the bucket of a setting STORAGE. Credentials come from the usual AWS_* variables. */
 export function bucketConfig({ searchParams }: URL): S3ClientConfig {
   const endpoint = searchParams.get('endpoint')
-  // Slow readers keep connections: with the default of 50, they would keep everybody else from the storage.
+  // A slow reader holds a connection. With the default of 50, fifty slow readers would block the storage for everybody else.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY }
   return {
     region: searchParams.get('region') ?? process.env.AWS_REGION ?? 'us-east-1',
@@ -23,14 +23,14 @@ export function bucketConfig({ searchParams }: URL): S3ClientConfig {
     // Most stores with an S3 API do not support checksums in trailers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // With it, the SDK (3.1169.0) opens a connection for each part.
+    // With this header the SDK (3.1169.0) opens a new connection for each part.
     expectContinueHeader: false,
     requestHandler: { connectionTimeout: CONNECT_WITHIN_MS, httpAgent: agent, httpsAgent: agent },
     ...(endpoint !== null && { endpoint }),
   }
 }
 
-/** @param limitMs the most that a command may take with all its attempts, and the most that a download may be silent */
+/** @param limitMs the most time for a command with all its attempts, and the longest silence of a download */
 export function bucketStorage(url: URL, limitMs: number): Storage {
   const Bucket = url.hostname
   let opened: ReturnType<typeof connect> | undefined
@@ -44,7 +44,7 @@ export function bucketStorage(url: URL, limitMs: number): Storage {
     async write(path, bytes) {
       const { s3, Upload } = await connection()
       const queueSize = bytes instanceof Readable ? 1 : PARTS_AT_ONCE
-      // It aborts a failed upload, because stored parts cost money.
+      // `Upload` aborts the upload if it fails. Its stored parts would cost money.
       await new Upload({ client: s3, params: { Bucket, Key: path, Body: bytes }, queueSize, partSize: PART_BYTES }).done()
     },
     async read(path, range) {
@@ -110,7 +110,7 @@ async function connect(url: URL, limitMs: number) {
   return { s3, sdk, Upload }
 }
 
-/** Lets each command fail that takes too long with all its attempts. The body of a download comes after the command. */
+/** Limits the time of each command with all its attempts. The body of a download arrives later and is not part of the command. */
 function limitTime(s3: S3Client, limitMs: number): void {
   const send = s3.send.bind(s3) as (command: { input: object }, options: object) => Promise<unknown>
   s3.send = ((command: { input: object }) => {

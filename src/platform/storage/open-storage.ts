@@ -8,7 +8,7 @@ import { folderStorage } from './folder.ts'
 import { isPath, type Storage } from './storage.ts'
 import { twoStorages } from './two-storages.ts'
 
-/** A storage that has not answered for so long is not available. Callers wait for that long. */
+/** A storage that does not answer within this time counts as not available. Callers wait for it this long. */
 const LIMIT_MS = 15_000
 const RETRY_AFTER_SECONDS = 5
 
@@ -54,7 +54,7 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
       try {
         await storage.write(path, bytes)
       } catch (error) {
-        // The caller who was sending the bytes has failed, not the storage.
+        // The source of the bytes failed, such as a caller who hung up, and not the storage.
         if (bytes instanceof Readable && bytes.errored && !isLeft(bytes.errored)) throw bytes.errored
         throw isFull(error) ? diskFull(error) : failed(error)
       }
@@ -72,10 +72,10 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
   }
 }
 
-/** Whether the reader of a stream has left it before its end (Node 24), and so the stream itself has not failed. */
+/** True if the reader closed the stream before its end (Node 24), in which case the stream itself has not failed. */
 const isLeft = (error: Error) => 'code' in error && error.code === 'ABORT_ERR'
 
-/** @throws if the promise takes longer. What it waits for goes on */
+/** @throws Error if the promise takes longer. Its operation is not cancelled */
 async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
   const late = Symbol('late')
   const value = await withinTime<Value | typeof late>(promise, limitMs, late)
@@ -83,7 +83,7 @@ async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<
   return value as Value
 }
 
-/** Also true for a bucket that says so: 507 is the answer of stores that have disks of their own. */
+/** True for a full disk, and for the status 507 of a bucket, with which stores report that their own disks are full. */
 const isFull = (error: unknown): boolean =>
   isDiskFull(error) || (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata?.httpStatusCode === 507
 

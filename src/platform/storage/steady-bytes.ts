@@ -1,4 +1,4 @@
-/** Bytes of a storage on another machine, which may fall silent or trickle half-way. */
+/** Reads bytes of a storage on another machine, and fails if they stop or trickle half-way. */
 import { once } from 'node:events'
 import { type Readable, Transform, type TransformCallback } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,15 +7,15 @@ import { pipeline } from 'node:stream/promises'
 const LEAST_BYTES_PER_SECOND = 1_024
 
 /**
- * Passes the bytes on. It fails when the source has sent too few of them for so long; the time in which the reader does not take
- * what has come does not count.
+ * Passes the bytes on. The stream fails if the source sends fewer than LEAST_BYTES_PER_SECOND during `limitMs`. Time in which the reader leaves
+ * bytes unread does not count.
  */
 export class SteadyBytes extends Transform {
   /** The bytes that the source has sent. */
   bytesRead = 0
   readonly #limitMs: number
   readonly #timer: NodeJS.Timeout
-  /** The bytes since the last look. */
+  /** The bytes since the last check. */
   #recent = 0
   #hasWaited = false
 
@@ -28,7 +28,7 @@ export class SteadyBytes extends Transform {
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     this.bytesRead += chunk.length
     this.#recent += chunk.length
-    // The stream has a full buffer now: it waits for the reader.
+    // The buffer is full, so the stream waits for its reader.
     if (!this.push(chunk)) this.#hasWaited = true
     done()
   }
@@ -47,7 +47,7 @@ export class SteadyBytes extends Transform {
 }
 
 /**
- * @returns the bytes of the source, as soon as the first of them are there
+ * @returns the bytes of the source, as soon as the first of them have arrived
  * @throws what the source throws until then, or an error after `limitMs` without any
  */
 export async function steadyBytes(source: Readable, limitMs: number): Promise<SteadyBytes> {

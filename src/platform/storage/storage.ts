@@ -11,8 +11,8 @@ export interface Storage {
   /** The number of stored bytes; null if the path does not exist. */
   size(path: string): Promise<number | null>
   /**
-   * Gives the bytes another path, without reading them. They exist under one of the two at any moment, and a move that was interrupted
-   * can be repeated. @returns false if there are none under `from`
+   * Gives the bytes another path, without reading them. At any moment they exist under at least one of the paths, and a move that was interrupted
+   * can be repeated. @returns false if `from` does not exist
    */
   move(from: string, to: string): Promise<boolean>
   /** Deletes the path. It is no error if it does not exist. */

@@ -1,12 +1,12 @@
-/** Two storages as one, while the files are carried from one to the other. */
+/** Two storages as one, while the files are moved from one to the other. */
 import type { Storage } from './storage.ts'
 
 /**
- * Writes to `current`, and finds bytes in either, `current` first. Both hold a file for a moment while it is carried, so there is always
- * one that has it.
+ * Writes to `current`, and looks for bytes in `current` first and then in `previous`. A file that is being moved is removed from `previous` only
+ * after `current` has it, so one of the two always has it.
  */
 export function twoStorages(current: Storage, previous: Storage): Storage {
-  /** The answer of the first storage that has the path. The last look is for bytes that were carried between the other two. */
+  /** The answer of the first storage that has the path. The third look finds bytes that were moved between the first two. */
   const find = async <Found>(look: (storage: Storage) => Promise<Found | null>): Promise<Found | null> =>
     (await look(current)) ?? (await look(previous)) ?? look(current)
   return {
@@ -27,7 +27,7 @@ export function twoStorages(current: Storage, previous: Storage): Storage {
       await current.removeUnfinished(before, isOwn)
       await previous.removeUnfinished(before, isOwn)
     },
-    // A link cannot look twice, and the file may be carried before the link is followed.
+    // A link names one storage, and the file may be moved before the link is followed.
     link: async () => null,
     async check() {
       await Promise.all([current.check(), previous.check()])
