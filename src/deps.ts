@@ -34,7 +34,7 @@ import type { Cascade } from './tables/cascade.ts'
 import { taskCascade } from './tasks/deletion.ts'
 import { viewCascade } from './views/field-use.ts'
 
-/** The effects of deleted records and changed fields on each feature. Files come after comments, whose references must be gone by then. */
+/** The effects of deleted records and changed fields on each feature. Files come after comments, whose references must be deleted first. */
 const cascades: readonly Cascade[] = [conversionCascade, viewCascade, commentCascade, fileCascade, taskCascade, mailCascade]
 
 /** Everything that /metrics shows. */

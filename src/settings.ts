@@ -146,9 +146,9 @@ export interface Settings {
   smtpAllowPrivate: boolean
   /** The path of a folder, or s3://bucket?endpoint=…&region=…. */
   storage: string
-  /** Another storage in which files may still be, or are about to be; undefined: there is none. */
+  /** A second storage in which the service looks for files while they are moved; undefined if there is none. */
   storagePrevious: string | undefined
-  /** signed: downloads are redirected to links of the bucket. */
+  /** `signed` redirects downloads to links of the bucket. */
   storageLinks: 'proxied' | 'signed'
   personalKeysOnStandaloneTasks: boolean
   /** The time from a session's last use to its expiry. */

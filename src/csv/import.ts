@@ -28,7 +28,7 @@ export interface ImportOptions {
   onProgress?: (rows: number) => void
   /** The ids of the fields by column, and null for a column to ignore, in place of the names in the header. */
   columns?: readonly (string | null)[]
-  /** A statement that is committed together with the records. If it changes no row, there are no records either. */
+  /** A statement that is committed together with the records. If it changes no row, no records are created. */
   committedWith?: (created: number) => Sql
 }
 
@@ -56,7 +56,7 @@ export function importRecords(
   })
 }
 
-/** False after a statement that fails whatever the version is: calling the table changed would let the caller repeat it for ever. */
+/** True if the table was changed since `definition` was read. Other failures are not a conflict, which callers would repeat for ever. */
 async function hasNewVersion({ db }: Context, { id, version }: TableDef): Promise<boolean> {
   return (await tableDefinitions(db, [id])).get(id)?.version !== version
 }

@@ -27,7 +27,7 @@ async function* written(head: Buffer, bytes: AsyncIterable<Buffer>, size: number
     left = whole.subarray(end)
     if (end) yield Buffer.from(whole.toString('base64', 0, end), 'latin1')
   }
-  // The length was announced. With an error the connection is closed, where the caller would wait for the rest.
+  // The Content-Length is already sent. The error closes the connection, so that the caller does not wait for the rest.
   if (count !== size) throw new Error(`The storage has ${count} bytes in place of ${size}`)
   yield Buffer.concat([Buffer.from(left.toString('base64'), 'latin1'), tail])
 }

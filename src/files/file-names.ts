@@ -1,11 +1,11 @@
-/** The names of files: without folders, control characters and characters that change the direction of text. Every script is kept. */
+/** Takes folders, control characters and marks of direction out of the names of files. Letters of all writing systems are kept. */
 
 /** The maximum length in bytes of UTF-8, which most file systems have. */
 const MAX_BYTES = 255
 /** Control characters, line and paragraph separators, and marks of direction, which can make `exe.gpj` look like `jpg.exe`. */
 const UNSEEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu
 
-/** The name without what a name cannot have: '' if nothing is left. */
+/** The name without the parts that a name cannot have; '' if nothing is left. */
 const plainName = (given: string): string => {
   const name = given
     .replace(/^.*[/\\]/su, '')
@@ -16,7 +16,7 @@ const plainName = (given: string): string => {
 
 /** The name of an upload, or the reason to refuse the one that the caller has given. */
 export function uploadName(given: string): { name: string } | { problem: string } {
-  // Bodies in JSON are checked before; names in headers and forms are not.
+  // The JSON parser has refused such text already, but names in headers and forms arrive here unchecked.
   if (given.includes('\0')) return { problem: 'must not contain NUL' }
   if (!given.isWellFormed()) return { problem: 'must not contain half a surrogate pair' }
   const name = plainName(given)
@@ -26,7 +26,7 @@ export function uploadName(given: string): { name: string } | { problem: string 
 }
 
 /**
- * The name of a file that nobody can be asked to name better, such as one out of a mail.
+ * The name of a file whose sender cannot be asked for a better one, such as a file in a received mail.
  * @param otherwise the name if nothing is left of the given one
  */
 export function mendedName(given: string, otherwise: string): string {

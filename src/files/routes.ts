@@ -48,7 +48,7 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
       const { start, end } = range ?? { start: 0, end: file.size - 1 }
       const bytes = await bytesOf(storage, file, { start, end }, request, reply)
       const { kind, type } = servedAs(file)
-      // Only now that the bytes are there: an error must be neither kept by a cache nor saved as the file.
+      // These headers are set only when the bytes are there. A cache must not keep an error, and a browser must not save one as the file.
       reply.headers({
         ...kept,
         'accept-ranges': 'bytes',
@@ -67,7 +67,7 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
 
 const GET_FILE: Access = { callers: callers.any, resource: recordResource, right: 'read' }
 
-/** POST …/files/get answers JSON, but is no procedure: a file of 50 MB would be in memory several times over. */
+/** POST …/files/get answers JSON, but is not a procedure, which would hold a file of 50 MB in memory several times over. */
 function mountBase64(app: FastifyInstance): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
@@ -95,7 +95,7 @@ async function sendBase64(request: FastifyRequest, reply: FastifyReply): Promise
   return reply.type('application/json; charset=utf-8').header('content-length', length).send(content)
 }
 
-/** The bytes of an answer. With an empty text instead of an empty stream, HEAD would announce a length of 0. */
+/** The bytes of an answer. The body of HEAD is an empty stream, because Fastify would announce a length of 0 for an empty text. */
 async function bytesOf(storage: Storage, file: ReadableFile, range: ByteRange, request: FastifyRequest, reply: FastifyReply) {
   if (request.method === 'HEAD' || file.size === 0) return Readable.from([])
   const announced = range.end - range.start + 1
@@ -103,7 +103,7 @@ async function bytesOf(storage: Storage, file: ReadableFile, range: ByteRange, r
   return bytes.prependOnceListener('end', () => {
     const { bytesRead = announced } = bytes
     if (bytesRead === announced) return
-    // The caller would wait for the rest.
+    // Otherwise the caller would wait for the rest for ever.
     request.log.error({ announced, stored: bytesRead }, 'file storage has too few bytes')
     reply.raw.destroy()
   })

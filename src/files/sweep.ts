@@ -13,7 +13,7 @@ import { sumUpTallies } from './usage/service.ts'
 /** The time in which an upload can be attached. */
 const KEPT_HOURS = 24
 const AT_ONCE = 200
-/** The most files without a row that a run deletes; the next one goes on. */
+/** The most files without a row that a run deletes. The next run deletes more. */
 const MOST_ORPHANS = 1_000
 /**
  * Beyond this number, orphans must be a small part of the files: otherwise the database is probably a copy or an older backup, and the
@@ -23,13 +23,13 @@ const FEW_ORPHANS = 20
 const ORPHANS_PART = 0.1
 /** A path that `store` in service.ts has made. A bucket may hold objects of others. */
 const OWN_PATH = /^(?:\d+-\d+|task-\d+)-[\w-]{16}-/
-/** Whether the service has made the key: a bucket may hold objects of others, and thumbnails have no rows. */
+/** True for the keys of files that have or had a row: not for thumbnails, nor for objects of others in the bucket. */
 export const isOwn = (path: string) => OWN_PATH.test(path) || path.startsWith(STAGED_PREFIX)
 
 export const sweepFiles = defineQueue({ name: 'files.sweep', schema: z.object({}) })
 /** Moves the bytes of a staged file to its final path. */
 export const settleFiles = defineQueue({ name: 'files.settle', schema: z.object({ paths: z.array(z.string()) }) })
-/** The rows are gone by then, so the job is tried for hours: nothing else would delete the bytes. */
+/** Deletes bytes whose rows are deleted. It is retried for hours, because the nightly sweep deletes only some files in each run. */
 export const removeBytes = defineQueue({
   name: 'files.remove-bytes',
   schema: z.object({ paths: z.array(z.string()) }),
@@ -69,12 +69,12 @@ export async function removeAll({ storage }: Context, { paths }: { paths: string
   for (const path of paths) await Promise.all([path, ...thumbnailKeys(path)].map((key) => storage.remove(key)))
 }
 
-/** Moves the bytes, then updates the row. Meanwhile readers find them under the path, where they look next. */
+/** Moves the bytes, then updates the row. In between, readers do not find the bytes under the old key, and look under the path next. */
 export async function settleAll({ db, storage }: Context, { paths }: { paths: string[] }): Promise<void> {
   for (const path of paths) {
     const key = (await storageKeyOf(db, path))?.storage_key
     if (!key) continue
-    // A run that was interrupted has moved them already.
+    // An interrupted run may have moved the bytes already.
     if (!(await storage.move(key, path)) && (await storage.size(path)) === null) throw new Error(`No bytes under ${key}`)
     const isThere = await settleFile(db, path)
     if (!isThere) await storage.remove(path)
@@ -87,7 +87,7 @@ export async function settleAll({ db, storage }: Context, { paths }: { paths: st
  */
 export async function sweepStorage(context: Context): Promise<void> {
   const { db, storage, now } = context
-  // The row of a file is written before its bytes, so at this age nobody will name the bytes any more.
+  // A row is written before its bytes, or as soon as an upload has arrived. Bytes that have no row after a day get none.
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
   await storage.removeUnfinished(before, isOwn)
   for await (const paths of inBatches(storage.list(STAGED_PREFIX, before)))
@@ -96,7 +96,7 @@ export async function sweepStorage(context: Context): Promise<void> {
   await removeOrphans(context, before)
 }
 
-/** A thumbnail that was made while its file was deleted, or of a file that was staged under another path. All can be made again. */
+/** Deletes thumbnails that were made while their file was deleted, or before a staged file got its final path. */
 async function removeThumbnailsWithoutFile({ db, storage }: Context, keys: string[]): Promise<void> {
   const paths = keys.flatMap((key) => pathOfThumbnail(key) ?? [])
   const gone = new Set(await unnamed(db, paths))
@@ -120,7 +120,7 @@ async function removeOrphans({ db, storage, log }: Context, before: Date): Promi
   if (orphans.length) log.warn({ files: orphans.length }, 'files without a row deleted')
 }
 
-/** Those of the paths that no row names. */
+/** The paths that no row names. */
 async function unnamed(db: Database, paths: string[]): Promise<string[]> {
   if (!paths.length) return []
   const named = await namedKeys(db, paths)

@@ -30,7 +30,7 @@ export async function remove(context: Context, { task_id, space_id, table_id, re
   })
 }
 
-/** Deletes the tasks of deleted records in the same transaction, and takes back their dropped files. */
+/** Deletes the tasks of deleted records in the same transaction, and restores dropped files into tasks. */
 export const taskCascade: Cascade = { onRecordsDeleted: removeOfRecords, restoreFile }
 
 /** @param recordIds null for all records of a table that was deleted days ago, whose tasks nobody can see; no events are emitted then */

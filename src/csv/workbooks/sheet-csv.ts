@@ -5,7 +5,7 @@ import { csvLine, shielded } from '../format.ts'
 export type SheetCell = string | number | boolean | Date | null
 
 const DAY_MS = 86_400_000
-/** Day 0 of the calendar of 1900: a time of day without a date. In the calendar of 1904 it is that of 1904. */
+/** The dates of day 0 in the date systems of 1900 and 1904. A cell with such a date is a time of day. */
 const DAYS_ZERO: ReadonlySet<number> = new Set([Date.UTC(1899, 11, 30), Date.UTC(1899, 11, 31), Date.UTC(1904, 0, 1)])
 
 const dayOf = (date: Date) => Math.floor(date.getTime() / DAY_MS) * DAY_MS
@@ -21,7 +21,7 @@ export function* csvOf(rows: readonly (readonly SheetCell[])[]): Generator<strin
   }
 }
 
-/** The columns in which a date has a time: all their dates are instants then, because a column has one type. */
+/** The columns in which at least one date has a time. All dates of such a column are read as instants, because a column has one type. */
 function columnsWithTime(rows: readonly (readonly SheetCell[])[]): Set<number> {
   const columns = new Set<number>()
   for (const row of rows)
@@ -41,7 +41,7 @@ function textOf(cell: SheetCell, isInstant: boolean): string {
   return isInstant ? text : text.slice(0, 10)
 }
 
-/** A spreadsheet keeps 15 digits and shows no others: 0.1 + 0.2 is 0.3 there. */
+/** A spreadsheet shows 15 digits of a number, so that 0.1 + 0.2 is 0.3. */
 function numberText(number: number): string {
   const shown = Number(number.toPrecision(15))
   if (!Number.isFinite(shown)) return ''

@@ -1,5 +1,5 @@
 /**
- * Uploads of the typed client: the bytes are the body of a PUT, because a call by RPC has at most 4 MB. It runs in browsers and in Node, and
+ * Uploads of the typed client. The bytes are the body of a PUT, because an RPC call has at most 4 MB. The file runs in browsers and in Node, so it
  * imports nothing of the server.
  */
 import { TRPCClientError } from '@trpc/client'
@@ -33,14 +33,14 @@ export type UploadName = keyof typeof UPLOAD_PATHS
 interface Transport {
   baseUrl: string
   headers: Record<string, string>
-  /** Undefined for that of the environment. */
+  /** By default the `fetch` of the environment. */
   fetch: typeof globalThis.fetch | undefined
 }
 
 /**
  * Uploads a file.
  * @returns the answer of the procedure: a list as `rows`
- * @throws TRPCClientError with the body of the error in `data`; without `data` if the upload was aborted or had no answer of the service
+ * @throws TRPCClientError with the body of the error in `data`; without `data` if the upload was aborted or the service did not answer
  */
 export async function upload(
   { baseUrl, headers, fetch }: Transport,
@@ -104,7 +104,7 @@ const encodeName = (name: string): string =>
 
 // ── fetch ───────────────────────────────────────────────────────────────────
 
-/** Browsers can send a stream only by HTTP/2, and none of them by the address of a service without TLS. */
+/** True in Node. Browsers can send a stream only over HTTP/2, which they use only with TLS. */
 const sendsStreams = 'process' in globalThis && !('document' in globalThis)
 
 async function byFetch(sending: Sending, fetch: typeof globalThis.fetch): Promise<Answer> {
@@ -123,12 +123,12 @@ async function byFetch(sending: Sending, fetch: typeof globalThis.fetch): Promis
     if (!chunks && total !== null) onProgress?.({ sent: total, total })
     return answer
   } finally {
-    // Node's fetch leaves the body open if it is aborted or answered early. A read that never ends would never let this end either.
+    // Node's fetch leaves the body open after an abort or an early answer. `return` is not awaited, because it would wait for a pending read.
     chunks?.return(undefined).catch(() => {})
   }
 }
 
-/** Content that is sent whole. A browser keeps a large Blob on disk. */
+/** Collects content that cannot be sent as a stream. A browser keeps a large Blob on disk. */
 async function asBody(content: FileContent): Promise<Blob | ArrayBuffer | Uint8Array> {
   if (isWhole(content)) return content
   const chunks: Uint8Array<ArrayBuffer>[] = []
@@ -163,7 +163,7 @@ async function* partsOf(content: FileContent): AsyncGenerator<Uint8Array, undefi
   } else yield* content
 }
 
-/** The chunks as a stream that reports how much of it has been taken. */
+/** Makes a stream of the chunks, and reports progress as they are taken. */
 function streamOf(chunks: AsyncGenerator<Uint8Array, undefined>, { total, onProgress }: Sending): ReadableStream<Uint8Array> {
   let sent = 0
   return new ReadableStream({
@@ -179,7 +179,7 @@ function streamOf(chunks: AsyncGenerator<Uint8Array, undefined>, { total, onProg
 
 // ── XMLHttpRequest ──────────────────────────────────────────────────────────
 
-/** What is used of a browser's XMLHttpRequest. */
+/** The part of a browser's XMLHttpRequest that is used here. */
 interface BrowserRequest {
   status: number
   responseText: string
@@ -194,7 +194,7 @@ interface BrowserRequest {
   abort(): void
 }
 
-/** Browsers report the progress of an upload only here. Node and workers have no such class. */
+/** Browsers report the progress of an upload only through this class, which Node and service workers do not have. */
 const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => BrowserRequest }
 
 async function byXhr(request: BrowserRequest, { url, headers, content, onProgress, signal }: Sending): Promise<Answer> {
@@ -219,7 +219,7 @@ async function byXhr(request: BrowserRequest, { url, headers, content, onProgres
 
 // ── answers ─────────────────────────────────────────────────────────────────
 
-/** @throws the response of an error in the form of RPC */
+/** Returns the answer of a success. @throws TRPCClientError with the REST error in the form of an RPC error */
 function resultOf({ status, text }: Answer): unknown {
   const body = parsed(text)
   if (body === undefined || (status >= 300 && !('code' in body))) throw new Error(`The upload was answered with status ${status}`)

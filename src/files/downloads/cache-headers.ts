@@ -1,16 +1,16 @@
-/** What a caller's cache may keep of a file, and how it asks again. */
+/** Headers that tell a caller's cache how long it may keep a file, and how it can ask whether the file has changed. */
 import type { FastifyReply } from 'fastify'
 
 /**
- * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, and
- * only for so long: a caller whose right to read has ended may see them until then.
+ * The bytes under a path never change, so a gallery shows them again without asking. Only the caller's own cache may keep them, and only for
+ * this time, because a caller whose right to read has ended can still see a cached copy.
  */
 const CACHED = 'private, max-age=300, immutable'
 
 /** The headers of an answer that a cache may keep, and of the 304 that says so again. */
 export const cacheHeaders = (reply: FastifyReply, etag: string) => ({ etag, 'cache-control': CACHED, vary: varyOf(reply) })
 
-/** A cached file is for those credentials only: the next user of the same browser is asked for their own right. */
+/** A cached file is used only for requests with the same credentials, so the right of the browser's next user is checked. */
 function varyOf(reply: FastifyReply): string {
   const others = reply.getHeader('vary')
   return [...(others === undefined ? [] : [others].flat()), 'Authorization, Cookie'].join(', ')

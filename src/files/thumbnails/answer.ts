@@ -25,7 +25,7 @@ export async function sendThumbnail(
   const etag = `"${file.path}-w${width}"`
   const kept = cacheHeaders(reply, etag)
   const webp = await thumbnails.read(file, width, { accountId, signal: request.context.signal() })
-  // Only now: `*` names the thumbnail if there is one.
+  // This check comes after the thumbnail was found, because `*` matches only an existing one.
   if (namesTag(request.headers['if-none-match'], etag)) return reply.headers(kept).code(304).send()
   return reply
     .headers({
@@ -39,7 +39,7 @@ export async function sendThumbnail(
     .send(webp)
 }
 
-/** Other spellings of a number, such as 0160 and 160.0, would be other addresses of the same thumbnail. */
+/** Only the plain spelling is accepted: 0160 and 160.0 would be further cache keys of the same thumbnail. */
 function widthOf(w: unknown): ThumbnailWidth {
   const width = WIDTHS.find((offered) => String(offered) === w)
   if (width === undefined) throw badInput('w', `must be ${WIDTHS.slice(0, -1).join(', ')} or ${WIDTHS.at(-1)}`)

@@ -1,10 +1,10 @@
-/** Work whose result several callers want at the same time: it is done once for all of them. */
+/** Does work once for all callers that want its result at the same time. */
 export class SharedWork<Result> {
   readonly #underway = new Map<string, Shared<Result>>()
 
   /**
    * Joins the work under the key, or begins it.
-   * @param signal aborts when the caller no longer wants the result. The work is told when no caller does
+   * @param signal aborts when the caller no longer wants the result. When no caller wants it any more, the work is aborted
    * @throws what the work throws
    */
   async run(key: string, signal: AbortSignal, begin: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
@@ -19,7 +19,7 @@ export class SharedWork<Result> {
     return work.result.finally(() => signal.removeEventListener('abort', leave))
   }
 
-  /** Work that was given up is about to fail. */
+  /** The work under the key, unless it was aborted: then it is about to fail. */
   #joinable(key: string): Shared<Result> | undefined {
     const work = this.#underway.get(key)
     return work?.giveUp.signal.aborted ? undefined : work
@@ -39,6 +39,6 @@ export class SharedWork<Result> {
 interface Shared<Result> {
   result: Promise<Result>
   giveUp: AbortController
-  /** Those that still want the result. */
+  /** The number of callers that still want the result. */
   callers: number
 }

@@ -1,6 +1,6 @@
 /**
- * Where thumbnails are: in the storage of the files, under keys that no file has, because the path of a file begins with a number or with
- * the word of its place. They have no rows. One whose file is gone may be deleted at any time, and so may any other: it is made again.
+ * The keys of thumbnails in the storage of the files. No file has such a key, because its path begins with a number, `task-` or `staged-`.
+ * Thumbnails have no rows. Each may be deleted at any time, because it is made again when it is needed.
  */
 export const WIDTHS = [160, 320, 640, 1280] as const
 
@@ -17,5 +17,5 @@ export const thumbnailKey = (path: string, width: ThumbnailWidth): string => `${
 /** The keys of all thumbnails that the file may have. */
 export const thumbnailKeys = (path: string): string[] => WIDTHS.map((width) => thumbnailKey(path, width))
 
-/** The path of the file that the key is a thumbnail of; undefined if it is the key of none. */
+/** The path of the file to which the thumbnail with the key belongs; undefined if no thumbnail has such a key. */
 export const pathOfThumbnail = (key: string): string | undefined => KEY.exec(key)?.[1]

@@ -1,6 +1,6 @@
 /**
- * The process that makes thumbnails, and the only one that loads libvips. A file may be made to crash a decoder, or to take its memory and
- * time, so nothing else happens here.
+ * The process that makes thumbnails, and the only one that loads libvips. A hostile file may crash a decoder or exhaust its memory and time, so
+ * this process does nothing else.
  */
 import { writeFile } from 'node:fs/promises'
 import { setPriority } from 'node:os'
@@ -8,26 +8,26 @@ import sharp from 'sharp'
 import { serveWork } from '../../platform/served-work.ts'
 
 export interface ThumbnailWork {
-  /** The most pixels that the thumbnail may have from left to right, as it is shown. */
+  /** The largest width of the thumbnail in pixels, after it was turned upright. */
   width: number
 }
 
-/** api.md, Files: an image with more pixels has no thumbnail. Its header says how many it has, so nothing of it is decoded. */
+/** api.md, Files: an image with more pixels has no thumbnail. The number is in its header, so such an image is not decoded. */
 const MAX_PIXELS = 50_000_000
 /** WebP has at most 16,383 pixels on a side. A long screenshot stays readable in the file itself. */
 const MAX_HEIGHT_PER_WIDTH = 4
 
-// Requests go first: the processor is for them, and if the memory of the machine runs out, the kernel ends this process.
+// Requests are more important than thumbnails: this process gets a lower priority, and the kernel ends it first when memory runs out.
 try {
   setPriority(10)
 } catch {
-  // A sandbox may not allow it.
+  // A sandbox may forbid the change.
 }
 await writeFile('/proc/self/oom_score_adj', '1000').catch(() => {})
 
 sharp.cache(false)
 sharp.concurrency(1)
-// Every other decoder is closed, that of SVG above all, whatever the file says it is.
+// All other decoders are blocked, above all that of SVG, whatever type the file is named.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: [

@@ -1,6 +1,6 @@
 /**
- * Thumbnails of stored images. The first request of a width makes the thumbnail, and keeps it beside the file. The bytes are judged and
- * decoded in processes of their own, of which an account has at most one at a time: its large or hostile images delay itself only.
+ * Thumbnails of stored images. The first request of a width makes the thumbnail, and keeps it beside the file. Images are decoded
+ * in processes of their own. An account uses at most one of these at a time, so its large or hostile images delay only its own thumbnails.
  */
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -19,7 +19,7 @@ import { SharedWork } from './shared-work.ts'
 import { type ThumbnailWidth, thumbnailKey } from './thumbnail-keys.ts'
 import type { ThumbnailWork } from './thumbnail-process.ts'
 
-/** Who asks for a thumbnail. */
+/** The caller who asks for a thumbnail. */
 interface Asking {
   accountId: number
   /** Aborts when the caller hangs up. */
@@ -48,13 +48,13 @@ const LIMITS: ThumbnailLimits = { decodeMs: 20_000, bytesMs: 30_000, idleMs: 10_
 
 /** One account takes one of them at most, so that there is another one for everybody else. */
 const PROCESSES = 2
-/** A gallery may ask for all its thumbnails at once. */
+/** The most requests that wait, because a gallery may ask for all its thumbnails at once. */
 const MOST_WAITING = 200
 const WAIT_MS = 30_000
-/** The memory that a process may keep until its next image. One that decodes photos holds about 100 MB. */
+/** A process that holds more memory than this after an image is ended. One that decodes photos holds about 100 MB. */
 const KEPT_MB = 256
 const KNOWN_REFUSALS = 10_000
-/** A machine that is busy now may be quicker later, and a new release may have better decoders. */
+/** How long a refusal is remembered. A decoder that took too long may succeed on a less busy machine. */
 const REFUSED_MS = 600_000
 
 /** The types that the process has decoders for. HEIC is not among them, because its codec has patents. */
@@ -69,7 +69,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
   const underway = new SharedWork<Buffer>()
-  /** The keys of thumbnails that cannot be made, and until when asking again costs nothing. */
+  /** The keys of thumbnails that could not be made, each with the time until which it is refused without another attempt. */
   const refusedUntil = new BoundedMap<string, number>(KNOWN_REFUSALS)
 
   function refuse(file: ReadableFile, width: ThumbnailWidth, cause?: Error): AppError {
@@ -88,7 +88,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
       refusal: () => tooBusy({ retryAfterSeconds: 5 }),
       signal: asking.signal,
     })
-    // The caller gets the thumbnail even if it cannot be kept. Why not is logged by the storage.
+    // The caller gets the thumbnail even if it cannot be stored. The storage logs the reason.
     await storage.write(key, made).catch(() => log.warn('a thumbnail is not kept'))
     return made
   }
@@ -97,7 +97,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
     if (!DECODED.has(type)) throw refuse(file, width)
   }
 
-  /** A file of an earlier release is looked at when a thumbnail of it is asked for. */
+  /** Reads the first bytes of a file that an earlier release stored without detecting its type. */
   async function firstBytes(file: ReadableFile): Promise<Buffer> {
     if (!file.size) return Buffer.alloc(0)
     const range = { start: 0, end: Math.min(file.size, DETECTION_BYTES) - 1 }
@@ -105,7 +105,7 @@ export function openThumbnails({ storage, metrics, log }: Pick<Deps, 'storage' |
   }
 
   async function make(file: ReadableFile, width: ThumbnailWidth): Promise<Buffer> {
-    // The one that was used last: the others come to their idle time.
+    // The process that was used last is used next, so that the idle one can end.
     const worker = free.pop() as (typeof free)[number]
     const since = performance.now()
     try {
@@ -148,7 +148,7 @@ async function* bytesOf(storage: Storage, file: ReadableFile, limitMs: number): 
     size += chunk.length
     yield chunk
   }
-  // The image is not to blame for what was lost on the way.
+  // If bytes were lost on the way, the image itself may have a thumbnail, so it is not refused.
   if (size !== file.size) throw storageAway(new Error(`${size} bytes of ${file.size} came from the storage`))
 }
 

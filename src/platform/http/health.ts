@@ -10,7 +10,7 @@ import type { PlainOperation } from './openapi.ts'
 const CHECK_WITHIN_MS = 2_000
 /** Strangers may ask as often as they like, so the result of a check is used again for this long. */
 const KEEP_MS = 250
-/** The storage is only told of, so a silent one must not make the answer late; and requests to a bucket cost money. */
+/** The storage has a shorter limit, because it does not decide the status, and a longer memory, because requests to a bucket cost money. */
 const STORAGE_CHECK = { withinMs: 1_000, keepMs: 5_000 }
 
 /** Mounts /healthz and /readyz. */
@@ -28,7 +28,7 @@ export function mountHealth(app: FastifyInstance, { db, jobs, storage }: Deps): 
   app.get('/readyz', { config }, async (_, reply) => {
     const each = [checks.database(), checks.migrations(), checks.queue(), checks.storage()] as const
     const [database, migrations, queue, isStorageThere] = await Promise.all(each)
-    // Without the storage everything but files works, and no other process would have it: it is no reason to send callers away.
+    // Without the storage everything but files works, and other processes would not have it either, so the process stays in rotation.
     const ok = database && migrations && queue
     return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere })
   })

@@ -1,6 +1,6 @@
 /**
- * Reads the JSON of an upload while it arrives. The text of its key `data` is handed on in pieces. The rest is small: it is kept, and parsed
- * as a whole with an empty `data`, so that the same JSON is accepted as in any other body.
+ * Reads the JSON of an upload while it arrives. The text of its key `data` is handed on in pieces. Everything else is small: it is kept and parsed
+ * at the end with an empty `data`, by the same parser as any other body, so the same JSON is accepted.
  */
 import { AppError, badInput } from './errors.ts'
 import { parseJson } from './json-body.ts'
@@ -28,7 +28,7 @@ export class JsonUpload {
   #depth = 0
   #isInString = false
   #isInData = false
-  /** A begun escape of the data, or of any other string. */
+  /** The beginning of an escape in `data`. `#isEscaped` is true after a backslash in any other string. */
   #escape = ''
   #isEscaped = false
   #position: Position = 'elsewhere'

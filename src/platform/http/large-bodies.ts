@@ -24,10 +24,10 @@ export const openLargeBodies = () =>
     ...{ mostWaiting: MOST_WAITING, waitMs: WAIT_MS, refusingWaitMs: WAIT_MS },
   })
 
-/** Enough that no account waits for another one. */
+/** So many places that no account waits for another one. */
 const UPLOADS_AT_ONCE = 1_024
 const UPLOADS_OF_ACCOUNT = 6
-/** The uploads of an account that wait for a place may be as slow as those that have one. */
+/** An upload waits longer than other bodies, because the uploads that hold the places of its account may be slow. */
 const UPLOAD_WAIT_MS = 120_000
 
 export const openUploadPlaces = () =>

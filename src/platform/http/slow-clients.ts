@@ -37,7 +37,7 @@ interface Receiving {
   bytesBefore: number
   /** The time in which the service waited for the client. */
   waitedMs: number
-  /** For an upload: what had been received after which time, the oldest first; the first lies a whole window back. */
+  /** For an upload: the bytes that had been received after a time, oldest first. The first mark lies a whole window back. */
   marks: { waitedMs: number; received: number }[]
 }
 

@@ -44,7 +44,7 @@ export interface Meta extends Record<string, unknown> {
   isClearedByNull?: boolean
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
-  /** For a procedure that takes a file: over REST it is received to storage first, and `ctx.received` has it in place of `data`. */
+  /** Set for a procedure that takes a file. Over REST the file is received to storage first, and is in `ctx.received` in place of `data`. */
   upload?: { maxBytes: number }
   /** Whether the procedure honours an Idempotency-Key. */
   isRepeatable?: boolean

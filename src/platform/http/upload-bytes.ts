@@ -1,4 +1,4 @@
-/** The bytes of an upload's `data`, and what of an upload an Idempotency-Key compares. */
+/** Decodes the `data` of an upload, and computes the value by which an Idempotency-Key compares uploads. */
 import { createHash } from 'node:crypto'
 import { decodeBase64 } from '../base64.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
@@ -22,7 +22,7 @@ export function bytesOfData(data: string, maxBytes: number): Buffer {
 }
 
 /**
- * What tells one upload from another, in whatever form its bytes were sent: their SHA-256, and the other keys.
+ * The value by which uploads are compared, in whatever form their bytes were sent: the SHA-256 of the bytes, and the other keys.
  * @param input with the bytes in `data`, unless they were received before
  */
 export function comparableUpload({ data, ...rest }: Record<string, unknown>, received: ReceivedBytes | undefined): object {

@@ -13,7 +13,7 @@ import { JsonUpload } from './json-upload.ts'
 import { fileTooLarge, notBase64 } from './upload-bytes.ts'
 
 const KB = 1_024
-/** For everything in a body besides the bytes of the file, as for any other JSON; and for a single part of a form. */
+/** The most bytes of a body besides the file, as of any other JSON body; and of a single text part of a form. */
 const BESIDES = 1_024 * KB
 const PART_BYTES = 64 * KB
 /** Base64 takes four bytes for three, and a line break in JSON at most four (`\r\n`) for each 76. */
@@ -22,14 +22,14 @@ const JSON_RATIO = (4 / 3) * (80 / 76)
 export interface Upload {
   /** The keys besides the file, as the caller sent them. */
   input: Record<string, unknown>
-  /** The file; undefined if the caller sent none as a text of `data`. */
+  /** The file; undefined if the caller sent no file, or a `data` that is not a string. */
   received: ReceivedBytes | undefined
 }
 
 export interface UploadOptions {
   storage: Pick<Storage, 'write' | 'remove'>
   maxBytes: number
-  /** The keys of the query string that count for a form and for bytes. */
+  /** The keys of the query string, which are used for a form and for plain bytes. */
   query: Record<string, unknown>
   /** Waits until the caller may send a large body. @throws AppError 503 */
   admitLarge(): Promise<void>
@@ -77,13 +77,13 @@ async function* decoded(chunks: AsyncIterable<Buffer>, json: JsonUpload): AsyncG
     }
     if (text.length) yield base64.decode(text)
   }
-  // A refusal ends the generator, and with it the write to storage.
+  // An error here ends the generator before its last bytes, which makes the write to storage fail.
   const value = objectOf(json.end())
   if (hasBegun) yield base64.end()
   return value
 }
 
-/** `curl -d '{}'` sends a form, and an empty body has no type: both are `{}` everywhere. */
+/** Accepts `{}` under any media type, which `curl -d '{}'` sends, and an empty body: both count as `{}` in all operations. */
 async function emptyInput({ headers }: FastifyRequest, chunks: AsyncIterable<Buffer>): Promise<Record<string, unknown>> {
   let text = ''
   for await (const chunk of chunks) {
@@ -102,7 +102,7 @@ function objectOf(value: unknown): Record<string, unknown> {
 
 // ── a form ──────────────────────────────────────────────────────────────────
 
-/** The names that a form may use for the file's own keys are those of the JSON, apart from this one, which is the file. */
+/** The part with the file. All other parts are called like the keys of the JSON. */
 const FILE_PART = 'file'
 
 async function receiveForm(request: FastifyRequest, options: UploadOptions): Promise<Upload> {
@@ -111,7 +111,7 @@ async function receiveForm(request: FastifyRequest, options: UploadOptions): Pro
     await form.read()
     return form.upload()
   } catch (error) {
-    // The rest of the body is read by whoever sends the answer.
+    // The rest of the body is read and dropped when the answer is sent.
     request.raw.unpipe()
     await form.discard()
     throw error
@@ -173,7 +173,7 @@ class Form {
 
 interface FilePart {
   fieldname: string
-  /** Undefined for a part that is a file by its type only. */
+  /** Undefined for a part that counts as a file only because of its media type. */
   filename: string | undefined
   mimetype: string
   file: AsyncIterable<unknown>
@@ -217,7 +217,7 @@ interface BodyOptions extends Pick<UploadOptions, 'admitLarge'> {
   tooLarge: () => Error
 }
 
-/** The bytes of the body. The stream stays open behind them, because the answer is sent over the same connection. */
+/** The bytes of the body. The stream is not destroyed afterwards, because the answer is sent over the same connection. */
 async function* bodyOf(request: FastifyRequest, { maxBytes, tooLarge, ...options }: BodyOptions): AsyncGenerator<Buffer> {
   if (statedBytes(request) > maxBytes) throw tooLarge()
   let bytes = 0
@@ -239,7 +239,7 @@ async function* arriving({ raw }: FastifyRequest): AsyncGenerator<Buffer> {
 
 const statedBytes = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0)
 
-/** A body takes a place only once it has shown to be large: a connection that announces many bytes and sends none holds up nobody. */
+/** A body takes a place only when many bytes have arrived, so a connection that announces a large body and sends nothing holds none. */
 async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<UploadOptions, 'admitLarge'>): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of chunks) {
@@ -250,5 +250,5 @@ async function* admitted(chunks: AsyncIterable<Buffer>, { admitLarge }: Pick<Upl
   }
 }
 
-/** So many bytes of each body are received without a place. */
+/** The bytes of each body that are received without a place. */
 const FREE_BYTES = 256 * KB

@@ -35,7 +35,7 @@ export async function updateCells(
     )
     const row = await write()
     if (!row) return undefined
-    // Each cell by itself: a file that moves to another cell of the record stays in use.
+    // Each cell is compared by itself. A file that moves to another cell of the record stays in use.
     const added = changes.flatMap(({ old, next }) => missingIn(old, next))
     await holdFiles(db, added, recordId)
     for (const { id, old, next } of changes) await releaseFiles(context, missingIn(next, old), { record_id: recordId, field_id: id })

@@ -68,7 +68,7 @@ export async function bind({ db, jobs }: Context, taskId: number, staged: readon
 }
 
 /**
- * The files that a task gets, in the transaction that updates it and then calls `releaseReplaced`.
+ * Resolves the new attachments of a task. The caller's transaction updates the task and then calls `releaseReplaced`.
  * @param given undefined keeps the current files
  * @throws AppError 400 as `taskEntries`
  */
