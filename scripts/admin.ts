@@ -44,7 +44,7 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
   files check [--repair]                            reads all stored files, and reports what is missing, damaged or belongs to nothing; --repair fills in
                                                     missing hashes and deletes what belongs to nothing
-  files move <to>                                   carries all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/operations.md)
+  files move <to>                                   moves all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/operations.md)
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running
 

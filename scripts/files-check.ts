@@ -1,4 +1,4 @@
-/** `npm run admin -- files check`: whether the storage has the bytes of every file, undamaged, and nothing else. */
+/** `npm run admin -- files check` compares the stored bytes with the rows of files: none may be missing, damaged, or without a row. */
 import { createHash } from 'node:crypto'
 import { isOwn } from '../src/files/sweep.ts'
 import type { Deps } from '../src/platform/context.ts'
@@ -6,13 +6,13 @@ import { sql } from '../src/platform/database/database.ts'
 import { fillHash, namedKeys } from '../src/platform/stored-files.ts'
 
 const AT_ONCE = 500
-/** So many findings of a kind are printed; all of them are counted. */
+/** The most findings of a kind that are printed. All of them are counted. */
 const MOST_SHOWN = 100
-/** So many orphans a run deletes, so that their names fit into memory. */
+/** The most orphans that a run deletes, so that their names fit into memory. */
 const MOST_DELETED = 10_000
-/** Bytes without a row belong to uploads that are being received, until a job deletes them, one day later and at night. */
+/** Younger bytes without a row may belong to an upload. A nightly job deletes those that are older than a day. */
 const ORPHAN_HOURS = 48
-/** Beyond this number, orphans must be a small part: otherwise the storage probably belongs to another database. */
+/** More orphans than this must be a small part of all bytes: otherwise the storage probably belongs to another database. */
 const FEW_ORPHANS = 20
 const ORPHANS_PART = 0.1
 
@@ -23,7 +23,7 @@ interface Row {
   storage_key: string | null
   size: number
   sha256: string | null
-  /** False for an upload that nothing has used: its bytes may be on their way, or were lost with a killed process. */
+  /** False for an upload that nothing has used yet. Its bytes may not have arrived, or were lost with a killed process. */
   is_used: boolean
 }
 

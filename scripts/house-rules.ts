@@ -261,7 +261,7 @@ function exits({ path, calls }: SourceFacts): Finding[] {
     }))
 }
 
-/** An alias that stands alone may be a field of the user's table, which comes first. */
+/** An alias without a dot may be read as a field of the user's table, which PostgreSQL prefers. */
 const aliases = (source: SourceFacts): Finding[] =>
   bareAliases(source).map(({ line, alias }) => ({
     path: source.path,

@@ -1,6 +1,6 @@
 /**
- * The rule that keeps our names in SQL apart from the names of fields. A field may be called `e`, so in a statement that reads its table
- * a bare `e` is the field, whatever else the statement calls `e`. Behind a dot it can only be ours: `e.entry`, `e.*`.
+ * Checks that aliases in SQL cannot be confused with fields of users. A field may have the id `e`, and in a statement that reads its table a bare
+ * `e` is then the field, even if the statement has an alias `e`. With a dot it can only be the alias: `e.entry`, `e.*`.
  */
 import { isReserved } from '../src/fields/slug.ts'
 import type { SourceFacts } from './source-facts.ts'
@@ -10,17 +10,17 @@ export interface BareAlias {
   alias: string
 }
 
-/** What prints the table or the columns of a user. */
+/** The functions that print the table or the columns of a user. */
 const NAMES_FIELDS: ReadonlySet<string> = new Set(['recordsOf', 'stagingOf', 'columnOf', 'ident'])
 
 /** True if statements of the file can meet the fields of a table. */
 export const namesFields = ({ path, calls }: SourceFacts): boolean =>
   path.startsWith('src/fields/') || calls.some(({ callee }) => NAMES_FIELDS.has(callee))
 
-/** What a FROM clause calls a table, with the columns of the list that may follow: `unnest(…) with ordinality u (option, at)`. */
+/** The alias of a table in a FROM clause, with the list of columns that may follow: `unnest(…) with ordinality u (option, at)`. */
 const NAMED =
   /(?:\b(?:from|join)\s+(?:lateral\s+)?[\w.?]+|\))\s*(?:with\s+ordinality\s+)?(?:\bas\s+)?\b([a-z_]\w*)\b(?:\s*\(([\w", ]+)\))?/gi
-/** Words that follow a table or a closing parenthesis and name nothing. */
+/** Words after a table or a closing parenthesis that are not aliases. */
 const KEYWORDS = new Set(
   (
     'and as asc between by case collate conflict cross desc do else end except filter for from full group having in inner intersect is ' +
@@ -30,8 +30,8 @@ const KEYWORDS = new Set(
 )
 
 /**
- * Finds aliases of tables, and columns that an alias lists, that stand alone as a value. A table's alias may be declared in one fragment
- * and used in another one of the file.
+ * Finds aliases of tables, and columns that an alias lists, that are used without a dot. An alias may be declared in one fragment of the file and
+ * used in another.
  */
 export function bareAliases(source: SourceFacts): BareAlias[] {
   if (!namesFields(source)) return []

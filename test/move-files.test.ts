@@ -1,4 +1,4 @@
-/** Carrying all files to another storage, while the service runs. */
+/** Moving all files to another storage, while the service runs. */
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { makeTable } from './support/tables.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'gridpost-move-'))
 const bucket = await startBucket()
-/** Before the files are carried over, and meanwhile. They share a database. */
+/** The service before and during the move. Both share a database. */
 const before = await testApp({ STORAGE: folder })
 const app = await testApp({ STORAGE: bucket.setting, STORAGE_PREVIOUS: folder })
 const [old, current] = [openStorage(folder), openStorage(bucket.setting)]
@@ -143,7 +143,7 @@ test('files go back to a folder in the same way', async () => {
   expect((await app.as(account.member).get(`/api/file/${path}`)).body).toBe('to and fro')
 })
 
-test('npm run admin -- files move carries to STORAGE only, and says what it has done', async () => {
+test('npm run admin -- files move moves to STORAGE only, and says what it has done', async () => {
   const { paths } = await withFiles(['by command'])
   const settings = { DATABASE_URL: app.settings.databaseUrl ?? '', SECRET_KEY: 'a key for tests, long enough to be one' }
   const keys = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' }

@@ -14,7 +14,7 @@ export async function checkStorage(examined: Examined): Promise<Finding[]> {
   const { storage, storagePrevious } = examined.settings
   let stored: Map<string, Stored>
   try {
-    // While files are carried to another storage, they are in either.
+    // While files are moved to another storage, each is in one of the two.
     const each = await Promise.all([storage, storagePrevious].flatMap((setting) => (setting === undefined ? [] : listStorage(setting))))
     stored = new Map(each.flatMap((files) => [...files]))
   } catch (error) {

@@ -8,14 +8,14 @@ export type Form = 'PUT' | 'multipart' | 'JSON'
 export interface LoadOrder {
   url: string
   headers: Record<string, string>
-  /** Uploads files of so many bytes in this form, or downloads the file at the address. */
+  /** Uploads files of this many bytes in this form, or downloads the file at the URL. */
   form: Form | 'GET'
   bytes: number
   count: number
   atOnce: number
 }
 
-/** The milliseconds of all, and the answer to the last upload. */
+/** The milliseconds for all files, and the answer to the last upload. */
 export interface LoadReport {
   ms: number
   answer: unknown

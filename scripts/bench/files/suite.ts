@@ -1,6 +1,6 @@
 /**
- * The suite "files": what ten large uploads at once cost the process and other callers, uploads and downloads beside a bare server that
- * pipes to disk, hashes and syncs, and thumbnails.
+ * The suite "files" measures what ten large uploads at once cost the process and other callers, compares uploads and downloads with a bare server
+ * that pipes to disk, hashes and syncs, and measures thumbnails.
  */
 import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ interface Prepared {
 
 const MB = 1_048_576
 const LARGE = 50 * MB
-/** Megabytes over the quiet process, times the quiet p99, ratio to the bare server. */
+/** The goals: megabytes more than the quiet process, multiple of the quiet p99, and ratio to the bare server. */
 const GOALS = { megabytes: 150, p99: 3, throughput: 0.7 }
 
 export const files: Suite<Prepared> = {

@@ -1,4 +1,4 @@
-/** Queues mails for the sink, through the service: what several measurements of the suite need. */
+/** Queues mails for the sink through the service, for several measurements of the suite. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
@@ -36,7 +36,7 @@ export interface Sent extends SinkReport {
   commits: number
 }
 
-/** What is read before and after: totals since some time before the measurement. */
+/** Totals that are read before and after a measurement. Their difference is its cost. */
 type Totals = (pid: number) => Promise<Pick<Sent, 'nodeMs' | 'postgresMs' | 'commits'>>
 
 /** Queues mails for a server that does not greet yet, and measures from its greeting to the last mail. */
@@ -109,10 +109,10 @@ export async function replyAddresses(field: Field, prepared: Prepared, mails: nu
   return replyTo
 }
 
-/** Measures nothing beside the time. */
+/** Measures only the time. */
 export const nothing: Totals = async () => ({ nodeMs: 0, postgresMs: 0, commits: 0 })
 
-/** Calls the function with the numbers below the count, and with several of them at once. */
+/** Calls the function with each number below the count, several calls at once. */
 export async function inTurn(count: number, callers: number, fn: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0
   const caller = async () => {

@@ -1,4 +1,4 @@
-/** How fast answers come in, and what large and hostile messages cost. */
+/** Measures how fast answers are received, and what large and hostile messages cost. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, sql } from '../../../src/platform/database/database.ts'
 import type { Field, Step } from '../case.ts'
@@ -11,7 +11,7 @@ const INBOUND_GOAL = 200
 export async function receiveMany(field: Field, prepared: Prepared): Promise<void> {
   const addresses = await replyAddresses(field, prepared, Math.min(field.records, 100))
   const messages = Array.from({ length: field.records }, (_, index) => ordinary(addresses[index % addresses.length] as string))
-  // The code is compiled while these are read.
+  // These messages warm the process up.
   for (const address of addresses) await post(field.url, ordinary(address))
   await untilRead(field.db)
   // The process that parses messages is a child of the service.

@@ -1,4 +1,4 @@
-/** How fast mails go to servers that answer at once or slowly, beside a bare nodemailer pool, and what that costs. */
+/** Measures how fast and at what cost mails go to quick and slow servers, beside a bare nodemailer pool. */
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const GOALS: Goal[] = [
   { latencyMs: 50, connections: MANY, perSecond: 60 },
   { latencyMs: 50, pipelining: true, connections: FEW, perSecond: 15 },
 ]
-/** A slow server gets as many mails as take this many seconds. */
+/** A slow server gets as many mails as it takes in this many seconds. */
 const SLOW_SECONDS = 10
 
 /** A step for each goal, by its name. */

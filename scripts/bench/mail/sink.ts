@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
-/** How the sink speaks. */
+/** How the sink answers. */
 export interface SinkManner {
   /** The time before each answer. */
   latencyMs: number
