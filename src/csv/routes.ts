@@ -15,7 +15,7 @@ import type { ReceivedBytes } from '../platform/received-bytes.ts'
 import { exportRecords } from './export.ts'
 import { writeExport } from './export-file.ts'
 import { importRecords } from './import.ts'
-import { isWorkbook, removing, storeSheet, withReceived } from './imports/receive.ts'
+import { isWorkbook, removeUnlessTaken, storeSheet, withReceived } from './imports/receive.ts'
 import { guessTable, importLater, importTable } from './imports/start-import.ts'
 import { tooLarge } from './reader.ts'
 import { ImportQuery, NewTableQuery } from './schema.ts'
@@ -118,7 +118,7 @@ async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsv
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
       if (!isWorkbook(file)) return answer(file)
       const csv = await storeSheet(context, file, sheet)
-      return removing(context, csv, () => answer(csv))
+      return removeUnlessTaken(context, csv, () => answer(csv))
     }),
   )
 }

@@ -31,7 +31,7 @@ export async function relocate(db: Database, from: Storage, to: Storage): Promis
   const total = { files: 0, bytes: 0 }
   for (;;) {
     const pass: Relocation = { files: 0, bytes: 0, damaged: [], unnamed: 0 }
-    for await (const keys of someAtOnce(from.list('', new Date(Date.now() + CLOCKS_DIFFER_MS)))) {
+    for await (const keys of inGroups(from.list('', new Date(Date.now() + CLOCKS_DIFFER_MS)))) {
       const rows = await rowsNaming(db, keys)
       await Promise.all(keys.map((key) => moveBytes(db, { from, to, key, row: rows.get(key) }, pass)))
     }
@@ -101,7 +101,7 @@ async function rowsNaming(db: Database, keys: string[]): Promise<Map<string, Nam
   return new Map(rows.flatMap((row) => [row.path, row.storage_key ?? row.path].map((key) => [key, row] as const)))
 }
 
-async function* someAtOnce(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
+async function* inGroups(keys: AsyncIterable<string>): AsyncGenerator<string[]> {
   let some: string[] = []
   for await (const key of keys) {
     some.push(key)

@@ -250,7 +250,7 @@ export async function lockForRestore(db: Database, path: string): Promise<void> 
 export const IN_USE = 'The file is in use'
 
 /** Notes the record that still refers to a file, which decides when the file is dropped. */
-export async function moveFiles(db: Database, holders: ReadonlyMap<string, number | null>): Promise<void> {
+export async function reassignFiles(db: Database, holders: ReadonlyMap<string, number | null>): Promise<void> {
   const moved = [...holders].filter(([, recordId]) => recordId !== null)
   if (!moved.length) return
   await db.execute(sql`

@@ -3,7 +3,7 @@
 import { holdsFiles } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { dropFiles, type LosingFile, lockHeld, moveFiles, type ReleasedFrom } from '../platform/stored-files.ts'
+import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files.ts'
 import { tableDefinitions } from './definition-cache.ts'
 
 type Place = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
@@ -61,7 +61,7 @@ export async function release(
     db,
     files.filter(({ is_shared }) => is_shared !== false),
   )
-  await moveFiles(db, used)
+  await reassignFiles(db, used)
   const unused = files.flatMap(({ path }) => (used.has(path) ? [] : path))
   await dropFiles(db, unused, now, from)
 }

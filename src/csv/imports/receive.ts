@@ -31,14 +31,14 @@ export async function withReceived(
   const leave = enter(context.db, accountId)
   try {
     const file = await receiveBytes(context.storage, source, { name: 'import.csv', maxBytes, tooLarge: () => tooLarge(maxBytes) })
-    return await removing(context, file, () => work(file))
+    return await removeUnlessTaken(context, file, () => work(file))
   } finally {
     leave()
   }
 }
 
 /** Removes the file after `work`, unless a job has taken it. After a failed commit, which may have succeeded in the database, the file stays. */
-export async function removing(context: Context, file: ReceivedBytes, work: () => Promise<object>): Promise<object> {
+export async function removeUnlessTaken(context: Context, file: ReceivedBytes, work: () => Promise<object>): Promise<object> {
   let mayBeTaken = true
   try {
     const result = await work()

@@ -68,10 +68,10 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, { h
     // The next emails may belong to the same records and refer to these emails.
     await Promise.all(recorded)
   }
-  return { isReached, mailsAtOnce: isReached && tried ? mailsInTurn((performance.now() - startedAt) / tried) : 1 }
+  return { isReached, mailsAtOnce: isReached && tried ? mailsPerTurn((performance.now() - startedAt) / tried) : 1 }
 }
 
-const mailsInTurn = (msPerMail: number) => Math.max(1, Math.min(MOST_AT_ONCE, Math.floor(TURN_MS / msPerMail)))
+const mailsPerTurn = (msPerMail: number) => Math.max(1, Math.min(MOST_AT_ONCE, Math.floor(TURN_MS / msPerMail)))
 
 /** An attempt belongs to the trace of the request that has queued the email. */
 const inTraceOf = ({ traceparent }: Lease, fn: () => Promise<Attempted>): Promise<Attempted> =>

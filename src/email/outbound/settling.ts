@@ -10,7 +10,7 @@ import type { RecipientState } from '../metadata.ts'
 import { mails, recipients as recipientStates } from '../metrics.ts'
 import { type AttemptedMail, lockAttempted } from '../queries.ts'
 import { type EmailStatus, transitionTo } from '../states.ts'
-import { goneAmong } from '../suppressions/refused.ts'
+import { undeliverableAddresses } from '../suppressions/refused.ts'
 import { suppress } from '../suppressions/service.ts'
 import { markFailing, resume } from './faults.ts'
 import type { Lease } from './lease.ts'
@@ -83,7 +83,7 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
     if (!ends.length) return []
     await updateEmails(db, ends.map(changeOf(now)), now)
     await endAttempts(context, ends)
-    for (const { mail, known } of ends) await suppress(context, mail, goneAmong(known.refused), 'hard_bounce')
+    for (const { mail, known } of ends) await suppress(context, mail, undeliverableAddresses(known.refused), 'hard_bounce')
     return ends
   })
   for (const { status, tried } of ends) {

@@ -6,8 +6,8 @@ import { bounceCause } from '../reports/bounce-cause.ts'
  * a hard bounce. A refusal of the sender, of the content or of relaying says nothing about the address.
  * @param refused the answers to the recipients, by address in lower case
  */
-export const goneAmong = (refused: ReadonlyMap<string, Failure>): string[] =>
-  [...refused].filter(([, failure]) => isGone(failure)).map(([address]) => address)
+export const undeliverableAddresses = (refused: ReadonlyMap<string, Failure>): string[] =>
+  [...refused].filter(([, failure]) => isUndeliverable(failure)).map(([address]) => address)
 
-const isGone = ({ kind, code, enhanced, message }: Failure): boolean =>
+const isUndeliverable = ({ kind, code, enhanced, message }: Failure): boolean =>
   kind === 'permanent' && /^5\d\d$/.test(code) && bounceCause({ code, status: enhanced, diagnostic: message }).kind === 'hard'

@@ -55,7 +55,7 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
         await storage.write(path, bytes)
       } catch (error) {
         // The source of the bytes failed, such as a caller who hung up, and not the storage.
-        if (bytes instanceof Readable && bytes.errored && !isLeft(bytes.errored)) throw bytes.errored
+        if (bytes instanceof Readable && bytes.errored && !isClosedByReader(bytes.errored)) throw bytes.errored
         throw isFull(error) ? diskFull(error) : failed(error)
       }
     },
@@ -73,7 +73,7 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
 }
 
 /** True if the reader closed the stream before its end (Node 24), in which case the stream itself has not failed. */
-const isLeft = (error: Error) => 'code' in error && error.code === 'ABORT_ERR'
+const isClosedByReader = (error: Error) => 'code' in error && error.code === 'ABORT_ERR'
 
 /** @throws Error if the promise takes longer. Its operation is not cancelled */
 async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
