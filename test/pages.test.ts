@@ -67,8 +67,15 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
     const operations = Object.values(paths).flatMap((path) => Object.values(path))
     const tags = new Set(operations.flatMap((operation) => operation.tags ?? []))
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size)
-    for (const tag of await page.locator('.opblock-tag').all()) await tag.click()
-    await expect.poll(() => page.locator('.opblock').count()).toBe(operations.length)
+    // Swagger UI 5.35 shows only the last group once more than 134 operations are open at the same time, so each group is closed again.
+    for (const tag of tags) {
+      const heading = page.locator(`.opblock-tag[data-tag="${tag}"]`)
+      await heading.click()
+      await expect.poll(() => page.locator('.opblock').count()).toBe(operations.filter((operation) => operation.tags?.[0] === tag).length)
+      await heading.click()
+      await expect.poll(() => page.locator('.opblock').count()).toBe(0)
+    }
+    await page.locator('.opblock-tag[data-tag="Records"]').click()
     if (process.env.SCREENSHOTS) await page.screenshot({ path: join(process.env.SCREENSHOTS, 'docs.png'), fullPage: true })
     expect(asked.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([])
     expect(complaints).toEqual([])
