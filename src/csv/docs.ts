@@ -38,7 +38,7 @@ const guessedTable = {
   type: 'object',
   required: ['name', 'rows', 'fields'],
   properties: {
-    name: { type: 'string', description: 'What the table would be called.' },
+    name: { type: 'string', description: 'The name that the table would have.' },
     rows: { type: 'integer', description: 'Rows below the header.' },
     fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
   },
@@ -90,12 +90,15 @@ export const csvOperations: PlainOperation[] = [
     isPublic: false,
     parameters: [
       tableId,
-      flag('async', 'If true, a job imports the file after the answer, and GET /api/job/{job_id} says what became of it.'),
+      flag(
+        'async',
+        'If true, the answer has the id of a job that imports the file, and GET /api/job/{job_id} reports its progress and result.',
+      ),
     ],
     requestBody: { required: true, content: csv('Company,Stage,Amount\r\nAcme,Lead,1250.5\r\n') },
     responses: {
       200: {
-        description: 'The number of records created; with `async` the job.',
+        description: 'The number of records created, or with `async` the id of the job.',
         content: {
           'application/json': {
             schema: { anyOf: [{ type: 'object', required: ['created'], properties: { created: { type: 'integer' } } }, StartedJob] },
@@ -151,8 +154,8 @@ export const csvOperations: PlainOperation[] = [
     summary: 'Create a table from a file',
     description:
       'Creates a table from a CSV file or one sheet of an XLSX workbook. The first row names the fields, whose types are guessed from all rows; ' +
-      'a job then imports the rows. A file that an import would refuse is 400 and creates no table; if the job is refused, it removes the ' +
-      'table again. A workbook may have 20 MB, and 200 MB unpacked. docs/csv.md says what is guessed. An Idempotency-Key is ignored and ' +
+      'a job then imports the rows. A file that an import would refuse is 400 and creates no table; if the job is refused, the table is removed ' +
+      'again. A workbook may have 20 MB, and 200 MB unpacked. docs/csv.md says what is guessed. An Idempotency-Key is ignored and ' +
       'listed in X-Ignored.',
     isPublic: false,
     parameters: [
@@ -173,7 +176,7 @@ export const csvOperations: PlainOperation[] = [
         schema: { type: 'string' },
         example: 'Contacts',
       },
-      flag('dry_run', 'If true, nothing is created, and the answer is what would be.'),
+      flag('dry_run', 'If true, nothing is created, and the answer describes the table that would be created.'),
     ],
     requestBody: {
       required: true,

@@ -50,8 +50,8 @@ export const docs = operationDocs('Files', {
   usage: {
     summary: 'Get what the account stores',
     description:
-      'The counts of the whole account, for every caller who belongs to it. Uploads beyond `limit` are refused with 413; mail that comes in is stored all ' +
-      'the same.',
+      'Counts the files, records, tasks and mails of the whole account, for every caller who belongs to it. Uploads beyond `limit` are refused with ' +
+      '413; received mail is stored all the same.',
     example: { output: { files: 240, bytes: 81_204_331, limit: 1_073_741_824, records: 12_408, tasks: 310, mails: 95 } },
   },
 
@@ -77,9 +77,9 @@ export const fileOperations: PlainOperation[] = [
     summary: 'Download a file',
     description:
       'Streams the bytes to any caller who may read the record or task of the file. A single `Range` is supported. The bytes decide ' +
-      'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type that they really have. ' +
+      'what a browser does: PNG, JPEG, GIF, WebP, AVIF, BMP and ICO images are shown under the media type of their bytes. ' +
       'Everything else, HTML and SVG included, is sent as an attachment with the media type that the upload named ' +
-      '(`application/octet-stream` if it named none), and nothing in a file can run as a script.\n\n' +
+      '(`application/octet-stream` if it named none). A browser never runs a script that is in a file.\n\n' +
       'With `w` the answer is a thumbnail of a JPEG, PNG, WebP, GIF or AVIF image as WebP: of the first frame, upright, without metadata such ' +
       'as the location, and never enlarged. It is made by the first request and kept. `Range` is ignored.',
     isPublic: false,
@@ -106,7 +106,7 @@ export const fileOperations: PlainOperation[] = [
         name: 'dropped',
         in: 'query',
         required: false,
-        description: 'With `true` an admin of the space gets a dropped file as well, to look at it before restoring it.',
+        description: 'With `true` an admin of the space can download a dropped file as well, to look at it before restoring it.',
         schema: { type: 'boolean' },
         example: true,
       },
@@ -123,9 +123,9 @@ export const fileOperations: PlainOperation[] = [
       200: { description: 'The whole file, or its thumbnail.', ...bytes },
       206: { description: 'The requested range.', ...bytes },
       302: {
-        description: 'With STORAGE_LINKS=signed, and the file in a bucket: a link to the bytes that works for five minutes, in `Location`.',
+        description: 'With STORAGE_LINKS=signed: `Location` is a link to the bytes in the bucket, which works for five minutes.',
       },
-      304: { description: 'The caller has the file already: `If-None-Match` names its ETag, or is `*`.' },
+      304: { description: 'The caller already has the file: `If-None-Match` names its ETag, or is `*`.' },
       415: {
         description:
           'The file has no thumbnail: `No thumbnail of image/svg+xml`. It is SVG, HEIC or no image, cannot be decoded, or has over 50 megapixels.',

@@ -19,7 +19,7 @@ export const InboundMessage = z
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why, for a message that was dropped, doubled or could not be read, and for a report that changed nothing.' }),
+      .meta({ description: 'Why a message was dropped, is a duplicate or could not be read, or why a report changed nothing.' }),
     comment_ids: z.array(Id).meta({ description: 'The comments that it became; for a duplicate, those of the first message.' }),
   })
   .meta({ id: 'InboundMessage', description: 'A message that came to the reply address of a mail.' })

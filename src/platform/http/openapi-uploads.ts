@@ -13,7 +13,11 @@ export function addForm(operation: Operation): void {
   const { data: _, ...others } = properties
   // A file of a form has a name and a type of its own.
   const needed = ['file', ...required.filter((key) => key !== 'data' && key !== 'name')]
-  const file = { type: 'string', format: 'binary', description: 'The file. Its name and media type count, unless the form has others.' }
+  const file = {
+    type: 'string',
+    format: 'binary',
+    description: 'The file. Parts called `name` and `type` replace its own name and media type.',
+  }
   content['multipart/form-data'] = {
     schema: { type: 'object', properties: { file, ...others }, required: needed, additionalProperties: false },
   }
@@ -32,7 +36,7 @@ export function bytesOperation(operation: Operation, { name }: RestProcedure): O
     summary: `${operation.summary}, sent as bytes`,
     description:
       `${operation.description} The body is the file; its media type is the Content-Type, its name that of Content-Disposition ` +
-      '(`filename*` in UTF-8, or `filename`). The query string may give others. An Idempotency-Key finds the same file in any form.',
+      '(`filename*` in UTF-8, or `filename`). Query parameters replace them. An Idempotency-Key recognises the same file in every form.',
     parameters: [
       ...(operation.parameters ?? []),
       ...query.map(([key, schema]) => ({
