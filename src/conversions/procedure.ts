@@ -4,7 +4,7 @@ import { checkSpace, type SpaceRow } from '../platform/access/resources.ts'
 import { sql } from '../platform/database/database.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 
-/** A job with what its creator needs. */
+/** A job, with the right that its creator needs. */
 export type JobRow = SpaceRow & { job_id: number; kind: 'conversion' | 'import'; needs: Right }
 
 const jobResource: Resource<JobRow> = {
@@ -23,5 +23,5 @@ const jobResource: Resource<JobRow> = {
   check: (row, actor) => checkSpace(row, actor, row.needs),
 }
 
-/** A procedure on the job `job_id`, for those who may create it. */
+/** A procedure on the job `job_id`, for callers who may create such a job. */
 export const jobProcedure = (allowed: Callers) => resourceProcedure(jobResource, 'read', allowed)

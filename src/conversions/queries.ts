@@ -4,14 +4,14 @@ import { sql } from '../platform/database/database.ts'
 import type { JobRow } from './procedure.ts'
 import type { Job } from './schema.ts'
 
-/** Returns the state and the figures of a job. What is not known yet is left out. */
+/** Returns the state and the figures of a job. Figures that are not known yet are left out. */
 export async function jobOf(context: Context, { job_id, kind }: Pick<JobRow, 'job_id' | 'kind'>): Promise<Job> {
   const { state, done, total, error, ...figures } = await (kind === 'import' ? importOf : conversionOf)(context, job_id)
   const known = Object.entries(figures).filter(([, figure]) => figure !== null)
   return { state, done, total, error, ...Object.fromEntries(known) }
 }
 
-/** A job as its row has it: null for what is not known yet. */
+/** The row of a job. Figures that are not known yet are null. */
 type Stored = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
 
 async function conversionOf({ db }: Context, id: number): Promise<Stored> {

@@ -143,7 +143,7 @@ export class Guess {
     if (this.issues.length < MAX_ISSUES) this.issues.push({ row, column, message })
   }
 
-  /** The fields by column. Their names differ also from those that every table has. */
+  /** The fields by column. Their names differ from each other and from the names of the fields that every table has. */
   columns(): GuessedColumn[] {
     const taken = new Set([KEY_FIELD, ...CALC_FIELDS].map(({ name }) => name.toLowerCase()))
     const guessed = this.#columns.map((column, index): GuessedColumn => {

@@ -104,7 +104,7 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
   })
 }
 
-/** Creates a table from the file, or with `dry_run` answers what it would create. */
+/** Creates a table from the file, or with `dry_run` answers with the table that would be created. */
 async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsvBytes: number): Promise<object> {
   const isXlsx = WORKBOOK.test(request.headers['content-type'] ?? '') && !isCompressed(request)
   if (!isXlsx && !isCsv(request)) throw unsupported('text/csv in UTF-8 or an XLSX workbook, not compressed', request.headers)

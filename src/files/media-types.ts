@@ -14,7 +14,7 @@ const MEDIA_TYPE = new RegExp(`^${NAME}/${NAME}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${T
 /** Whether the text is a media type, with or without parameters. Such a text can stand in a header. */
 export const isMediaType = (text: string): boolean => text.length <= MAX_LENGTH && MEDIA_TYPE.test(text)
 
-/** `detectType` looks at so many bytes of a file. */
+/** The number of first bytes that `detectType` needs. */
 export const DETECTION_BYTES = 4_100
 
 /**
@@ -24,7 +24,7 @@ export const DETECTION_BYTES = 4_100
  */
 export async function detectType(start: Uint8Array): Promise<string> {
   const bytes = start.subarray(0, DETECTION_BYTES)
-  // The library reads what callers sent: an error of it says no more than that the bytes are nothing it knows.
+  // The library reads what callers sent: an error only means that it does not recognise the bytes.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined)
   if (!found || (found.mime === 'image/bmp' && !isBitmap(bytes))) return UNKNOWN_TYPE
   return found.mime

@@ -1,4 +1,4 @@
-/** Holds bytes of unknown number while they arrive: the first ones in memory, and more than SPOOLED_BYTES in a temporary file. */
+/** Holds bytes of unknown number while they arrive: at most SPOOLED_BYTES in memory, and the others in a temporary file. */
 import type { FileHandle } from 'node:fs/promises'
 import { openTemporaryFile, writeAt } from './temporary-files.ts'
 
@@ -91,7 +91,7 @@ export class Spool {
     await file?.close()
   }
 
-  /** Makes room for so many bytes, or for as many as are allowed. @returns false if there is no more room */
+  /** Enlarges the buffer for this many bytes, or up to the limit. @returns false if no byte more is allowed */
   #grow(wanted: number): boolean {
     let size = Math.max(this.#buffer.length, FREE_BYTES)
     while (size < wanted && size < SPOOLED_BYTES) size *= 2

@@ -12,7 +12,7 @@ const dayOf = (date: Date) => Math.floor(date.getTime() / DAY_MS) * DAY_MS
 const isMidnight = (date: Date) => date.getTime() === dayOf(date)
 const isTimeOfDay = (date: Date) => !isMidnight(date) && DAYS_ZERO.has(dayOf(date))
 
-/** Yields a line for each row, also for an empty one, so that the numbers of lines are those of rows. */
+/** Yields a line for each row, even for an empty one, so that line numbers equal row numbers. */
 export function* csvOf(rows: readonly (readonly SheetCell[])[]): Generator<string> {
   const withTime = columnsWithTime(rows)
   for (const row of rows) {

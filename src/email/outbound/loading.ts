@@ -53,7 +53,7 @@ export async function loadFirst(context: Context, leases: readonly [Lease, ...Le
   )
 }
 
-/** Reads the records of the emails, those of a table in one statement. */
+/** Reads the records of the emails, with one statement for each table. */
 function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: OutboundMail) => Promise<RecordRow | undefined> {
   const tables = new Map(
     [...Map.groupBy(mails, ({ table_id }) => table_id)].map(([id, ofTable]) => {

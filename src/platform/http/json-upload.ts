@@ -119,7 +119,7 @@ export class JsonUpload {
     const [quote, backslash] = [indexOf(chunk, QUOTE, from), indexOf(chunk, BACKSLASH, from)]
     const end = Math.min(quote, backslash)
     const piece = chunk.subarray(from, end)
-    // A line break may only stand in a string as an escape.
+    // JSON allows line breaks in a string only as escapes.
     if (piece.includes(LF) || piece.includes(CR)) throw notJson()
     if (piece.length) pieces.push(piece)
     if (end === chunk.length) return end

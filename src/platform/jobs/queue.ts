@@ -52,8 +52,8 @@ export interface WorkPlaces {
 
 export interface Jobs {
   /**
-   * Enqueues a job in the open transaction, so that it is committed together with the change. Of waiting jobs those of the highest priority
-   * run first; 0 is the usual one.
+   * Enqueues a job in the open transaction, so that it is committed together with the change. Waiting jobs of a higher priority
+   * run first; 0 is the default.
    */
   send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date; priority?: number }): Promise<void>
   /** Enqueues several jobs in one statement, in the open transaction. */
