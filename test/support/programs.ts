@@ -38,8 +38,17 @@ export interface Programs {
 /** @param environment settings beside DATA_DIR; any free port by default */
 export function programs(environment: Record<string, string> = {}): Programs {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-programs-'))
-  const { PATH = '', HOME = '', TZ } = process.env
-  const env = { PATH, HOME, ...(TZ && { TZ }), DATA_DIR: dataDir, PORT: '0', LOG_LEVEL: 'warn', ...environment }
+  const { PATH = '', HOME = '', TZ, NODE_COMPILE_CACHE } = process.env
+  const env = {
+    PATH,
+    HOME,
+    ...(TZ && { TZ }),
+    ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+    DATA_DIR: dataDir,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    ...environment,
+  }
   const started: ChildProcess[] = []
   const spawnHere = (file: string, args: string[]) => {
     // The program has its own process group, so that its children can be stopped with it.
