@@ -183,7 +183,7 @@ describe('a file that was removed from a field', () => {
     const [a, b] = [await add('a'), await add('b', 'more')]
     await removeFile(a)
     await posted(account.admin, `${table.path}/field/files/delete`)
-    expect(await restore(a)).toMatchObject({ status: 409, body: { message: 'The place of the file is gone' } })
+    expect(await restore(a)).toMatchObject({ status: 409, body: { message: 'Its place is gone' } })
     await posted(account.admin, `${table.path}/fields/create`, { name: 'Files', type: 'text' })
     expect((await restore(a)).status).toBe(409)
     await posted(account.admin, `${table.path}/field/files/delete`)
@@ -192,7 +192,7 @@ describe('a file that was removed from a field', () => {
     expect(await cell()).toEqual(['a'])
     await posted(account.member, `${path}/delete`)
     for (const file of [a, b]) {
-      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'The place of the file is gone' } })
+      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'Its place is gone' } })
       expect([await statusOf(file), await droppedStatusOf(file, account.admin)]).toEqual([404, 200])
     }
     expect((await listed()).body).toMatchObject([{ record_id: record }, { record_id: record }])
@@ -252,7 +252,7 @@ describe('a file of a deleted comment', () => {
       expect(await droppedStatusOf(file, account.admin)).toBe(200)
       const row = (await listed()).body.find(({ path }: Entry) => path === file.path)
       expect(row).toMatchObject({ table_id: table.id, record_id: record, field_id: null })
-      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'The place of the file is gone' } })
+      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'Its place is gone' } })
     }
     expect((await listed()).body.map(({ task_id }: { task_id: number | null }) => task_id).sort()).toEqual([task.id, null].sort())
   })
@@ -289,7 +289,7 @@ describe('a file that was removed from a task', () => {
     await posted(account.member, `${task.path}/delete`)
     for (const file of [a, b]) {
       expect([await statusOf(file), await droppedStatusOf(file, account.admin)]).toEqual([404, 200])
-      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'The place of the file is gone' } })
+      expect(await restore(file)).toMatchObject({ status: 409, body: { message: 'Its place is gone' } })
     }
     expect(namesOf(await listed()).sort()).toEqual(['a', 'b'])
   })

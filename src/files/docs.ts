@@ -61,7 +61,7 @@ export const docs = operationDocs('Files', {
       'Appends the file to the cell or the task that it was removed from, and returns it. Requires an admin of the space. A field that was created ' +
       'again with the same id counts as the place of its files.',
     example: { input: { path: file.path }, output: file },
-    errors: { 404: 'File not found', 409: 'The place of the file is gone' },
+    errors: { 404: 'File not found', 409: 'Its place is gone' },
   },
 })
 

@@ -42,7 +42,7 @@ export async function restore(context: Context, { path }: { path: string }): Pro
   const { name, size, type, host, task_id, field_id, record_id, space_id: spaceId, table_id: tableId } = file
   const entry: File = { name, path, size, type, host }
   await transaction(async () => {
-    if (!(await putBack(context, file, entry))) throw conflict('The place of the file is gone')
+    if (!(await putBack(context, file, entry))) throw conflict('Its place is gone')
     const detail = task_id === null ? { field_id, record_id } : { task_id }
     await audit(context, 'file.restored', { id: path, spaceId, tableId, detail })
   })
