@@ -84,7 +84,7 @@ async function attempt(context: Context, recorder: Recorder, lease: Lease, loade
 /** The content with the values that the record has now; undefined if the record does not exist. */
 async function contentOf({ mail, record }: Mail): Promise<ResolvedContent | undefined> {
   const { metadata, content, request } = mail
-  const found = await record
+  const found = await record()
   if (!found) return undefined
   // Recipients of a later attempt get the same content as those of the first.
   const hasGone = metadata.recipients.some(({ status }) => status === 'sent' || status === 'unknown')

@@ -22,7 +22,7 @@ export interface LoadedMail {
   /** The Message-IDs of earlier emails, oldest first. */
   thread: string[]
   /** Undefined if the record or its table was deleted. It rejects if the table cannot be read at the moment. */
-  record: Promise<RecordRow | undefined>
+  record(): Promise<RecordRow | undefined>
 }
 
 /**
@@ -46,10 +46,7 @@ export async function loadFirst(context: Context, leases: readonly [Lease, ...Le
   const threads = mails.length ? await threadsOf(db, mails) : new Map<number, string[]>()
   const recordOf = recordsOf(context, mails)
   return new Map(
-    first.map(([id, mail]) => [
-      id,
-      { mail, suppressed, thread: threads.get(id) ?? [], record: mail ? recordOf(mail) : Promise.resolve(undefined) },
-    ]),
+    first.map(([id, mail]) => [id, { mail, suppressed, thread: threads.get(id) ?? [], record: async () => mail && recordOf(mail) }]),
   )
 }
 
@@ -59,7 +56,7 @@ function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: Out
     [...Map.groupBy(mails, ({ table_id }) => table_id)].map(([id, ofTable]) => {
       const version = ofTable[0]?.table_version ?? null
       const reading = version === null ? Promise.resolve(undefined) : readTable(context, { id, version }, ofTable)
-      // If a table cannot be read, only its own emails fail.
+      // If a table cannot be read, only its own emails fail, each when its turn comes and it asks for its record.
       reading.catch(() => {})
       return [id, reading]
     }),

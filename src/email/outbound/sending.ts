@@ -1,5 +1,6 @@
 /** Sends the emails of one connection, one after the other. */
 import type { Context } from '../../platform/context.ts'
+import { isOutage } from '../../platform/http/errors.ts'
 import { inSpan } from '../../platform/tracing.ts'
 import { type Attempted, attemptDelivery, type Recorder } from './delivery.ts'
 import { type Lease, releaseLeases } from './lease.ts'
@@ -43,11 +44,13 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, { h
     await releaseLeases(context(), left).catch((error) => context().log.error({ err: error }, 'leases of mails not given back'))
   }
 
+  // After a failure the lease expires, and a worker takes the email again.
+  const failing = (lease: Lease) => (error: unknown) => context().log.error({ err: error, comment_id: lease.comment_id }, 'mail not sent')
+
   async function send(lease: Lease, loaded: LoadedMail): Promise<void> {
     waiting.shift()
     const late = setTimeout(giveBack, TURN_MS)
-    // After a failure the lease expires, and a worker takes the email again.
-    const fail = (error: unknown) => context().log.error({ err: error, comment_id: lease.comment_id }, 'mail not sent')
+    const fail = failing(lease)
     try {
       const attempted = await inTraceOf(lease, () => attemptDelivery(context(), recorder, lease, loaded))
       if (attempted.isReached !== undefined) [tried, isReached] = [tried + 1, attempted.isReached]
@@ -60,8 +63,22 @@ export async function sendInTurn(context: () => Context, recorder: Recorder, { h
     if (isReached === false || context().signal.aborted) await giveBack()
   }
 
+  /** Loads the next emails. One that cannot be loaded is left out, for which each is tried alone. */
+  async function loadNext(first: Lease, others: readonly Lease[]): Promise<Iterable<[number, LoadedMail]>> {
+    try {
+      return await loadFirst(context(), [first, ...others])
+    } catch (error) {
+      if (isOutage(error)) throw error
+      if (others.length) return loadNext(first, [])
+      waiting.shift()
+      held.delete(first)
+      failing(first)(error)
+      return []
+    }
+  }
+
   for (let [first, ...others] = waiting; first; [first, ...others] = waiting) {
-    for (const [id, loaded] of await loadFirst(context(), [first, ...others])) {
+    for (const [id, loaded] of await loadNext(first, others)) {
       const [lease] = waiting
       if (lease?.comment_id === id) await send(lease, loaded)
     }
