@@ -1,13 +1,16 @@
-/** Mails that share a connection: what is wrong with one of them is not the trouble of the others. */
+/** Mails that share a connection, and outcomes that share a transaction: what is wrong with one of them is not the trouble of the others. */
 import { setImmediate } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { type Lease, leaseDue } from '../src/email/outbound/lease.ts'
+import { failedForAll, type Outcome } from '../src/email/outbound/outcome.ts'
 import { sendInTurn } from '../src/email/outbound/sending.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
 import { openStamping } from '../src/email/outbound/stamping.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
+import { testDatabase } from './support/database.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -61,4 +64,63 @@ test.each([0, 1, 2])('a mail that cannot be loaded, number %i of its connection,
   await send()
   const others = [0, 1, 2].filter((other) => other !== index)
   expect(smtp.received.map(({ email }) => email.subject)).toEqual(others.map((other) => `mail ${other}`))
+})
+
+/** Another transaction, and what it gets to hear when it asks for a lock that somebody else has. */
+async function otherTransaction() {
+  const other = new pg.Client((await testDatabase()).connection)
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query("begin; set local lock_timeout = '300ms'")
+  return other
+}
+
+const somebodyWaits = async () =>
+  (await app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length
+
+const noSuchUser = (address: string): Outcome => ({
+  accepted: new Set(),
+  refused: new Map([[address, { kind: 'permanent', code: '550', enhanced: '5.1.1', message: '550 5.1.1 No such user' }]]),
+})
+
+test('addresses that several mails suppress in one transaction are locked in their own order', async () => {
+  const { account, leases } = await leased()
+  const other = await otherTransaction()
+  const suppress = (email: string) =>
+    other.query(`insert into email_suppressions (account_id, email, reason) values (${account.id}, $1, 'complaint')`, [email])
+  await suppress('ann@gone.example')
+  const settled = [
+    recorder.settle({ lease: leases[0], outcome: noSuchUser('bob@gone.example') }),
+    recorder.settle({ lease: leases[1], outcome: noSuchUser('ann@gone.example') }),
+  ]
+  await expect.poll(somebodyWaits).toBe(1)
+  await suppress('bob@gone.example')
+  await other.query('commit')
+  await Promise.all(settled)
+  const rows = await app.db.query(sql`select email, reason from email_suppressions where account_id = ${account.id} order by email`)
+  expect(rows).toEqual(['ann@gone.example', 'bob@gone.example'].map((email) => ({ email, reason: 'complaint' })))
+})
+
+test('integrations that several mails find failing are locked in their own order', async () => {
+  const { leases } = await leased({ integrations: 3 })
+  const other = await otherTransaction()
+  const [first, second] = leases
+  const lock = (id: number) => other.query('update smtp_integrations set label = label where id = $1', [id])
+  await lock(first.smtp_integration_id)
+  const failing = (lease: Lease) => {
+    const outcome = {
+      ...failedForAll({ kind: 'temporary', code: 'EAUTH', enhanced: null, message: 'Wrong password' }),
+      fault: { version: 1 },
+    }
+    return recorder.settle({ lease, outcome })
+  }
+  // The earlier mail is of the later integration.
+  const settled = [
+    failing({ ...first, smtp_integration_id: second.smtp_integration_id }),
+    failing({ ...second, smtp_integration_id: first.smtp_integration_id }),
+  ]
+  await expect.poll(somebodyWaits).toBe(1)
+  await lock(second.smtp_integration_id)
+  await other.query('commit')
+  await Promise.all(settled)
 })

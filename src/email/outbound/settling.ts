@@ -83,7 +83,7 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
     if (!ends.length) return []
     await updateEmails(db, ends.map(changeOf(now)), now)
     await endAttempts(context, ends)
-    for (const { mail, known } of ends) await suppress(context, mail, undeliverableAddresses(known.refused), 'hard_bounce')
+    await suppressGone(context, ends)
     return ends
   })
   for (const { status, tried } of ends) {
@@ -140,7 +140,10 @@ const changeOf =
 /** Gives the leases back, with the time of the next attempt, and records what the attempts say about the integrations. */
 async function endAttempts(context: Context, ends: readonly End[]): Promise<void> {
   const { db, jobs } = context
-  const mine = ends.filter(({ isMine }) => isMine)
+  // The integrations are locked in their own order, because two processes may record outcomes of the same ones.
+  const mine = ends
+    .filter(({ isMine }) => isMine)
+    .toSorted((a, b) => a.attempt.lease.smtp_integration_id - b.attempt.lease.smtp_integration_id)
   // Without queued recipients the stamp stays: the email is never sent again.
   await db.query(
     sql`
@@ -158,4 +161,11 @@ async function endAttempts(context: Context, ends: readonly End[]): Promise<void
     else if (mail.failing_message !== null && isReached(attempt.outcome)) await resume(db, smtp_integration_id)
     if (retryAt && !fault) await jobs.send(sendEmail, { comment_id }, { startAfter: retryAt })
   }
+}
+
+/** Suppresses the addresses that the server has refused for good, across all emails in the order in which `suppress` locks them. */
+async function suppressGone(context: Context, ends: readonly End[]): Promise<void> {
+  const gone = ends.flatMap(({ mail, known }) => undeliverableAddresses(known.refused).map((address) => ({ mail, address })))
+  const inOrder = gone.toSorted((a, b) => a.mail.account_id - b.mail.account_id || (a.address < b.address ? -1 : 1))
+  for (const { mail, address } of inOrder) await suppress(context, mail, [address], 'hard_bounce')
 }
