@@ -213,6 +213,8 @@ const isSending = ({ raw, headers }: FastifyRequest) =>
 function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
+  // While an abandoned iterator of the body listens for bytes, the stream would not flow.
+  raw.removeAllListeners('readable')
   raw.resume()
 }
 
