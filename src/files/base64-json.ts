@@ -8,11 +8,14 @@ interface Described {
 }
 
 /** @returns `{"name","type","size","data"}` as a stream, and its length in bytes */
-export function base64Json({ name, type, size }: Described, bytes: AsyncIterable<Buffer>): { length: number; content: Readable } {
+export function base64Json({ name, type, size }: Described, bytes: Readable): { length: number; content: Readable } {
   const head = Buffer.from(`${JSON.stringify({ name, type, size }).slice(0, -1)},"data":"`)
   const tail = Buffer.from('"}')
   const length = head.length + Math.ceil(size / 3) * 4 + tail.length
-  return { length, content: Readable.from(written(head, bytes, size, tail), { objectMode: false }) }
+  const content = Readable.from(written(head, bytes, size, tail), { objectMode: false })
+  // A caller who has hung up already never begins to read, and then nothing else closes the file.
+  content.once('close', () => bytes.destroy())
+  return { length, content }
 }
 
 async function* written(head: Buffer, bytes: AsyncIterable<Buffer>, size: number, tail: Buffer): AsyncGenerator<Buffer> {
