@@ -10,6 +10,7 @@ import { badShape } from '../platform/http/errors.ts'
 import { unsupported } from '../platform/http/json-body.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
 import { idsOf } from '../platform/http/rest.ts'
+import { refuseInvalidText } from '../platform/http/text-encoding.ts'
 import { headersOf } from '../platform/http/trpc.ts'
 import type { ReceivedBytes } from '../platform/received-bytes.ts'
 import { exportRecords } from './export.ts'
@@ -142,6 +143,7 @@ async function receiving(
 function parsedQuery<Shape extends z.ZodType>(shape: Shape, { query }: FastifyRequest): z.infer<Shape> {
   const parsed = shape.safeParse(query)
   if (!parsed.success) throw badShape(parsed.error)
+  refuseInvalidText(parsed.data)
   return parsed.data
 }
 
