@@ -288,8 +288,7 @@ export function isUniqueViolation(thrown: unknown): boolean {
 function fastifyError(thrown: unknown): AppError | undefined {
   if (!(thrown instanceof Error) || !('statusCode' in thrown) || typeof thrown.statusCode !== 'number') return undefined
   if (thrown.statusCode === 413) return new AppError('PAYLOAD_TOO_LARGE', 'The body is too large', { cause: thrown })
-  if (thrown.statusCode === 415)
-    return new AppError('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8', { cause: thrown })
+  if (thrown.statusCode === 415) return new AppError('UNSUPPORTED_MEDIA_TYPE', 'The Content-Type is not a media type', { cause: thrown })
   if ('code' in thrown && thrown.code === 'FST_ERR_BAD_URL')
     return new AppError('BAD_REQUEST', 'The path cannot be decoded', { cause: thrown })
   if ('code' in thrown && thrown.code === 'FST_ERR_MAX_PARAM_LENGTH')

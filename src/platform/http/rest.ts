@@ -116,6 +116,8 @@ function mountUploads(
         onRequest: async (request) => {
           const ctx = contextOf(request)
           ctx.admission = await admit(accessRequestOf(ctx), access, true, idsIn(request))
+          // Fastify refuses an empty type, which says as much as none.
+          if (request.raw.headers['content-type'] === '') delete request.raw.headers['content-type']
         },
         handler: async (request, reply) => {
           const ctx = contextOf(request)
