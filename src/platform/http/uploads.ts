@@ -133,10 +133,30 @@ class Form {
     const { maxBytes } = this.#options
     if (statedBytes(this.#request) > maxBytes + BESIDES) throw fileTooLarge(FILE_PART, maxBytes)
     const limits = { fileSize: Number.POSITIVE_INFINITY, files: 2, fields: 20, parts: 20, fieldSize: PART_BYTES }
-    for await (const part of asForm(this.#request.parts({ limits, preservePath: true }))) {
+    const parts = asForm(this.#request.parts({ limits, preservePath: true }))
+    const tooLong = this.#tooLong()
+    for (;;) {
+      // The parser skips what lies between parts, however much that is.
+      const { value: part, done } = await Promise.race([parts.next(), tooLong])
+      if (done) return
+      if ((part.fieldname as string | undefined) === undefined) throw new AppError('BAD_REQUEST', 'The form has a part without a name')
       if (part.type === 'field') this.#readField(part.fieldname, part)
       else await this.#readFile(part)
     }
+  }
+
+  /** Fails at the first byte over what a whole form may have. */
+  #tooLong(): Promise<never> {
+    const { maxBytes } = this.#options
+    let bytes = 0
+    const { promise, reject } = Promise.withResolvers<never>()
+    // It may fail while a file is read, which is awaited first.
+    promise.catch(() => {})
+    this.#request.raw.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > maxBytes + BESIDES) reject(fileTooLarge(FILE_PART, maxBytes))
+    })
+    return promise
   }
 
   #readField(name: string, { value, valueTruncated }: { value: unknown; valueTruncated: boolean }): void {
