@@ -213,8 +213,9 @@ const isSending = ({ raw, headers }: FastifyRequest) =>
 function drainBody({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection')
   reply.raw.shouldKeepAlive = true
-  // While an abandoned iterator of the body listens for bytes, the stream would not flow.
-  raw.removeAllListeners('readable')
+  // While an abandoned iterator of the body listens for bytes, the stream would not flow. Without such a listener the call would stop a
+  // stream that flows.
+  if (raw.listenerCount('readable')) raw.removeAllListeners('readable')
   raw.resume()
 }
 
