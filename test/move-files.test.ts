@@ -66,6 +66,8 @@ test('every file can be read at every moment, and is in the new storage at the e
   await as.post(`${field}/delete`, { field_id: 'file', path: paths[0] })
   const added = (await upload(app, account, field, 'new')).body.at(-1)
   const task = (await as.post('/api/tasks/create', { title: 'Call', attachments: [staged] })).body
+  // The client names the host that the file had before it was moved.
+  expect(task).toMatchObject({ attachments: [{ name: 's.txt' }] })
   await settleAll(systemContext(app.deps), { paths: [task.attachments[0].path] })
   const moved = await moving
   const again = await relocate(app.db, old, current)

@@ -16,7 +16,7 @@ import { afterAll } from 'vitest'
  */
 export type Mood = 'well' | 'down' | 'slow' | 'hangs' | 'trickles' | 'resets' | 403 | 500 | 503 | 507
 
-const ERRORS = { 403: 'AccessDenied', 500: 'InternalError', 503: 'SlowDown', 507: 'StorageFull' }
+const ERRORS = { 403: 'AccessDenied', 404: 'NoSuchKey', 500: 'InternalError', 503: 'SlowDown', 507: 'StorageFull' }
 const SLOW_MS = 100
 
 export interface SeenRequest {
@@ -36,6 +36,8 @@ export interface Bucket {
   seen: SeenRequest[]
   /** Uploads in parts that were neither completed nor aborted, by id. s3rver does not abort them itself. */
   uploads: Map<string, { key: string; initiated: Date }>
+  /** The objects that are being written. */
+  writing: Set<string>
   /** Whether the store can list its unfinished uploads. s3rver cannot. */
   listsUploads: boolean
   /** The number of open connections. */
@@ -66,6 +68,7 @@ export async function startBucket(): Promise<Bucket> {
     mood: 'well',
     seen: [],
     uploads: new Map(),
+    writing: new Set(),
     listsUploads: false,
     connections: () => new Promise((resolve, reject) => proxy.getConnections((error, count) => (error ? reject(error) : resolve(count)))),
   }
@@ -95,7 +98,7 @@ function sendError(status: keyof typeof ERRORS, request: IncomingMessage, respon
 }
 
 async function pass(bucket: Bucket, port: number, mood: Mood, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { method, headers } = request
+  const { method = '' } = request
   const url = new URL(request.url ?? '', 'http://bucket')
   const upload = url.searchParams.get('uploadId')
   if (method === 'GET' && url.searchParams.has('uploads') && bucket.listsUploads) return sendUploads(bucket, response)
@@ -104,10 +107,9 @@ async function pass(bucket: Bucket, port: number, mood: Mood, request: IncomingM
     response.writeHead(204).end()
     return
   }
-  const forwarded = requestOf({ host: '127.0.0.1', port, method, path: request.url, headers })
-  request.pipe(forwarded)
-  response.on('close', () => forwarded.destroy())
-  const [found] = (await once(forwarded, 'response')) as [IncomingMessage]
+  // s3rver shows an object while it is being written, where S3 shows it when it is whole.
+  if (['GET', 'HEAD'].includes(method) && bucket.writing.has(url.pathname)) return sendError(404, request, response)
+  const found = await forward(bucket, port, request, response)
   response.writeHead(found.statusCode ?? 500, found.headers)
   if (method === 'POST') {
     const body = await text(found)
@@ -116,6 +118,22 @@ async function pass(bucket: Bucket, port: number, mood: Mood, request: IncomingM
     if (upload !== null) bucket.uploads.delete(upload)
     response.end(body)
   } else await sendBody(mood, found, response)
+}
+
+async function forward({ writing }: Bucket, port: number, request: IncomingMessage, response: ServerResponse): Promise<IncomingMessage> {
+  const { method, url: path = '', headers } = request
+  const [object = ''] = path.split('?')
+  if (method === 'PUT') writing.add(object)
+  // s3rver answers HEAD of a missing object with a body, which would be taken for the answer to the next request on the connection.
+  const forwarded = requestOf({ host: '127.0.0.1', port, method, path, headers: { ...headers, connection: 'close' }, agent: false })
+  forwarded.on('error', () => response.destroy())
+  request.pipe(forwarded)
+  response.on('close', () => forwarded.destroy())
+  try {
+    return (await once(forwarded, 'response'))[0] as IncomingMessage
+  } finally {
+    writing.delete(object)
+  }
 }
 
 const keyOf = ({ pathname }: URL) => decodeURIComponent(pathname.split('/').slice(2).join('/'))

@@ -43,3 +43,6 @@ const PATH = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/
 
 /** Whether the path has the form of paths in storage. */
 export const isPath = (path: string) => PATH.test(path)
+
+/** Whether a text is the `host` of some storage. After a move, clients still hold entries of files with the host from before. */
+export const isStorageHost = (host: unknown): boolean => typeof host === 'string' && (host === 'local' || host.startsWith('s3://'))

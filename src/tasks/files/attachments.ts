@@ -6,6 +6,7 @@ import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { badInputs, conflict, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
+import { isStorageHost } from '../../platform/storage/storage.ts'
 import {
   bindStaged,
   type FileEntry,
@@ -117,6 +118,10 @@ export async function restoreFile({ db, now }: Context, taskId: number, file: Fi
   return true
 }
 
+/** Whether a detail of an entry is absent or that of the stored file. A file that was moved may be named with the host that it had before. */
+const agrees = (name: string, given: unknown, stored: unknown): boolean =>
+  given === undefined || given === stored || (name === 'host' && isStorageHost(given))
+
 /** The stored files of the entries. An entry whose details differ from the stored file is refused, because it means another file. */
 function matched<Entry extends AttachmentEntry | StagedEntry>(
   given: readonly Entry[],
@@ -130,9 +135,7 @@ function matched<Entry extends AttachmentEntry | StagedEntry>(
     const refuse = (name: string, message: string) => issues.push({ path: ['attachments', index, name], message })
     if (!file) refuse(key, missing)
     else if (given.findIndex((other) => other[key] === entry[key]) < index) refuse(key, 'is listed twice')
-    else
-      for (const name of DETAILS)
-        if (entry[name] !== undefined && entry[name] !== file[name]) refuse(name, 'differs from the uploaded file')
+    else for (const name of DETAILS) if (!agrees(name, entry[name], file[name])) refuse(name, 'differs from the uploaded file')
     return file ?? []
   })
   if (issues.length) throw badInputs(issues)
