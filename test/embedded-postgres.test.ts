@@ -170,6 +170,15 @@ test('a server that dies under its user is restarted', async () => {
   expect(isServerRunning()).toBe(false)
 })
 
+test('a process that leaves while it restarts a dead server stops that server', async () => {
+  const postgres = await open()
+  const died = serverPid()
+  await killServer()
+  await vi.waitFor(() => expect([Number.NaN, died]).not.toContain(serverPid()), { timeout: 10_000, interval: 1 })
+  await postgres.leave()
+  expect(isServerRunning()).toBe(false)
+})
+
 test('the server runs in its own session, out of reach of Ctrl-C', async () => {
   const postgres = await open()
   const [, , , , group, session] = readFileSync(`/proc/${serverPid()}/stat`, 'utf8')

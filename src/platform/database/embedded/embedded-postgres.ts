@@ -155,7 +155,8 @@ class Presence {
   async join(): Promise<string> {
     const deadline = performance.now() + START_TIMEOUT_MS
     let starting: StartingServer | undefined
-    while (performance.now() < deadline && !this.#isLeaving) {
+    // A process that is told to leave still joins the server that it has just begun to start: nobody else would stop that one.
+    while (performance.now() < deadline && !(this.#isLeaving && !isUnderWay(starting))) {
       const running = readPidFile(this.#cluster)
       if (running?.isReady && (await this.#connect(running.socketDir))) return running.socketDir
       if (!running && starting?.failure && !starting.mayRetry) break
@@ -249,6 +250,10 @@ class Presence {
     }
     return false
   }
+}
+
+function isUnderWay(starting: StartingServer | undefined): boolean {
+  return starting !== undefined && !starting.failure
 }
 
 function connectionTo(socketDir: string, database: string): EmbeddedConnection {
