@@ -6,6 +6,7 @@ import { type Context, contextOf, type Deps } from '../context.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
 import { AppError } from './errors.ts'
 import type { Budget } from './rate-limits.ts'
+import type { Placeholders, WrittenJson } from './written-json.ts'
 
 /** One HTTP request: a REST call, or a batch of RPC calls. */
 export interface RequestContext {
@@ -32,6 +33,10 @@ export interface RequestContext {
   admission?: Admission | undefined
   /** The file of an upload over REST. */
   received?: ReceivedBytes | undefined
+  /** Set for RPC: what tRPC puts into its envelope for written JSON. */
+  embed?: (answer: WrittenJson<unknown>) => unknown
+  /** The written answers for which placeholders stand in the envelope (RPC). */
+  placeholders?: Placeholders
   /** Whether the credentials are valid and the request was counted. */
   isCallerKnown?: boolean
 }

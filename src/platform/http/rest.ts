@@ -15,6 +15,7 @@ import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openU
 import { accessRequestOf, type RequestContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
 import { receiveUpload } from './uploads.ts'
+import { type List, WrittenJson } from './written-json.ts'
 
 export interface RestProcedure {
   name: string
@@ -172,11 +173,17 @@ async function call(router: AnyRouter, procedure: RestProcedure, ctx: RequestCon
     batchIndex: 0,
   })
   reply.code(meta.status ?? 200)
-  if (!meta.isList) return answer
-  const { rows, total, next_cursor } = answer as { rows?: unknown[]; total?: number; next_cursor?: string }
+  if (meta.isList) setListHeaders(reply, answer as List<unknown>)
+  if (answer instanceof WrittenJson) {
+    reply.type('application/json; charset=utf-8')
+    return answer.text
+  }
+  return (meta.isList && (answer as List<unknown>).rows) || answer
+}
+
+function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<unknown>, 'rows'>): void {
   if (total !== undefined) reply.header('x-total-count', String(total))
   if (next_cursor !== undefined) reply.header('x-next-cursor', next_cursor)
-  return rows ?? answer
 }
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */

@@ -11,6 +11,7 @@ import { jsonText } from './json-body.ts'
 import { bodyBytes, callerOfBody } from './large-bodies.ts'
 import type { RequestContext } from './request-context.ts'
 import type { CallContext } from './trpc.ts'
+import { Placeholders } from './written-json.ts'
 
 export const RPC_PREFIX = '/trpc/'
 /** Bytes of the body of a call, or of a batch of calls. */
@@ -37,6 +38,13 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
         .headers(headers)
         .send({ error: { message: body.message, code: TRPC_ERROR_CODES_BY_KEY[body.code], data } })
     })
+    scope.addHook('onSend', (request, reply, payload, done) => {
+      const placeholders = payload instanceof Response && contextOf(request).placeholders
+      if (!placeholders) return done(null, payload)
+      reply.code(payload.status)
+      for (const [name, value] of payload.headers) reply.header(name, value)
+      payload.text().then((envelope) => done(null, placeholders.filledIn(envelope)), done)
+    })
     scope.route<{ Params: { path: string }; Querystring: Record<string, unknown> }>({
       method: ['GET', 'POST'],
       url: `${RPC_PREFIX}:path`,
@@ -59,7 +67,7 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
           res,
           path: req.params.path,
           router,
-          createContext: (): CallContext => ({ request: contextOf(req) }),
+          createContext: ({ info }): CallContext => ({ request: embedding(contextOf(req), info.accept === 'application/jsonl') }),
           allowMethodOverride: true,
           // tRPC knows the status of its own codes only. A batch has one for all of its calls.
           responseMeta: ({ errors, info }) => {
@@ -75,4 +83,17 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
       },
     })
   })
+}
+
+/**
+ * Has written JSON embedded in the answer: as a placeholder, which `onSend` replaces in the finished envelope. Of a streamed batch the
+ * envelope is sent in pieces, so there the text is parsed.
+ */
+function embedding(request: RequestContext, isStreamed: boolean): RequestContext {
+  request.embed = (answer) => {
+    if (isStreamed) return answer.toJSON()
+    request.placeholders ??= new Placeholders()
+    return request.placeholders.for(answer)
+  }
+  return request
 }

@@ -1,6 +1,7 @@
 /** The basic schemas of the wire that every feature shares (contract.md §1). */
 import { z } from 'zod'
 import { isCalendarDate } from '../time.ts'
+import { orWritten } from './written-json.ts'
 
 /** The largest id that a column holds. No row has a larger one. */
 export const MAX_ID = 2_147_483_647
@@ -56,9 +57,9 @@ export const EmailAddress = z
 
 export const Ok = z.strictObject({ ok: z.literal(true) }).meta({ example: { ok: true } })
 
-/** The output of a list procedure: REST sends `rows` as the body and the other properties as headers. */
+/** The output of a list procedure: REST sends `rows` as the body and the other properties as headers. A service may write it as JSON. */
 export const listOf = <Row extends z.ZodType>(row: Row) =>
-  z.object({ rows: z.array(row), total: z.int().optional(), next_cursor: z.string().optional() })
+  orWritten(z.object({ rows: z.array(row), total: z.int().optional(), next_cursor: z.string().optional() }))
 
 /** The input of a procedure without parameters: `{}`, or nothing. */
 export const NoInput = z.strictObject({}).optional()

@@ -24,6 +24,7 @@ import { accessRequestOf, type RequestContext, serviceContext } from './request-
 import { MAX_ID } from './schemas.ts'
 import { refuseInvalidText } from './text-encoding.ts'
 import { comparableUpload } from './upload-bytes.ts'
+import { WrittenJson } from './written-json.ts'
 
 /** The context of tRPC, which copies it for each middleware: one property costs less than fifteen. */
 export interface CallContext {
@@ -147,8 +148,14 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
             repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
           )
     for (const name in headers) request.setHeader(name, headers[name] as string)
-    return result
+    return embedded(request, result)
   })
+
+/** The result; over RPC with what stands for written JSON in the envelope. */
+function embedded<Result extends { ok: boolean }>({ embed }: RequestContext, result: Result): Result {
+  const { data } = result as { data?: unknown }
+  return embed && data instanceof WrittenJson ? { ...result, data: embed(data) } : result
+}
 
 function hasSessionOnlyKey({ sessionOnlyKey, isClearedByNull }: Meta, input: Record<string, unknown>): boolean {
   if (!sessionOnlyKey || !(sessionOnlyKey in input)) return false
