@@ -1,6 +1,7 @@
 /** Bytes that are received to storage before anything is written to the database: a transaction never waits for a slow client. */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { chunkTurn } from './loop-turns.ts'
 import type { Storage } from './storage/storage.ts'
 import { newPath, STAGED_PREFIX } from './stored-files.ts'
 
@@ -48,6 +49,7 @@ export async function receiveBytes(
   let [size, head] = [0, Buffer.alloc(0)]
   async function* measured(): AsyncGenerator<Uint8Array> {
     for await (const chunk of source) {
+      await chunkTurn()
       size += chunk.byteLength
       if (size > maxBytes) throw tooLarge()
       hash.update(chunk)

@@ -39,6 +39,7 @@ export const files: Suite<Prepared> = {
     'at once, PUT': { run: (field, prepared) => weigh(field, prepared, 'PUT') },
     'at once, multipart': { run: (field, prepared) => weigh(field, prepared, 'multipart') },
     'at once, JSON': { run: (field, prepared) => weigh(field, prepared, 'JSON') },
+    'at once, to the bare server': { run: (field, prepared) => withBare(field, (bare) => weigh(field, prepared, 'PUT', bare)) },
     'throughput of uploads': { run: compareUploads },
     'throughput of downloads': { run: compareDownloads },
     thumbnails: { run: timeThumbnails },
@@ -66,10 +67,13 @@ const AT_ONCE = 10
 const QUIET_SECONDS = 3
 const SAMPLE_MS = 20
 
-/** Uploads ten files at once, twice, and watches the memory of the process and a caller who reads a task meanwhile. */
-async function weigh(field: Field, { recordPath, taskId }: Prepared, form: Form): Promise<void> {
+/**
+ * Uploads ten files at once, twice, and watches the memory of the process and a caller who reads a task meanwhile.
+ * @param bare the server that receives the files instead: what the caller then waits for is the machine that all of them share
+ */
+async function weigh(field: Field, { recordPath, taskId }: Prepared, form: Form, bare?: string): Promise<void> {
   const order = {
-    url: `${field.url}${recordPath}/comments/upload`,
+    url: bare === undefined ? `${field.url}${recordPath}/comments/upload` : `${bare}/file`,
     headers: authorization(field),
     form,
     bytes: LARGE,
@@ -85,7 +89,7 @@ async function weigh(field: Field, { recordPath, taskId }: Prepared, form: Form)
     const over = busy.megabytes - quiet.megabytes
     const times = busy.p99 / quiet.p99
     console.log(
-      `ten uploads of 50 MB at once by ${form}: ${over.toFixed(0)} MB over the quiet process (${quiet.megabytes.toFixed(0)} MB; goal: at most ` +
+      `ten uploads of 50 MB at once by ${form}${bare === undefined ? '' : ' to the bare server'}: ${over.toFixed(0)} MB over the quiet process (${quiet.megabytes.toFixed(0)} MB; goal: at most ` +
         `${GOALS.megabytes})${missed(over <= GOALS.megabytes)}; a task get p50 ${busy.p50.toFixed(1)}, p99 ${busy.p99.toFixed(1)} ms, ` +
         `quiet ${quiet.p50.toFixed(1)} and ${quiet.p99.toFixed(1)} ms: ${times.toFixed(1)} times (goal: under ${GOALS.p99})` +
         `${missed(times < GOALS.p99)}; ${((2 * AT_ONCE * LARGE) / MB / (busy.ms / 1_000)).toFixed(0)} MB/s`,

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credentials } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
+import { requestBegins, requestEnds } from '../loop-turns.ts'
 import type { Metrics } from '../metrics.ts'
 import { accountParty, runFor } from '../party.ts'
 import { tooBusy } from './errors.ts'
@@ -95,6 +96,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
         const weight = weightOf(request.url)
         request.party = party
         request.place = limit.tryEnter(party, weight)
+        if (!request.routeOptions.config.isUpload) requestBegins(request)
         if (request.place) runFor(party, done)
         else enterLater(request, reply, party, weight, done)
       })
@@ -102,6 +104,7 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
       app.addHook('preHandler', ({ party }, _, done) => (party === undefined ? done() : runFor(party, done)))
       app.addHook('onResponse', (request, reply, done) => {
         const { place, context } = request
+        requestEnds(request)
         if (place) {
           limit.leave(place)
           paced.responded()
