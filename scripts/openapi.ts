@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { apiDocument } from '../src/router.ts'
 
 const path = new URL('../openapi.json', import.meta.url)
-const json = `${JSON.stringify(apiDocument(), null, 2)}\n`
+const json = `${JSON.stringify(await apiDocument(), null, 2)}\n`
 
 if (process.argv.includes('--check')) {
   if (readFileSync(path, 'utf8') !== json) {

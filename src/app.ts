@@ -26,7 +26,7 @@ import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
-import { apiDocument, appRouter, mountRoutes } from './router.ts'
+import { appRouter, mountRoutes } from './router.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,7 +64,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
   mountMetrics(app, deps, requireMetricsToken(deps))
-  await mountDocs(app, apiDocument())
+  mountDocs(app)
   refuseOtherMethods()
   return app
 }

@@ -29,7 +29,7 @@ import { mountUnsubscribe } from './notifications/routes.ts'
 import type { Deps } from './platform/context.ts'
 import { healthOperations } from './platform/http/health.ts'
 import { metricsOperation } from './platform/http/metrics.ts'
-import { openApiDocument, type PlainOperation } from './platform/http/openapi.ts'
+import type { PlainOperation } from './platform/http/openapi.ts'
 import { mergeRouters, router } from './platform/http/trpc.ts'
 import { recordsRouter } from './records/router.ts'
 import { spacesRouter } from './spaces/router.ts'
@@ -89,5 +89,8 @@ const plainOperations: PlainOperation[] = [
   ...streamOperations,
 ]
 
-/** The OpenAPI document. It is served, and its committed copy is checked against the code. */
-export const apiDocument = (): object => openApiDocument(appRouter, plainOperations)
+/** Generates the content of openapi.json, which the service serves as a file: only this function loads the generator, and no start needs it. */
+export async function apiDocument(): Promise<object> {
+  const { openApiDocument } = await import('./platform/http/openapi.ts')
+  return openApiDocument(appRouter, plainOperations)
+}

@@ -147,7 +147,7 @@ describe('deploy/Containerfile', () => {
     const copied = argumentsOf('COPY')
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1))
-    expect(copied).toEqual(expect.arrayContaining(['src', 'prisma', 'generated', 'scripts', 'package.json', 'package-lock.json', '.npmrc']))
+    expect(copied).toEqual(expect.arrayContaining(['src', 'prisma', 'generated', 'scripts', 'package.json', 'package-lock.json', '.npmrc', 'openapi.json']))
     expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const admitted = read('deploy/Containerfile.dockerignore').split('\n').filter(Boolean)
     expect(new Set(admitted)).toEqual(new Set(['*', ...copied.map((path) => `!${path}`)]))

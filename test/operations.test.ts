@@ -8,7 +8,7 @@ import { callerFor, callRest, callRpc, type Ids, idsFor, idsOf, operations } fro
 const app = await testApp()
 const account = await app.account()
 const known = await idsOf(app, account)
-const document = apiDocument() as {
+const document = (await apiDocument()) as {
   paths: Record<string, Record<string, DocumentedOperation>>
   tags: { name: string }[]
   components: { schemas: object }

@@ -63,7 +63,7 @@ describe.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
 
   it('shows every operation of the document, sends no request elsewhere, and causes no error', async () => {
     const { page, complaints, asked } = await open()
-    const { paths } = apiDocument() as { paths: Record<string, Record<string, { tags?: string[] }>> }
+    const { paths } = (await apiDocument()) as { paths: Record<string, Record<string, { tags?: string[] }>> }
     const operations = Object.values(paths).flatMap((path) => Object.values(path))
     const tags = new Set(operations.flatMap((operation) => operation.tags ?? []))
     expect(await page.locator('.opblock-tag').count()).toBe(tags.size)

@@ -39,8 +39,8 @@ const failure = (upload: Promise<unknown>) =>
     },
   )
 
-it('the client knows every operation that takes a file by PUT', () => {
-  const { paths } = apiDocument() as { paths: Record<string, { put?: { operationId: string } }> }
+it('the client knows every operation that takes a file by PUT', async () => {
+  const { paths } = (await apiDocument()) as { paths: Record<string, { put?: { operationId: string } }> }
   const putting = Object.entries(paths).filter(([, { put }]) => put)
   expect(putting.map(([path]) => path).sort()).toEqual(Object.values(UPLOAD_PATHS).sort())
 })

@@ -1,13 +1,12 @@
 /** Builds the OpenAPI 3.1 document from the procedures and from the docs of the plain routes. */
 import type { AnyRouter } from '@trpc/server'
 import { generateOpenApiDocument, type OpenApiRouter } from 'trpc-to-openapi'
+import { API_VERSION } from './answer-headers.ts'
 import { ErrorAnswer, errorRef, errorResponses, errorsOf, type Operation } from './openapi-errors.ts'
 import { COMMON, HEADERS, headerRefs, RATE } from './openapi-headers.ts'
 import { addForm, bytesOperation } from './openapi-uploads.ts'
 import { TAGS } from './operation-docs.ts'
 import { type RestProcedure, restProcedures } from './rest.ts'
-
-export const API_VERSION = '1'
 
 /** A plain route for bytes, streams or pages, described in docs.ts of its feature. */
 export interface PlainOperation {
