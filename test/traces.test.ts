@@ -1,20 +1,16 @@
 /** Traces as a collector receives them: from the request through SQL to the job and the SMTP dialogue. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import pino from 'pino'
 import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { serviceProcess } from '../scripts/chaos/service-process.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { openTracer } from '../src/platform/opentelemetry.ts'
 import { useTracer } from '../src/platform/tracing.ts'
 import { readTracing } from '../src/platform/tracing-settings.ts'
 import { testApp } from './support/app.ts'
-import { testDatabase } from './support/database.ts'
+import { importsOfService } from './support/imports.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -217,36 +213,8 @@ it('protobuf is the default, and a collector that is gone holds up nobody', asyn
 })
 
 describe('a process of the service', () => {
-  /** Prints each package of OpenTelemetry that is imported. prom-client has the API among its own imports, which does nothing. */
-  const watch = `import { registerHooks } from 'node:module'
-    registerHooks({ resolve: (specifier, context, next) => {
-      if (specifier.startsWith('@opentelemetry/') && !context.parentURL.includes('/prom-client/')) console.log('imported ' + specifier)
-      return next(specifier, context)
-    } })`
-
-  /** Starts the process and ends it again. @returns the packages of OpenTelemetry that it has imported */
-  async function importedWith(variables: Record<string, string>): Promise<string[]> {
-    const logDir = await mkdtemp(join(tmpdir(), 'gridpost-traces-'))
-    const service = await serviceProcess({
-      name: 'service',
-      role: 'all',
-      logDir,
-      environment: {
-        DATABASE_URL: (await testDatabase()).url,
-        DATA_DIR: logDir,
-        SECRET_KEY: 'a key for tests, long enough to be one',
-        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watch)}`,
-        ...variables,
-      },
-    })
-    await service.start()
-    expect((await fetch(`${service.url}/readyz`)).status).toBe(200)
-    await service.stop()
-    const output = await readFile(join(logDir, 'service.log'), 'utf8')
-    await rm(logDir, { recursive: true })
-    expect(output).toContain('Gridpost listens on')
-    return [...new Set([...output.matchAll(/^imported (.*)$/gm)].map(([, name = '']) => name))]
-  }
+  const importedWith = async (variables: Record<string, string>) =>
+    (await importsOfService(variables)).filter((name) => name.startsWith('@opentelemetry/'))
 
   it('imports nothing of OpenTelemetry unless the OTEL_* variables ask for traces', async () => {
     expect(await importedWith({ OTEL_SERVICE_NAME: 'not enough' })).toEqual([])

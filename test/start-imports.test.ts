@@ -1,0 +1,12 @@
+/** What a start loads decides how long it takes, and can be held without a clock. */
+import { expect, it } from 'vitest'
+import { importsOfService } from './support/imports.ts'
+
+/** Each takes 50 to 250 ms of CPU to load, and most services, or most processes of one, never use it. */
+const ON_DEMAND = /^(@aws-sdk|@opentelemetry|@smithy|ajv|mailauth|read-excel-file|sharp|trpc-to-openapi|typescript|zod-openapi)(\/|-|$)/
+
+it('a start without settings for buckets, traces or mail loads nothing that only those use', async () => {
+  const imported = await importsOfService({})
+  expect(imported).toContain('fastify')
+  expect(imported.filter((name) => ON_DEMAND.test(name))).toEqual([])
+}, 60_000)
