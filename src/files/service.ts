@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { RecordRef, TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { bytesOfData } from '../platform/http/upload-bytes.ts'
 import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
+import { sha256 } from '../platform/sha256.ts'
 import {
   type FileEntry,
   type FilePlace,
@@ -124,7 +124,7 @@ async function store(context: Context, place: FilePlace, prefix: string, file: A
   }
   const facts: NewFileRow = {
     ...{ createdBy: context.actor.userId || null, now: context.now, isHeld: false, staging },
-    sha256: content instanceof ReceivedBytes ? content.sha256 : createHash('sha256').update(content).digest(),
+    sha256: content instanceof ReceivedBytes ? content.sha256 : await sha256(content),
     detectedType: await detectType(content instanceof ReceivedBytes ? content.head : content),
   }
   const stored = await (content instanceof ReceivedBytes

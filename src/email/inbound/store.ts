@@ -1,5 +1,4 @@
 /** Stores inbound messages before anything reads them (docs/decisions/0020-stored-messages.md). */
-import { createHash } from 'node:crypto'
 import { decodeWords, type Header } from 'postal-mime'
 import { z } from 'zod'
 import { Batches } from '../../platform/batches.ts'
@@ -9,6 +8,7 @@ import { isOutage } from '../../platform/http/errors.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { memo } from '../../platform/memo.ts'
 import { tokenHash } from '../../platform/secrets.ts'
+import { sha256 } from '../../platform/sha256.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { Authentication } from '../authenticity/authentication-results.ts'
 import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
@@ -47,7 +47,7 @@ export interface Arrival {
 export async function storeInbound(context: Context, raw: Buffer): Promise<boolean> {
   const tokens = await addressed(context, raw)
   if (!tokens.length) return false
-  await storeArrival(context, { raw, sha256: createHash('sha256').update(raw).digest(), tokens, authentication: null })
+  await storeArrival(context, { raw, sha256: await sha256(raw), tokens, authentication: null })
   return true
 }
 

@@ -1,11 +1,11 @@
 /** The receiver: an SMTP or LMTP server that takes mail for known reply addresses, and relays nothing. */
-import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { type Deps, systemContext } from '../../platform/context.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { Semaphore } from '../../platform/semaphore.ts'
+import { sha256 } from '../../platform/sha256.ts'
 import type { Settings } from '../../settings.ts'
 import { openSenderChecks, type SenderChecks } from '../authenticity/sender-checks.ts'
 import { replyAddress, tokenOf } from '../headers.ts'
@@ -235,10 +235,10 @@ class Reception {
     const authentication = await this.#checks?.check({ raw: body, ip, helo: String(helo), sender })
     const headers = this.#envelopeHeaders(sender, tokens)
     // The envelope counts, but not the time: a client that has not heard the answer sends the same again.
-    const sha256 = createHash('sha256').update(headers).update(body).digest()
+    const hash = await sha256(Buffer.from(headers), body)
     const raw = Buffer.concat([Buffer.from(headers + this.#received(session)), body])
     await this.#storing.run(() =>
-      storeArrival(systemContext(this.#deps), { raw, sha256, tokens: tokens.map(tokenHash), authentication: authentication ?? null }),
+      storeArrival(systemContext(this.#deps), { raw, sha256: hash, tokens: tokens.map(tokenHash), authentication: authentication ?? null }),
     )
   }
 
