@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
+import PostalMime from 'postal-mime'
 import { afterAll, describe, expect, test } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
 import { parseMail } from '../../src/email/inbound/mime.ts'
@@ -240,6 +241,22 @@ test.each([
   await parseMail(Buffer.concat([Buffer.from(`From: a@b.example\r\n${header}\r\n`), Buffer.alloc(5_000_000, lines)]))
   // Takes 0.1 to 3 s where this was written; with two objects for each line it took 20 to 40 s.
   expect(performance.now() - startedAt).toBeLessThan(12_000)
+})
+
+test.each([
+  ['line ends of every kind', '7bit', 'a\r\nb\nc\rd\r\r\ne\r\n\r\n\nf\r'],
+  ['no line end at its end', '8bit', 'a\r\nb'],
+  ['soft line breaks', 'quoted-printable', 'a=\r\nb=C3=A9=\nc\r\n--d\r\n'],
+  ['base64 that pads every line', 'base64', 'QQ==\r\nQkM=\r\nREVG\r\n'],
+  ['base64 of another alphabet, and a footer', 'base64', 'QU_J-DQUJD\r\n\r\n-- \r\nA footer=\r\nof words!'],
+  ['base64 that was cut', 'base64', 'QUJDR'],
+])('an attachment with %s has the bytes that postal-mime reads', async (_, encoding, body) => {
+  const part = ['--x', 'Content-Type: application/pdf', `Content-Transfer-Encoding: ${encoding}`, '', `${body}\r\n--x`]
+  const message = raw('Content-Type: multipart/mixed; boundary=x', '', ...part, '', 'A text.', '--x--')
+  const [expected, { attachments }] = [await PostalMime.parse(message), await parseMail(message)]
+  expect(attachments.map(({ content }) => Buffer.from(content).toString('latin1'))).toEqual(
+    expected.attachments.map(({ content }) => Buffer.from(content as ArrayBuffer).toString('latin1')),
+  )
 })
 
 test('lines of a body that begin like boundaries are part of it', async () => {

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 import { unflowed } from '../quoting/flowed.ts'
-import { BodyLines } from './body-lines.ts'
+import { Base64Lines, BodyLines } from './body-lines.ts'
 
 export interface Message extends Email {
   /** The media type of the message. */
@@ -51,41 +51,72 @@ interface Node {
 interface Internals {
   root: Node
   currentNode: Node
-  processLine(line: Uint8Array, isLast: boolean): Promise<void>
+  /** The message, and the position of its next line. */
+  av: Uint8Array
+  readPos: number
+  readLine(): { bytes: Uint8Array; done: boolean }
   collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void>
 }
 
 const Parser = PostalMime as unknown as new (options: PostalMimeOptions) => PostalMime & Internals
 
 const DASH = 0x2d
-const ENCODED = /base64|quoted-printable/i
-const DONE = Promise.resolve()
+const LINE_FEED = 0x0a
+const BOUNDARY_START = '\n--'
+const BASE64 = /base64/i
+const QUOTED_PRINTABLE = /quoted-printable/i
 
 class Reader extends Parser {
   /** The text part that is the body although it has a file name. */
   #namedBody: Node | undefined
   readonly #isRepair: boolean
-  /** The part whose lines are being read, and all those that have had lines. */
-  #body: Node | undefined
+  /** The parts that have had lines. */
   readonly #bodies = new WeakSet<Node>()
+  /** Where the last line begins. */
+  #lastLine: number | undefined
 
   constructor(options: PostalMimeOptions, { isRepair = false } = {}) {
     super(options)
     this.#isRepair = isRepair
   }
 
-  /** Called for each line. Lines of a body that cannot be a boundary take a short way, because a message may have millions of them. */
-  override processLine(line: Uint8Array, isLast: boolean): Promise<void> {
-    const node = this.currentNode
-    if (node.state !== 'body' || !node.contentDecoder) return super.processLine(line, isLast)
-    if (node !== this.#body && !this.#bodies.has(node)) {
-      this.#bodies.add(node)
-      if (!ENCODED.test(node.contentTransferEncoding.encoding)) node.contentDecoder = new BodyLines()
+  /**
+   * Called for each line. Lines of a body that cannot be a boundary are all given to the decoder at once, because a message may have millions of
+   * them. The last line of the message, and the next one that may be a boundary, are left to postal-mime.
+   */
+  override readLine(): { bytes: Uint8Array; done: boolean } {
+    const decoder = this.#decoderOfBody()
+    if (!decoder) return super.readLine()
+    const end = this.#endOfBodyLines()
+    if (decoder instanceof BodyLines && end > this.readPos) {
+      decoder.updateAll(this.av.subarray(this.readPos, end))
+      this.readPos = end
     }
-    this.#body = node
-    if (isLast || (line[0] === DASH && line[1] === DASH)) return super.processLine(line, isLast)
-    node.contentDecoder.update(line)
-    return DONE
+    while (this.readPos < end) decoder.update(super.readLine().bytes)
+    return super.readLine()
+  }
+
+  /** What collects the lines of the body that is being read; undefined in a header. */
+  #decoderOfBody(): Node['contentDecoder'] | undefined {
+    const node = this.currentNode
+    if (node.state !== 'body' || !node.contentDecoder) return undefined
+    if (!this.#bodies.has(node)) {
+      this.#bodies.add(node)
+      const { encoding } = node.contentTransferEncoding
+      if (BASE64.test(encoding)) node.contentDecoder = new Base64Lines()
+      else if (!QUOTED_PRINTABLE.test(encoding)) node.contentDecoder = new BodyLines()
+    }
+    return node.contentDecoder
+  }
+
+  /** Where the next line begins that may be a boundary, or the last line. */
+  #endOfBodyLines(): number {
+    const { av, readPos } = this
+    if (av[readPos] === DASH && av[readPos + 1] === DASH) return readPos
+    const bytes = Buffer.from(av.buffer, av.byteOffset, av.byteLength)
+    this.#lastLine ??= bytes.lastIndexOf(LINE_FEED, -2) + 1
+    const next = bytes.indexOf(BOUNDARY_START, readPos)
+    return next < 0 ? this.#lastLine : Math.min(next + 1, this.#lastLine)
   }
 
   /** Called for each node of the finished tree, parents first. */
