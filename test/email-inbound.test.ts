@@ -377,6 +377,38 @@ test('a message that deadlocks with a deletion of its record is read again', asy
   expect((await posted).map(({ content }) => content)).toEqual(['Thank you.'])
 })
 
+test('a message of several megabytes, which is read in pieces, keeps every byte of its attachment', async () => {
+  const { address, post } = await thread()
+  const content = Buffer.from(Uint32Array.from({ length: 700_000 }, (_, index) => Math.imul(index, 2_654_435_761)).buffer).subarray(1)
+  const [comment] = await post(
+    ...fromAnn(address),
+    'Message-ID: <large@customer.example>',
+    'Content-Type: multipart/mixed; boundary=large',
+    '',
+    '--large',
+    '',
+    'See the plan.',
+    '--large',
+    'Content-Type: application/pdf; name=plan.pdf',
+    'Content-Transfer-Encoding: base64',
+    '',
+    content.toString('base64').replace(/.{76}/g, '$&\r\n'),
+    '--large--',
+  )
+  expect(comment).toMatchObject({ content: 'See the plan.', attachments: [{ name: 'plan.pdf', size: content.length }] })
+  const stored = await buffer((await app.deps.storage.read(comment?.attachments[0]?.path ?? '')) as Readable)
+  expect(stored.equals(content)).toBe(true)
+})
+
+test('a large message that cannot be parsed is attached whole', async () => {
+  const { address, post } = await thread()
+  const deep = Array.from({ length: 60 }, (_, i) => `Content-Type: multipart/mixed; boundary=b${i}\r\n\r\n--b${i}`)
+  const lines = [...fromAnn(address), 'Message-ID: <large-deep@customer.example>', ...deep, '', 'The answer. '.repeat(300_000)]
+  const [comment] = await post(...lines)
+  expect(comment?.metadata.unreadable).toBe(true)
+  expect(await contentOf(comment?.attachments[0]?.path)).toBe(lines.map((line) => `${line}\r\n`).join(''))
+})
+
 test('large messages that take long delay no others', async () => {
   const [held, other] = [await thread(), await thread()]
   const post = async (body: string) => {

@@ -3,4 +3,4 @@ import { serveWork } from '../../platform/served-work.ts'
 import { parseMail } from './mime.ts'
 import type { RawMail } from './parser.ts'
 
-serveWork(({ raw, authservId }: RawMail) => parseMail(raw, authservId))
+serveWork(({ raw, authservId }: RawMail, bytes) => parseMail(raw ?? bytes, authservId))

@@ -4,20 +4,24 @@ import type { ParsedMail } from './mime.ts'
 /** A message that cannot be parsed, because it is nested too deep, takes too long, or crashed its process. A retry would not help. */
 export class UnreadableMail extends Error {}
 
+/** A raw message: whole, or as pieces, which the process collects. */
+export type RawMessage = Uint8Array | { bytes: number; pieces: () => AsyncIterable<Uint8Array> }
+
 export interface MailParser {
   /**
    * Parses a raw message in a process of its own. Concurrent calls wait for each other.
    * @param authservId the mail server whose Authentication-Results count
-   * @throws UnreadableMail; Error if the process could not be started, or was ended from outside
+   * @throws UnreadableMail; what the pieces throw; Error if the process could not be started, or was ended from outside
    */
-  parse(raw: Uint8Array, authservId?: string): Promise<ParsedMail>
+  parse(raw: RawMessage, authservId?: string): Promise<ParsedMail>
   /** Waiting messages are parsed first. */
   close(): Promise<void>
 }
 
 /** A raw message, as the process gets it. */
 export interface RawMail {
-  raw: Uint8Array
+  /** Undefined for a message that was sent before, in pieces. */
+  raw: Uint8Array | undefined
   authservId: string | undefined
 }
 
@@ -36,14 +40,19 @@ interface Options {
  */
 export const LARGE_BYTES = 1_048_576
 
+export const isLargeMessage = (message: RawMessage): boolean =>
+  (message instanceof Uint8Array ? message.byteLength : message.bytes) > LARGE_BYTES
+
 /** A parser with its own process, because a thread kept 600 MB for good after a dozen hostile messages (work-process.ts). */
 export function openParser({ timeoutMs = 20_000, maxHeapMb = 512, idleMs = 10_000 }: Options = {}): MailParser {
   const module = new URL('./mime-process.ts', import.meta.url)
   const worker = openWorkProcess<RawMail, ParsedMail>({ module, timeoutMs, maxHeapMb, idleMs })
   return {
-    async parse(raw, authservId) {
+    async parse(message, authservId) {
+      const isLarge = isLargeMessage(message)
       try {
-        return await worker.run({ raw, authservId }, { isLarge: raw.byteLength > LARGE_BYTES })
+        if (message instanceof Uint8Array) return await worker.run({ raw: message, authservId }, { isLarge })
+        return await worker.run({ raw: undefined, authservId }, { bytes: message.pieces(), isLarge })
       } catch (error) {
         throw error instanceof WorkRefused ? new UnreadableMail(error.message, { cause: error }) : error
       }

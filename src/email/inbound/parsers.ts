@@ -2,7 +2,7 @@
 import { FairLimit } from '../../platform/fair-limit.ts'
 import { unavailable } from '../../platform/http/errors.ts'
 import type { ParsedMail } from './mime.ts'
-import { LARGE_BYTES, type MailParser, openParser } from './parser.ts'
+import { isLargeMessage, type MailParser, openParser, type RawMessage } from './parser.ts'
 
 /** How many messages of a kind are parsed at once, and how many parsers one account must leave to others. A parser without work has no process. */
 const AT_ONCE = 3
@@ -14,9 +14,9 @@ export interface Parsers {
   /**
    * Parses a raw message, within the share of its account.
    * @param authservId the mail server whose Authentication-Results count
-   * @throws UnreadableMail; Error if the message could not be parsed now
+   * @throws UnreadableMail; what the pieces throw; Error if the message could not be parsed now
    */
-  parse(account: number | null, raw: Uint8Array, authservId?: string): Promise<ParsedMail>
+  parse(account: number | null, raw: RawMessage, authservId?: string): Promise<ParsedMail>
   close(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export function openParsers(open: () => MailParser = openParser): Parsers {
   const [ordinary, large] = [poolOf(open), poolOf(open)]
   return {
     parse: (account, raw, authservId) =>
-      (raw.byteLength > LARGE_BYTES ? large : ordinary).run(String(account), (parser) => parser.parse(raw, authservId)),
+      (isLargeMessage(raw) ? large : ordinary).run(String(account), (parser) => parser.parse(raw, authservId)),
     close: async () => void (await Promise.all([ordinary.close(), large.close()])),
   }
 }

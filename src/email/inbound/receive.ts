@@ -1,4 +1,5 @@
 /** Reads stored messages: a reply becomes a comment, a delivery report changes a status. Each is read by a job, and again by a replay. */
+import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
 import type { Context } from '../../platform/context.ts'
@@ -15,10 +16,11 @@ import { isFeedbackOn, recordFeedback } from '../reports/feedback.ts'
 import { proveSent } from '../reports/recipients.ts'
 import { isAbout } from '../reports/report-scope.ts'
 import { type ParsedMail, unreadableMail } from './mime.ts'
-import { UnreadableMail } from './parser.ts'
+import { LARGE_BYTES, UnreadableMail } from './parser.ts'
 import { openParsers } from './parsers.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
+import { storedBytes } from './stored-bytes.ts'
 import {
   claimDelivery,
   type Delivery,
@@ -35,7 +37,9 @@ const MAX_AUTOMATIC_PER_HOUR = 20
 
 interface StoredMessage {
   id: number
-  raw: Buffer
+  bytes: number
+  /** Null for a large message, which is read in pieces. */
+  raw: Buffer | null
   token_hashes: Buffer[]
   /** The results of the receiver's own checks; null for a message that came in another way. */
   authentication: Authentication | null
@@ -45,7 +49,7 @@ interface StoredMessage {
 }
 
 const STORED = sql`
-  id, raw, token_hashes, authentication, received_at,
+  id, octet_length(raw) as bytes, case when octet_length(raw) <= ${LARGE_BYTES}::int then raw end as raw, token_hashes, authentication, received_at,
   (select min(v.account_id) from inbound_verdicts v where v.inbound_email_id = e.id) as account_id`
 
 /** A verdict of a replay. */
@@ -100,16 +104,19 @@ async function read(context: Context, stored: StoredMessage, isReplay: boolean):
 
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
 async function parsed(
-  { log, metrics, settings }: Context,
-  { id, raw, account_id }: StoredMessage,
+  { db, log, metrics, settings }: Context,
+  { id, bytes, raw, account_id }: StoredMessage,
 ): Promise<{ mail: ParsedMail; problem: string | null }> {
+  const message = { id, bytes }
   try {
-    return { mail: await parsers.parse(account_id, raw, settings.authservId), problem: null }
+    const mail = await parsers.parse(account_id, raw ?? { bytes, pieces: () => storedBytes(db, message) }, settings.authservId)
+    return { mail, problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error
     log.error({ err: error, id }, 'inbound mail cannot be read')
     metrics.count(inboundMails, { verdict: 'unreadable' })
-    return { mail: unreadableMail(raw, settings.authservId), problem: error.message }
+    const whole = raw ?? (await buffer(storedBytes(db, message)))
+    return { mail: unreadableMail(whole, settings.authservId), problem: error.message }
   }
 }
 

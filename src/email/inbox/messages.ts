@@ -9,6 +9,7 @@ import { decodeCursor, encodeCursor } from '../../platform/http/cursor.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { MAX_HEADER_BYTES, readHeaders, replyTokens } from '../headers.ts'
+import { storedBytes } from '../inbound/stored-bytes.ts'
 import type { InboundMessage, InboundQuery } from './schema.ts'
 
 /** Rows beyond this number are not counted, because counting would take longer than the page itself. */
@@ -92,9 +93,6 @@ export const messageResource: Resource<MessageRow> = {
   check: checkSpace,
 }
 
-/** The bytes of a slice that is read at once, so that a large message does not fill the memory of the process. */
-const SLICE_BYTES = 1_048_576
-
 /**
  * The raw bytes of a message. Reply addresses of spaces that the caller does not administer are masked, because they would let the caller
  * write to them.
@@ -111,7 +109,9 @@ export async function rawMessage(
     ) as foreign_hashes
     from inbound_emails e where e.id = (select coalesce(duplicate_of, id) from inbound_emails where id = ${message_id}) and e.raw is not null`)
   if (!stored) throw notFound('Message')
-  return { bytes: stored.bytes, content: Readable.from(slices(db, stored, foreignTokens(stored, settings.catchDomain))) }
+  const pieces = storedBytes(db, stored)
+  const secrets = foreignTokens(stored, settings.catchDomain)
+  return { bytes: stored.bytes, content: Readable.from(secrets.length ? masked(pieces, secrets) : pieces) }
 }
 
 function foreignTokens({ head, foreign_hashes }: { head: Buffer; foreign_hashes: Buffer[] }, catchDomain: string): string[] {
@@ -120,21 +120,14 @@ function foreignTokens({ head, foreign_hashes }: { head: Buffer; foreign_hashes:
   return replyTokens(readHeaders(head), catchDomain).filter((token) => foreign.has(tokenHash(token).toString('hex')))
 }
 
-async function* slices(db: Database, { id, bytes }: { id: number; bytes: number }, masked: string[]): AsyncGenerator<Buffer> {
-  const tokens = masked.length ? new RegExp(masked.join('|'), 'gi') : undefined
+async function* masked(pieces: AsyncIterable<Buffer>, secrets: string[]): AsyncGenerator<Buffer> {
+  const tokens = new RegExp(secrets.join('|'), 'gi')
   let held = ''
-  for (let offset = 0; offset < bytes; offset += SLICE_BYTES) {
-    const [row] = await db.query<{ slice: Buffer }>(
-      sql`select substring(raw from ${offset + 1} for ${SLICE_BYTES}) as slice from inbound_emails where id = ${id}`,
-    )
-    if (!row) throw new Error(`Message ${id} was deleted while it was read`)
-    const text = tokens ? (held + row.slice.toString('latin1')).replaceAll(tokens, (token) => '*'.repeat(token.length)) : undefined
-    if (text === undefined) yield row.slice
-    else {
-      // A token may begin in one slice and end in the next.
-      held = text.slice(-TOKEN_LENGTH)
-      yield Buffer.from(text.slice(0, -TOKEN_LENGTH), 'latin1')
-    }
+  for await (const piece of pieces) {
+    const text = (held + piece.toString('latin1')).replaceAll(tokens, (token) => '*'.repeat(token.length))
+    // A token may begin in one piece and end in the next.
+    held = text.slice(-TOKEN_LENGTH)
+    yield Buffer.from(text.slice(0, -TOKEN_LENGTH), 'latin1')
   }
   if (held) yield Buffer.from(held, 'latin1')
 }
