@@ -1,5 +1,5 @@
 /** Shares one statement among several callers, as a database writes several commits at once (group commit). */
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 interface Waiting<Item, Result> {
   item: Item
@@ -12,6 +12,8 @@ interface Options {
   most: number
   /** True for an error that would meet every item, such as a lost connection. After any other error each item of the batch is tried alone. */
   isForAll(error: unknown): boolean
+  /** The least time from the beginning of one call to the next; 0 by default. An item after a longer pause is taken at once. */
+  restMs?: number
 }
 
 /**
@@ -23,6 +25,7 @@ export class Batches<Item, Result> {
   readonly #options: Options
   #waiting: Waiting<Item, Result>[] = []
   #isRunning = false
+  #startedAt = Number.NEGATIVE_INFINITY
 
   /** @param work returns a result for each item, in their order */
   constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options) {
@@ -42,7 +45,12 @@ export class Batches<Item, Result> {
     this.#isRunning = true
     // Items that are added in the same turn of the event loop share a batch.
     await setImmediate()
-    while (this.#waiting.length) await this.#take(this.#waiting.splice(0, this.#options.most))
+    while (this.#waiting.length) {
+      const rest = this.#startedAt + (this.#options.restMs ?? 0) - performance.now()
+      if (rest > 0) await sleep(rest)
+      this.#startedAt = performance.now()
+      await this.#take(this.#waiting.splice(0, this.#options.most))
+    }
     this.#isRunning = false
   }
 

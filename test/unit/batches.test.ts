@@ -5,7 +5,7 @@ import { Batches } from '../../src/platform/batches.ts'
 class Outage extends Error {}
 
 /** Doubles numbers; for one that is odd it fails. */
-function doubling({ most = 10, isAway = () => false }: { most?: number; isAway?: () => boolean } = {}) {
+function doubling({ most = 10, isAway = () => false, restMs = 0 }: { most?: number; isAway?: () => boolean; restMs?: number } = {}) {
   const calls: number[][] = []
   const batches = new Batches(
     async (items: readonly number[]) => {
@@ -16,7 +16,7 @@ function doubling({ most = 10, isAway = () => false }: { most?: number; isAway?:
       if (odd !== undefined) throw new Error(`${odd} is odd`)
       return items.map((item) => item * 2)
     },
-    { most, isForAll: (error) => error instanceof Outage },
+    { most, isForAll: (error) => error instanceof Outage, restMs },
   )
   return { calls, add: (...items: number[]) => Promise.allSettled(items.map((item) => batches.add(item))) }
 }
@@ -53,4 +53,15 @@ test('items that come while others are under way wait for them, and share the ne
   expect(await add(4, 6)).toEqual([done(8), done(12)])
   expect(await first).toEqual([done(4)])
   expect(calls).toEqual([[2], [4, 6]])
+})
+
+test('items that come during the rest after a call share the next one', async () => {
+  const { calls, add } = doubling({ restMs: 300 })
+  const startedAt = performance.now()
+  expect(await add(2)).toEqual([done(4)])
+  const second = add(4)
+  for (let turn = 0; turn < 10; turn++) await setImmediate()
+  expect(await Promise.all([second, add(6)])).toEqual([[done(8)], [done(12)]])
+  expect(calls).toEqual([[2], [4, 6]])
+  expect(performance.now() - startedAt).toBeGreaterThan(290)
 })

@@ -24,7 +24,7 @@ export interface Progress {
 /** A connection takes as many emails as the server accepts in this time … */
 const TURN_MS = 1_000
 /** … but no more than this, because the leases of a killed worker delay its emails for half a minute. */
-const MOST_AT_ONCE = 10
+const MOST_AT_ONCE = 25
 
 /**
  * Sends the emails in their order. If one of them takes longer than a turn, the others are given back, for another connection.

@@ -25,6 +25,8 @@ const MAX_WAIT_MS = 500
 
 /** How many outcomes are recorded in one transaction. */
 const MOST_AT_ONCE = 50
+/** The least time between two such transactions. A connection sends its next email meanwhile, so a busy worker needs fewer of them. */
+const REST_MS = 15
 
 interface Attempt {
   lease: Lease
@@ -44,6 +46,7 @@ export function openSettling(context: () => Context): Settling {
   const batches = new Batches((attempts: readonly Attempt[]) => saveOutcomes(context(), attempts, false), {
     most: MOST_AT_ONCE,
     isForAll: isOutage,
+    restMs: REST_MS,
   })
 
   async function save(attempt: Attempt): Promise<void> {
