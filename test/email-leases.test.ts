@@ -33,6 +33,12 @@ const lease = (load: object = {}) => leaseDue(systemContext(app.deps), { limit: 
 const passTime = (seconds: number) =>
   app.db.execute(sql`
     update outbound_emails set leased_until = leased_until - ${seconds} * interval '1 second', attempted_at = attempted_at - ${seconds} * interval '1 second'`)
+async function otherClient(): Promise<pg.Client> {
+  const client = new pg.Client((await testDatabase()).connection)
+  await client.connect()
+  return client
+}
+
 const ids = (leases: Lease[]) => leases.map(({ comment_id }) => comment_id).toSorted((a, b) => a - b)
 
 test('a worker that stops gives back the mails that it has not handed over', async () => {
@@ -118,6 +124,45 @@ test('the rate of an integration is for all workers together', async () => {
   expect(await lease()).toHaveLength(1)
 })
 
+test('a mail that another transaction has locked is left for later, and delays no other', async () => {
+  await waiting(2, [{}])
+  const [first, second] = (
+    await app.db.query<{ id: number }>(sql`select comment_id as id from outbound_emails where due_at is not null order by 1`)
+  ).map(({ id }) => id)
+  const other = await otherClient()
+  await other.query('begin')
+  await other.query('select 1 from outbound_emails where comment_id = $1 for update', [first])
+  const leased = await lease()
+  expect(ids(leased)).toEqual([second])
+  await other.query('rollback')
+  expect(ids(await lease())).toEqual([first])
+  await other.query('begin')
+  await other.query('select 1 from outbound_emails where comment_id = $1 for update', [second])
+  // Renewing does not wait for it either.
+  await renewLeases(app.db, leased)
+  await other.end()
+})
+
+test('workers lock the integrations that have a rate in the order of their ids', async () => {
+  await waiting(1, Array(6).fill({ rate_per_minute: 60 }))
+  // Those that come last are due first.
+  await app.db.execute(sql`update outbound_emails set due_at = due_at - smtp_integration_id * interval '1 second' where due_at is not null`)
+  const [lowest, ...others] = (
+    await app.db.query<{ id: number }>(sql`select smtp_integration_id as id from outbound_emails where due_at is not null order by 1`)
+  ).map(({ id }) => id)
+  const other = await otherClient()
+  await other.query('begin')
+  await other.query('select 1 from smtp_integrations where id = $1 for update', [lowest])
+  const leasing = lease()
+  const isWaiting = () => app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  await expect.poll(isWaiting).toHaveLength(1)
+  // The worker that waits for the first has locked none of the others.
+  await other.query('select 1 from smtp_integrations where id = any($1) for update nowait', [others])
+  await other.query('rollback')
+  expect(await leasing).toHaveLength(6)
+  await other.end()
+})
+
 test('a rate of less than one mail in a second is kept, too', async () => {
   await waiting(2, [{ rate_per_minute: 7 }])
   expect(await lease()).toHaveLength(1)
@@ -165,8 +210,7 @@ test('attempts are stamped together; those of another worker, and of locked rows
   const [, lost, locked, deleted] = leases
   await app.db.execute(sql`update outbound_emails set lease = lease + 1 where comment_id = ${lost.comment_id}`)
   await app.db.execute(sql`delete from outbound_emails where comment_id = ${deleted.comment_id}`)
-  const other = new pg.Client((await testDatabase()).connection)
-  await other.connect()
+  const other = await otherClient()
   await other.query('begin')
   await other.query('select 1 from outbound_emails where comment_id = $1 for update', [locked.comment_id])
   const stamp = (withComments: boolean) => stampAttempts(systemContext(app.deps), leases, withComments)

@@ -7,7 +7,8 @@ import { sendEmail } from './outbound/queue.ts'
 import { forgetMail, removeOldMail } from './retention.ts'
 
 export const emailWorks: Work[] = [
-  work(sendEmail, wakeDispatcher, { concurrency: 4, start: startDispatcher }),
+  // A NOTIFY wakes each worker of a queue, so there are two, and each takes many of these short jobs at once.
+  work(sendEmail, wakeDispatcher, { concurrency: 40, batchSize: 20, start: startDispatcher }),
   // Only the first message of a flood has priority 0 (turns.ts), so it takes one reserved place at most.
   work(receiveEmail, receive, { concurrency: 10, reserved: 2, batchSize: 2 }),
   work(receiveLargeEmail, receive, { concurrency: 3, reserved: 2 }),

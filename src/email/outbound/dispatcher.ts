@@ -1,8 +1,11 @@
 /** Sends the queued emails of all integrations: many at once, few through each server, and fairly among accounts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
+import { Batches } from '../../platform/batches.ts'
 import { type Context, type Deps, systemContext } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
+import { isOutage } from '../../platform/http/errors.ts'
+import { memo } from '../../platform/memo.ts'
 import type { Recorder } from './delivery.ts'
 import { type Lease, leaseDue, makeDue, RENEW_MS, renewLeases } from './lease.ts'
 import { sendEmail } from './queue.ts'
@@ -14,6 +17,8 @@ import { openStamping } from './stamping.ts'
 const MAX_UNDERWAY = 60
 /** How often a process looks for emails without being woken: retries, and those that another process or the rate has left. */
 const POLL_MS = 1_000
+/** The pause after a look that has found nothing to send. */
+const REST_MS = 25
 /** How long a stop waits for the answers to emails that have been handed over. */
 const STOP_MS = 25_000
 
@@ -27,9 +32,20 @@ interface Dispatcher {
 /** The dispatcher of each worker, by its database: a job knows no other part of the process. */
 const dispatchers = new WeakMap<Database, Dispatcher>()
 
+/** Jobs that are fetched together share a statement. */
+const dueBatches = memo((_: Database) => new Batches(makeDueTogether, { most: 60, isForAll: isOutage }))
+
+async function makeDueTogether(jobs: readonly { context: Context; comment_id: number }[]): Promise<undefined[]> {
+  await makeDue(
+    (jobs[0] as { context: Context }).context,
+    jobs.map(({ comment_id }) => comment_id),
+  )
+  return jobs.map(() => undefined)
+}
+
 /** The job of a new email, or of one whose retry is due. */
 export async function wakeDispatcher(context: Context, { comment_id }: z.infer<typeof sendEmail.schema>): Promise<void> {
-  await makeDue(context, comment_id)
+  await dueBatches(context.db).add({ context, comment_id })
   const dispatcher = dispatchers.get(context.db)
   if (dispatcher) return dispatcher.wake()
   // This worker stops, and the next one may be of the previous release.
@@ -52,6 +68,8 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
   const context = (): Context => ({ ...systemContext(deps), log, signal: stopping.signal })
   const recorder: Recorder = { ...openStamping(context), ...openSettling(context) }
   let wake = () => {}
+  /** Wakes it even from a pause: a connection has become free. */
+  let wakeAtOnce = () => {}
 
   async function send(sending: Sending): Promise<void> {
     try {
@@ -64,28 +82,37 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
       log.error({ err: error, comment_ids: [...sending.held].map(({ comment_id }) => comment_id) }, 'mails not sent')
     } finally {
       underway.delete(sending)
-      wake()
+      wakeAtOnce()
     }
   }
 
-  async function takeUp(): Promise<void> {
+  /** @returns false if it has looked for emails in vain */
+  async function takeUp(): Promise<boolean> {
     const limit = MAX_UNDERWAY - underway.size
-    if (limit <= 0) return
+    if (limit <= 0) return true
     const accountIds = [...underway.keys()].map(({ accountId }) => accountId)
     const leases = await leaseDue(context(), { limit, accountIds, unreachedIds: [...unreached], mailsPerConnection })
     for (const leased of Map.groupBy(leases, ({ lease }) => lease).values()) {
       const sending = sendingOf(leased)
       underway.set(sending, send(sending))
     }
+    return leases.length > 0
   }
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const { promise: woken, resolve } = Promise.withResolvers<void>()
-      wake = resolve
-      await takeUp().catch((error) => log.error({ err: error }, 'queued mails not read'))
-      const timer = setTimeout(resolve, POLL_MS)
-      await woken
+      const woken = Promise.withResolvers<void>()
+      const freed = Promise.withResolvers<void>()
+      wake = woken.resolve
+      wakeAtOnce = () => {
+        freed.resolve()
+        woken.resolve()
+      }
+      const wasUseful = await takeUp().catch((error) => log.error({ err: error }, 'queued mails not read'))
+      // New emails for servers that have no connection free would otherwise cause a statement each.
+      if (!wasUseful) await Promise.race([freed.promise, sleep(REST_MS)])
+      const timer = setTimeout(wake, POLL_MS)
+      await woken.promise
       clearTimeout(timer)
     }
   }
@@ -99,7 +126,7 @@ export function startDispatcher(deps: Deps): () => Promise<void> {
 
   return async () => {
     stopping.abort()
-    wake()
+    wakeAtOnce()
     await running
     await Promise.race([Promise.all(underway.values()), sleep(STOP_MS, undefined, { ref: false })])
     clearInterval(renewal)

@@ -100,16 +100,26 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnectio
   ), taken as materialized (
     select comment_ids, (random() * 2147483646)::int as lease
     from turns where place <= ${PER_ACCOUNT} order by place, due_at, comment_ids limit ${limit}
+  ), locked as materialized (
+    -- All workers wait for this statement, so it leaves out an email that a cancel or the end of an attempt has locked.
+    select o.comment_id, t.lease from (select lease, unnest(comment_ids) as comment_id from taken) t
+      join outbound_emails o on o.comment_id = t.comment_id
+    for update of o skip locked
   ), leased as (
-    update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = t.lease
-    from (select lease, unnest(comment_ids) as comment_id from taken) t
+    update outbound_emails o set leased_until = localtimestamp + ${LEASE}, lease = l.lease
+    from locked l
     -- A concurrent cancel may have changed the row since it was found.
-    where o.comment_id = t.comment_id and ${isDue(now)}
+    where o.comment_id = l.comment_id and ${isDue(now)}
     returning o.comment_id, o.account_id, o.smtp_integration_id, o.lease, o.traceparent, o.due_at
+  ), rates as materialized (
+    -- In the order of ids, as settling.ts locks integrations; otherwise the two could deadlock.
+    select i.id, l.mails from (select smtp_integration_id, count(*) as mails from leased group by 1) l
+      join smtp_integrations i on i.id = l.smtp_integration_id and i.rate_per_minute is not null
+    order by i.id for update of i
   ), rated as (
-    update smtp_integrations i set rate_at = greatest(i.rate_at, localtimestamp) + l.mails * 60.0 / i.rate_per_minute * interval '1 second'
-    from (select smtp_integration_id, count(*) as mails from leased group by 1) l
-    where i.id = l.smtp_integration_id and i.rate_per_minute is not null
+    update smtp_integrations i set rate_at = greatest(i.rate_at, localtimestamp) + r.mails * 60.0 / i.rate_per_minute * interval '1 second'
+    from rates r
+    where i.id = r.id and i.rate_per_minute is not null
   )
   select comment_id, account_id, smtp_integration_id, lease, traceparent from leased order by lease, due_at, comment_id`
 
@@ -124,10 +134,15 @@ const allowedByRate = sql`floor(i.rate_per_minute / 60.0 * greatest(1, 60.0 / i.
 const leased = (leases: readonly Lease[]): Sql => sql`
   unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[]) l (comment_id, lease)`
 
+/** Leaves out an email that another transaction has locked: it is renewed the next time, and the two cannot deadlock. */
 export async function renewLeases(db: Database, leases: readonly Lease[]): Promise<void> {
   await db.execute(sql`
-    update outbound_emails o set leased_until = localtimestamp + ${LEASE} from ${leased(leases)}
-    where o.comment_id = l.comment_id and o.lease = l.lease and o.leased_until is not null`)
+    update outbound_emails o set leased_until = localtimestamp + ${LEASE}
+    from (
+      select o.comment_id from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id and l.lease = o.lease
+      where o.leased_until is not null for update of o skip locked
+    ) mine
+    where o.comment_id = mine.comment_id`)
 }
 
 /** Thrown when another worker has leased the email, because this one had lost the database for longer than its lease. */
@@ -191,10 +206,13 @@ export async function reschedule({ db }: Context, commentId: number, dueAt: Date
     where comment_id = ${commentId}`)
 }
 
-/** Makes an email due that a process of an earlier release has queued. */
-export async function makeDue({ db, now }: Context, commentId: number): Promise<void> {
-  await db.execute(sql`
-    update outbound_emails o set due_at = ${formatInstant(now)}::timestamp from record_comments c
-    where o.comment_id = ${commentId} and o.due_at is null and c.id = o.comment_id
-      and c.metadata @? '$.recipients[*] ? (@.status == "queued")'`)
+/** Makes those of the emails due that a process of an earlier release has queued. */
+export async function makeDue({ db, now }: Context, commentIds: readonly number[]): Promise<void> {
+  await db.query(
+    sql`
+      update outbound_emails o set due_at = ${formatInstant(now)}::timestamp from record_comments c
+      where o.comment_id = any(${commentIds}::int[]) and o.due_at is null and c.id = o.comment_id
+        and c.metadata @? '$.recipients[*] ? (@.status == "queued")'`,
+    'make-due',
+  )
 }
