@@ -23,9 +23,11 @@ function run(program: string, args: string[], env: Record<string, string> = {}):
 }
 
 /** The words after `exec` of `npm start`. */
-const startCommand = (JSON.parse(read('package.json')).scripts.start as string).split(' ').slice(1)
+const startCommand = (JSON.parse(read('package.json')).scripts.start as string).replace(/^.*?exec /, '').split(' ')
 const settings = Object.keys(Environment.shape)
-const unknownSettings = (names: string[]) => names.filter((name) => !settings.includes(name) && name !== 'NODE_ENV')
+/** Variables of Node. */
+const OF_NODE = ['NODE_ENV', 'NODE_COMPILE_CACHE']
+const unknownSettings = (names: string[]) => names.filter((name) => !settings.includes(name) && !OF_NODE.includes(name))
 
 describe('deploy/prometheus and deploy/grafana', () => {
   const rules = parse(read('deploy/prometheus/alerts.yml')) as { groups: { rules: Rule[] }[] }
@@ -147,7 +149,9 @@ describe('deploy/Containerfile', () => {
     const copied = argumentsOf('COPY')
       .filter((rest) => !rest.startsWith('--from'))
       .flatMap((rest) => rest.split(' ').slice(0, -1))
-    expect(copied).toEqual(expect.arrayContaining(['src', 'prisma', 'generated', 'scripts', 'package.json', 'package-lock.json', '.npmrc', 'openapi.json']))
+    expect(copied).toEqual(
+      expect.arrayContaining(['src', 'prisma', 'generated', 'scripts', 'package.json', 'package-lock.json', '.npmrc', 'openapi.json']),
+    )
     expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([])
     const admitted = read('deploy/Containerfile.dockerignore').split('\n').filter(Boolean)
     expect(new Set(admitted)).toEqual(new Set(['*', ...copied.map((path) => `!${path}`)]))

@@ -1,7 +1,7 @@
 /** Starts the service as its user does: with `npm start`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -89,7 +89,8 @@ async function refusal(environment: Record<string, string> = {}): Promise<string
 }
 
 test('a first start answers, and SIGTERM to npm start ends every process', async () => {
-  const service = await startService()
+  const compiled = join(dataDir, 'compiled')
+  const service = await startService({ NODE_COMPILE_CACHE: compiled })
   expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
     ok: true,
@@ -102,6 +103,8 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
   service.npm.kill('SIGTERM')
   await service.ended
   await expectNothingLeft(service)
+  // For the next start. Each version of Node, with its flags, has a folder of its own.
+  expect(readdirSync(compiled)).not.toEqual([])
 })
 
 test('Ctrl-C ends every process', async () => {

@@ -13,7 +13,7 @@ export interface Process {
 /** The arguments that `npm start` passes to node, including the flags of V8. @param root the folder of another release */
 export function startArguments(root = join(import.meta.dirname, '../..')): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
-  const [, , ...flags] = scripts.start.split(' ')
+  const [, ...flags] = scripts.start.replace(/^.*?exec /, '').split(' ')
   const file = flags.pop() ?? ''
   return [...flags, join(root, file)]
 }
