@@ -2,7 +2,7 @@
 import { tableAttachments } from '../files/attachments.ts'
 import type { RecordRef, RecordRow, TableRef } from '../platform/access/resources.ts'
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
-import { recordsOf, sql } from '../platform/database/database.ts'
+import { recordsOf, sql, writesOfTable } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 import type { Attachment, RecordComment } from './schema.ts'
 import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
@@ -54,6 +54,7 @@ export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subjec
   ...followableRecord(table, record.id),
   ...recordNotices(table.name),
   recordId: record.id,
+  writes: writesOfTable(table.id),
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
   visible: (comment) => (table.role === 'viewer' ? { ...comment, metadata: withoutBlindCopies(comment.metadata) } : comment),

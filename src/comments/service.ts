@@ -72,7 +72,7 @@ async function insert<Comment>(
   attachments: readonly FileEntry[],
 ): Promise<Comment> {
   const others = sql`select o.* from (${followersToNotify(subject, sql`place`, actor)}) o where o.user_id not in (select user_id from mentioned)`
-  const [row] = await db.query<Comment>(
+  const [row] = await db.writeShort<Comment>(
     sql`with place as (${locked(subject)}),
       added as (${inserting(subject, { author: authorOf(actor), content, attachments }, now)}),
       ${mentioning(subject, mentionedIds(content), content, actor, now)},
@@ -87,6 +87,7 @@ async function insert<Comment>(
       )})
       select ${subject.comments.columns} from added`,
     'comments:create',
+    subject.writes,
   )
   if (!row) throw notFound(subject.noun)
   return row

@@ -45,6 +45,8 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   comments: CommentTable
   /** The record; null for a task. */
   recordId: number | null
+  /** The group of its writes (`writeShort`). */
+  writes: string
   /** How notifications name it: `the task “Call back”`. */
   title: string
   notices: { comment: EventType; mention: EventType }

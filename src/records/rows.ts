@@ -6,7 +6,7 @@ import { castType, type FieldDef, isMultiple, ownFields, type TableDef } from '.
 import { TYPES } from '../fields/registry.ts'
 import type { IfMatch } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Row } from './cells/present.ts'
@@ -57,10 +57,9 @@ export async function insertRows(db: Database, table: TableDef, records: readonl
   const [one] = records.length === 1 ? records : []
   const { text, following } = one ? insertionOfOne(table) : insertionOfMany(table)
   const cells = one ? own.map((field) => printedCell(field, one.get(field.id) ?? null)) : cellArrays(own, records)
-  const rows = await db.query<StoredRow>(
-    { text, values: [formatInstant(now), userId, ...cells, ...following] },
-    `insert:${table.id}:${table.version}`,
-  )
+  const statement = { text, values: [formatInstant(now), userId, ...cells, ...following] }
+  const label = `insert:${table.id}:${table.version}`
+  const rows = one ? await db.writeShort<StoredRow>(statement, label, writesOfTable(table.id)) : await db.query<StoredRow>(statement, label)
   return rows.length > 1 ? rows.sort((a, b) => a.id - b.id) : rows
 }
 

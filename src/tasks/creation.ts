@@ -5,7 +5,7 @@ import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { empty, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { empty, recordsOf, type Sql, sql, writesOfAccount, writesOfTable } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
 import { taskSubscriptions } from './comments/task-subject.ts'
@@ -56,7 +56,7 @@ async function insert(context: Context, place: TaskPlace | null, input: NewTask)
     assignee: namedPerson(input.assignee_user_id, input.assignee_email),
     assigner: namedPerson(input.assigner_user_id, input.assigner_email),
   }
-  const [row] = await db.query<Created>(
+  const [row] = await db.writeShort<Created>(
     sql`with live as (${lockedPlace(place)}),
     people as (${findPeople(people, place, actor)}),
     new_task as (${inserting(people, place, input, context)}),
@@ -78,6 +78,7 @@ async function insert(context: Context, place: TaskPlace | null, input: NewTask)
       k.version, ${taskColumns(sql`k`)}
     from people left join new_task k on true`,
     'tasks:create',
+    place ? writesOfTable(place.table_id) : writesOfAccount(actor.accountId),
   )
   if (!row?.is_live) throw notFound('Record')
   requirePeople(row, people, place)

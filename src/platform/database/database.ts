@@ -9,6 +9,7 @@ import { currentParty } from '../party.ts'
 import { isTracing } from '../tracing.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { FairPool } from './fair-pool.ts'
+import { GroupedWrites } from './grouped-writes.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import { PreparedNames, runPrepared } from './prepared-statements.ts'
@@ -32,6 +33,11 @@ export function ident(name: string): Sql {
 /** The name of the table that holds the records: `"t101".records`. */
 export const recordsOf = (tableId: number): Sql => sql`${ident(`t${tableId}`)}.records`
 
+/** The group (`writeShort`) of writes of a table's records, and of what is on them. */
+export const writesOfTable = (tableId: number): string => `table ${tableId}`
+/** The group of an account's writes that are on no record. */
+export const writesOfAccount = (accountId: number): string => `account ${accountId}`
+
 export interface Database {
   /**
    * Runs one statement in the open transaction, or else on the pool. Dates, times and timestamps are returned as text in the format of
@@ -47,6 +53,12 @@ export interface Database {
    * others (pipelined-reads.ts).
    */
   readShort<Row>(statement: Statement, label: string): Promise<Row[]>
+  /**
+   * Like `query`, for a short write that is the whole change. Outside a transaction, writes of one group that arrive together share a
+   * commit; the failure of one is no failure of the others (grouped-writes.ts).
+   * @param group a name, for writes that may wait for each other: those of one table
+   */
+  writeShort<Row>(statement: Statement, label: string, group: string): Promise<Row[]>
   /** Like `query`. @returns the number of changed rows */
   execute(statement: Statement): Promise<number>
   /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
@@ -91,6 +103,7 @@ interface OpenTransaction {
 
 interface RunOptions {
   isShortRead?: boolean
+  group?: string
   signal?: AbortSignal | undefined
 }
 
@@ -150,6 +163,7 @@ export function openDatabase(
   const places = Math.max(1, size - KEPT_FREE)
   // Of several accounts none takes all places, because a query may run for ten seconds.
   const queries = new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
+  const groupedWrites = new GroupedWrites(pool, observe)
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
@@ -166,13 +180,14 @@ export function openDatabase(
     text: string,
     values: unknown[],
     label: string | undefined,
-    { isShortRead, signal }: RunOptions,
+    { isShortRead, group, signal }: RunOptions,
   ): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
     const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query(text, values))
     if (client) return runOn(client)
     if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
+    if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
     return (isShortRead && name && (await pipelinedReads.run({ name, text, values }))) || runOn(pool)
   }
 
@@ -200,6 +215,7 @@ export function openDatabase(
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
     readShort: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
+    writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
       const outer = transactions.getStore()?.tx

@@ -48,9 +48,18 @@ interface Description {
   fields: unknown[]
   _parsers: unknown[]
   _prebuiltEmptyResultObject: object
+  /** The parsers of the connection. */
+  _types?: unknown
 }
 
-type Connection = { describe(message: unknown): void }
+/** The members of pg's connection that its types do not declare. */
+interface Connection {
+  stream: { cork(): void; uncork(): void }
+  /** Names whose Parse was sent and not answered. */
+  submittedNamedStatements: Record<string, unknown>
+  describe(message: unknown): void
+  sync(): void
+}
 
 /** The members of pg's Query that its types do not declare. */
 const PgQuery = pg.Query as unknown as new (
@@ -58,18 +67,34 @@ const PgQuery = pg.Query as unknown as new (
   values: unknown[],
 ) => {
   name: string
+  text: string
   _result: Description
   _accumulateRows: boolean
+  callback: (error: Error | null, result?: pg.QueryResult) => void
   hasBeenParsed(connection: Connection): boolean
   prepare(connection: Connection): void
   handleRowDescription(message: unknown): void
+  handleDataRow(message: unknown): void
+  handleCommandComplete(message: unknown, connection: Connection): void
+  handleReadyForQuery(connection: Connection): void
 }
 
-/** The descriptions that a connection has received, and the same connection except that it asks for none. */
-const knownBy = memo((connection: Connection) => ({
-  descriptions: new Map<string, Description>(),
-  silent: Object.assign(Object.create(connection) as Connection, { describe: () => {} }),
-}))
+/**
+ * The descriptions that a connection has received; the same connection except that it asks for none; and both without the Sync that ends
+ * a transaction.
+ */
+const knownBy = memo((connection: Connection) => {
+  const silent = { describe: () => {} }
+  // If a value cannot be sent, pg closes the prepared statement and still takes it for prepared.
+  const unsynced = { sync: () => {}, close: () => {} }
+  const as = (changes: object) => Object.assign(Object.create(connection) as Connection, changes)
+  return {
+    descriptions: new Map<string, Description>(),
+    silent: as(silent),
+    unsynced: as(unsynced),
+    silentUnsynced: as({ ...silent, ...unsynced }),
+  }
+})
 
 /**
  * A named statement that requests its row description only once for each connection. pg requests it each time, and the names and types
@@ -86,13 +111,34 @@ class PreparedQuery extends PgQuery {
   }
 
   override prepare(connection: Connection): void {
+    super.prepare(this.#describes(connection) ? connection : knownBy(connection).silent)
+  }
+
+  /**
+   * Sends everything but the Sync, so that the next statement belongs to the same transaction.
+   * @returns false if a value could not be sent; the callback has got the error
+   */
+  prepareUnsynced(connection: Connection): boolean {
+    const { unsynced, silentUnsynced } = knownBy(connection)
+    let isSent = true
+    const { callback } = this
+    this.callback = (error) => {
+      isSent = false
+      callback(error)
+    }
+    super.prepare(this.#describes(connection) ? unsynced : silentUnsynced)
+    this.callback = callback
+    return isSent
+  }
+
+  /** Takes the description that is known. @returns false if there is one */
+  #describes(connection: Connection): boolean {
     this.#known = knownBy(connection)
     const description = this.hasBeenParsed(connection) ? this.#known.descriptions.get(this.name) : undefined
-    if (description) {
-      Object.assign(this._result, description)
-      this._accumulateRows = true
-    }
-    super.prepare(description ? this.#known.silent : connection)
+    if (!description) return true
+    Object.assign(this._result, description)
+    this._accumulateRows = true
+    return false
   }
 
   override handleRowDescription(message: unknown): void {
@@ -107,5 +153,91 @@ export function runPrepared(client: pg.Pool | pg.ClientBase, statement: NamedSta
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
   const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
   client.query(new PreparedQuery(statement) as never, undefined as never, answered as never)
+  return promise
+}
+
+/**
+ * Statements that are sent without a Sync between them: PostgreSQL runs them as one transaction, and commits it at the Sync that follows the
+ * last. For pg they are one query, which passes each message on to the statement that it answers.
+ */
+class PreparedGroup {
+  /** Those that were sent, in the order of their answers. */
+  readonly #sent: PreparedQuery[] = []
+  readonly #queries: readonly PreparedQuery[]
+  #answered = 0
+  callback: (error: unknown) => void
+
+  constructor(queries: readonly PreparedQuery[], callback: (error: unknown) => void) {
+    this.#queries = queries
+    this.callback = callback
+  }
+
+  /** The statement that the next message answers. */
+  get #current(): PreparedQuery | undefined {
+    return this.#sent[this.#answered]
+  }
+
+  /** pg notes under the name and the text of its query that a statement is parsed. */
+  get name(): string | undefined {
+    return this.#current?.name
+  }
+
+  get text(): string | undefined {
+    return this.#current?.text
+  }
+
+  submit(connection: Connection): void {
+    connection.stream.cork()
+    for (const query of this.#queries) if (query.prepareUnsynced(connection)) this.#sent.push(query)
+    connection.sync()
+    connection.stream.uncork()
+  }
+
+  handleRowDescription(message: unknown): void {
+    this.#current?.handleRowDescription(message)
+  }
+
+  handleDataRow(message: unknown): void {
+    this.#current?.handleDataRow(message)
+  }
+
+  handleCommandComplete(message: unknown, connection: Connection): void {
+    this.#current?.handleCommandComplete(message, connection)
+    this.#answered++
+  }
+
+  handleReadyForQuery(connection: Connection): void {
+    for (const query of this.#sent) query.handleReadyForQuery(connection)
+    this.callback(undefined)
+  }
+
+  handleError(error: unknown, connection: Connection): void {
+    // PostgreSQL has skipped the statements that follow, and has not parsed them.
+    for (const { name } of this.#sent.slice(this.#answered)) delete connection.submittedNamedStatements[name]
+    this.callback(error)
+  }
+}
+
+/**
+ * Runs the statements in one transaction, with one round trip.
+ * @returns the result of each, or the error of one whose values could not be sent
+ * @throws the error of the first statement that fails, or of the commit; then all are rolled back, unless the connection was lost
+ */
+export function runTogether(client: pg.ClientBase, statements: readonly NamedStatement[]): Promise<(pg.QueryResult | Error)[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<(pg.QueryResult | Error)[]>()
+  const results: (pg.QueryResult | Error)[] = []
+  const { _types } = client as unknown as { _types: unknown }
+  const queries = statements.map((statement, index) => {
+    const query = new PreparedQuery(statement)
+    query._result._types = _types
+    query.callback = (error, result) => {
+      results[index] = error ?? (result as pg.QueryResult)
+    }
+    return query
+  })
+  const group = new PreparedGroup(queries, (error) => (error ? reject(error) : resolve(results)))
+  // Observers of the connection know each statement by itself, from the caller that waits for it.
+  const { query } = pg.Client.prototype as unknown as { query(group: PreparedGroup): void }
+  query.call(client, group)
   return promise
 }

@@ -1,7 +1,7 @@
 /** Tasks as something to follow and comment on; the rules of both are in src/comments/. */
 import type { CommentTable, Subject, SubjectResource, SubscriptionTable } from '../../comments/subject.ts'
 import type { Actor } from '../../platform/access/authenticate.ts'
-import { sql } from '../../platform/database/database.ts'
+import { sql, writesOfAccount, writesOfTable } from '../../platform/database/database.ts'
 import { taskEntries } from '../files/attachments.ts'
 import type { AttachmentEntry } from '../files/schema.ts'
 import { taskTitle } from '../notices.ts'
@@ -24,11 +24,15 @@ export const taskFollowers = ({ task_id }: Pick<TaskRow, 'task_id'>): Pick<Subje
   followers: sql`select user_id from task_subscribers where task_id = ${task_id}`,
 })
 
-export const onTask = (task: Pick<TaskRow, 'task_id' | 'title' | 'space_id'>, actor: Actor): Subject<TaskComment, AttachmentEntry> => ({
+export const onTask = (
+  task: Pick<TaskRow, 'task_id' | 'title' | 'space_id' | 'table_id'>,
+  actor: Actor,
+): Subject<TaskComment, AttachmentEntry> => ({
   noun: 'Task',
   subscriptions: taskSubscriptions,
   comments,
   recordId: null,
+  writes: task.table_id === null ? writesOfAccount(actor.accountId) : writesOfTable(task.table_id),
   row: sql`select account_id, space_id, table_id, record_id, id as task_id from tasks where id = ${task.task_id}`,
   belongs: sql`task_id = ${task.task_id}`,
   ...taskFollowers(task),

@@ -1,0 +1,118 @@
+/**
+ * Short writes of several requests that share one commit. While a commit is under way, the writes that arrive wait and leave together: one
+ * write to the socket, one wake-up of a PostgreSQL process and one flush of the log for all of them (measured in
+ * docs/decisions/0023-grouped-writes.md).
+ */
+import { setImmediate } from 'node:timers/promises'
+import pg from 'pg'
+import type { ObserveStatement } from './observe-statements.ts'
+import { type NamedStatement, runPrepared, runTogether } from './prepared-statements.ts'
+
+/** The statements of one commit at most, so that nobody waits for many others. */
+const MOST_TOGETHER = 32
+/** A commit that takes longer waits for a lock or is slow, so that later writes no longer wait for it. */
+const LATE_MS = 20
+/** Statements that wait longer for a lock are rolled back together, and each runs alone, so that only the blocked one waits on. */
+const LOCK_TIMEOUT: NamedStatement = { name: 'grouped-writes', text: "select set_config('lock_timeout', '50', true)", values: [] }
+
+interface Waiting {
+  statement: NamedStatement
+  resolve(result: pg.QueryResult): void
+  reject(error: unknown): void
+}
+
+export class GroupedWrites {
+  /** The writes that wait for the commit under way, of each group that has one. */
+  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #pool: pg.Pool
+  readonly #observe: ObserveStatement | undefined
+
+  constructor(pool: pg.Pool, observe: ObserveStatement | undefined) {
+    this.#pool = pool
+    this.#observe = observe
+  }
+
+  /**
+   * Runs the statement in a transaction with others of the group. If one of them fails, all are rolled back and each runs alone, so the
+   * result or error is that of the statement itself.
+   * @param name of the group. Groups do not wait for each other
+   */
+  run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
+    const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+    const waiting = this.#waiting.get(name)
+    if (waiting) waiting.push({ statement, resolve, reject })
+    else void this.#take(name, [{ statement, resolve, reject }])
+    return this.#observe ? observed(promise, this.#observe(statement.text)) : promise
+  }
+
+  async #take(name: string, waiting: Waiting[]): Promise<void> {
+    this.#waiting.set(name, waiting)
+    // Writes that arrive in the same turn of the event loop leave together.
+    await setImmediate()
+    while (waiting.length) await doneOrLate(this.#commit(waiting.splice(0, MOST_TOGETHER)))
+    this.#waiting.delete(name)
+  }
+
+  async #commit(writes: readonly Waiting[]): Promise<void> {
+    const client = await connected(this.#pool).catch((error: Error) => rejectAll(writes, error))
+    if (!client) return
+    const isAlone = writes.length === 1
+    const statements = writes.map(({ statement }) => statement)
+    try {
+      const results = await runTogether(client, isAlone ? statements : [LOCK_TIMEOUT, ...statements])
+      client.release()
+      settle(writes, results.slice(-writes.length))
+    } catch (thrown) {
+      const error = thrown as Error
+      const isUndone = isRolledBack(error)
+      client.release(isUndone ? undefined : error)
+      if (isUndone && !isAlone) this.#runEachAlone(writes)
+      else rejectAll(writes, error)
+    }
+  }
+
+  /** All at once: one that is blocked by a lock must not delay the others. */
+  #runEachAlone(writes: readonly Waiting[]): void {
+    for (const { statement, resolve, reject } of writes) runPrepared(this.#pool, statement).then(resolve, reject)
+  }
+}
+
+function doneOrLate(commit: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = setTimeout(resolve, LATE_MS)
+  commit.then(() => {
+    clearTimeout(late)
+    resolve()
+  })
+  return promise
+}
+
+function settle(writes: readonly Waiting[], results: readonly (pg.QueryResult | Error)[]): void {
+  for (const [index, { resolve, reject }] of writes.entries()) {
+    const result = results[index] as pg.QueryResult | Error
+    if (result instanceof Error) reject(result)
+    else resolve(result)
+  }
+}
+
+function rejectAll(writes: readonly Waiting[], error: Error): undefined {
+  for (const { reject } of writes) reject(error)
+}
+
+function connected(pool: pg.Pool): Promise<pg.PoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
+  })
+}
+
+/** The shutdown of a server, which ends the connection perhaps after the commit. */
+const SHUTDOWN = /^(57P|08)/
+
+/** True if the server answered with an error of the transaction. After a lost connection nobody knows whether it was committed. */
+const isRolledBack = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && !SHUTDOWN.test(error.code ?? '57P') && error.severity !== 'FATAL' && error.severity !== 'PANIC'
+
+function observed<Result>(promise: Promise<Result>, answered: (error?: unknown) => void): Promise<Result> {
+  promise.then(() => answered(), answered)
+  return promise
+}

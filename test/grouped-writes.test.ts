@@ -1,0 +1,114 @@
+/** Writes of several requests that share a commit: each keeps its own result, its own error and its own wait. */
+import { expect, it } from 'vitest'
+import { raw, sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { makeTable } from './support/tables.ts'
+import { taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord, holding } = taskSupport(app)
+
+await app.db.execute(sql`create table written (id int generated always as identity, value int check (value <> 13), xact xid8)`)
+const write = (value: number, group = 'a') =>
+  app.db.writeShort<{ id: number; value: number; xact: string }>(
+    sql`insert into written (value, xact) values (${value}, pg_current_xact_id()) returning id, value, xact::text`,
+    'write',
+    group,
+  )
+const stored = async () => (await app.db.query<{ value: number }>(sql`select value from written order by id`)).map(({ value }) => value)
+/** A statement is prepared from its third use on, and only prepared ones are grouped. */
+const prepare = async () => {
+  for (let use = 0; use < 3; use++) await write(0)
+  await app.db.execute(sql`delete from written`)
+}
+const range = (count: number) => Array.from({ length: count }, (_, index) => index + 100)
+
+it('commits writes that arrive together at once, and returns to each its own rows in their order', async () => {
+  await prepare()
+  const found = await Promise.all(range(20).map((value) => write(value)))
+  expect(found.map(([row]) => row?.value)).toEqual(range(20))
+  expect(new Set(found.map(([row]) => row?.xact)).size).toBe(1)
+  expect(await stored()).toEqual(range(20))
+})
+
+it('commits a limited number at once, and other groups by themselves', async () => {
+  await prepare()
+  const found = await Promise.all([...range(40).map((value) => write(value)), write(1, 'b')])
+  const counts = Map.groupBy(found.flat(), ({ xact }) => xact)
+  expect([...counts.values()].map((rows) => rows.length).sort()).toEqual([1, 32, 8])
+})
+
+it('keeps the error of one write from the others', async () => {
+  await prepare()
+  const found = await Promise.allSettled([1, 2, 13, 4].map((value) => write(value)))
+  expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.code))).toEqual([1, 2, '23514', 4])
+  expect((await stored()).sort()).toEqual([1, 2, 4])
+})
+
+it('keeps a value that cannot be sent from the others', async () => {
+  await prepare()
+  const unsendable = {
+    toPostgres: () => {
+      throw new Error('unsendable')
+    },
+  } as unknown as number
+  const found = await Promise.allSettled([write(1), write(unsendable), write(3)])
+  expect(found.map((one) => (one.status === 'fulfilled' ? one.value[0]?.value : one.reason.message))).toEqual([1, 'unsendable', 3])
+  expect(await stored()).toEqual([1, 3])
+})
+
+it('fails all writes of a connection that is lost, and repeats none of them', async () => {
+  await prepare()
+  const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
+  for (let use = 0; use < 3; use++) await end().catch(() => {})
+  const found = await Promise.allSettled([write(1), end(), write(3)])
+  expect(found.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(await stored()).toEqual([])
+  expect((await write(4))[0]?.value).toBe(4)
+})
+
+it('belongs to the open transaction of its caller', async () => {
+  await prepare()
+  const undone = app.db.transaction(async () => {
+    await write(1)
+    throw new Error('undone')
+  })
+  await expect(undone).rejects.toThrow('undone')
+  expect(await stored()).toEqual([])
+})
+
+it('lets only the write wait that a lock blocks', async () => {
+  const { member, table, record, other } = await onRecord()
+  const create = (on: number) => app.as(member).post(`/api/tasks/onRecord/${table}/${on}/create`, { title: 'Call' })
+  for (let use = 0; use < 3; use++) await create(other)
+  const release = await holding(raw(`select 1 from t${table}.records where id = ${record} for update`))
+  const ended: string[] = []
+  const noting = async (name: string, request: Promise<{ status: number }>) => {
+    expect((await request).status).toBe(200)
+    ended.push(name)
+  }
+  const blocked = [noting('blocked', create(record)), noting('blocked', create(record))]
+  await expect
+    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
+    .toHaveLength(2)
+  await Promise.all(range(5).map(() => noting('free', create(other))))
+  expect(ended).toEqual(['free', 'free', 'free', 'free', 'free'])
+  await release()
+  await Promise.all(blocked)
+})
+
+it('creates every record once, with its own values, while one of them is refused by the database', async () => {
+  const account = await app.account()
+  const { id, path } = await makeTable(app, account)
+  const create = (name: string) => app.as(account.member).post(`${path}/records/create`, { data: { name } })
+  for (let use = 0; use < 3; use++) await create('first')
+  await app.db.execute(raw(`alter table t${id}.records add check (name <> 'record 17')`))
+  const answers = await Promise.all(range(30).map((_, index) => create(`record ${index}`)))
+  const names = range(30).map((_, index) => `record ${index}`)
+  expect(answers.map(({ status, body }) => (status === 200 ? body.data.name : status))).toEqual(
+    names.map((name) => (name === 'record 17' ? 500 : name)),
+  )
+  const rows = await app.db.query<{ id: number; name: string }>(raw(`select id, name from t${id}.records where name like 'record%'`))
+  const created = answers.flatMap(({ status, body }) => (status === 200 ? [[body.id, body.data.name]] : []))
+  expect(rows.map((row) => [row.id, row.name]).sort()).toEqual(created.sort())
+})
