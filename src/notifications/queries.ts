@@ -1,7 +1,6 @@
+import type { Alongside } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
-import type { Alongside } from '../platform/access/authorize.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
-import { formatInstant } from '../platform/time.ts'
 import { isMember } from '../spaces/membership.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
@@ -82,8 +81,8 @@ export interface DueRow {
  * Reads the tasks in the statement that authenticates the caller. Only then is their zone known, so `countDue` decides what is due.
  * A local date differs from that of UTC by at most a day, and a local day ends before the third day after it in UTC begins.
  */
-export const dueOfPrincipal: Alongside<DueRow> = (now) => {
-  const today = sql`${formatInstant(now).slice(0, 10)}::date`
+export const dueOfPrincipal: Alongside<DueRow> = (date) => {
+  const today = sql`${date}::date`
   return sql`
     select count(*) filter (where k.due_date < ${today} - 1)::int as past_due,
       json_agg(json_build_array(k.due_date, k.due_time)) filter (where k.due_date >= ${today} - 1) as near_due

@@ -19,6 +19,8 @@ const shownRecordResource: Resource<ShownRow> = {
     if (!definition) return recordResource.select(ids, db)
     return recordOfTable(ids, sql`, ${shownAsJson(definition)} as shown, ${definition.version}::int as shown_version`)
   },
+  composedFor: (ids, db) => guessedDefinition(db, ids.table_id ?? 0),
+  idsInText: ['table_id'],
   without: recordResource,
 }
 

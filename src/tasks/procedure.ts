@@ -1,8 +1,9 @@
 /** Procedures on a task. A task is found by its id alone, so that a caller who may not read it gets 403, not 404 (api.md, Errors). */
 
+import type { Alongside } from '../platform/access/access-statement.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { type Alongside, type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
-import { checkSpace, withRule } from '../platform/access/resources.ts'
+import { type Callers, callers, type Resource, type Role } from '../platform/access/authorize.ts'
+import { anyIds, checkSpace, withRule } from '../platform/access/resources.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { forbidden } from '../platform/http/errors.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
@@ -39,6 +40,7 @@ const ofTask = (taskId: number | undefined): Sql => sql`
 export const taskResource: Resource<TaskRow> = {
   ids: [{ name: 'task_id', thing: 'Task', found: 'task_id' }],
   select: ({ task_id }) => ofTask(task_id),
+  composedFor: anyIds,
   check: requireReadable,
 }
 
@@ -63,6 +65,7 @@ export const taskProcedure = (right: keyof typeof RULES, allowed: Callers = call
 const standaloneResource: Resource = {
   ids: [],
   select: () => sql`select true as is_standalone`,
+  composedFor: anyIds,
   check: (_, actor) => {
     if (actor.kind === 'account') throw forbidden('Task is not on a record')
   },

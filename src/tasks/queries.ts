@@ -1,13 +1,8 @@
-import type { FieldDef } from '../fields/definition.ts'
 import { canSee, inReach } from '../notifications/queries.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
-import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import type { TaskRow } from './procedure.ts'
+import { type Database, empty, join, type Sql, sql } from '../platform/database/database.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
-import type { RecordTaskQuery, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
-
-/** The number of comments in a task's detail (api.md, Limits). */
-const RECENT_COMMENTS = 20
+import type { RecordTaskQuery, Task, TaskCount, TaskQuery } from './schema.ts'
 
 /** The columns on the wire. @param k alias of a row of tasks */
 export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, ${k}.assignee_user_id, ${k}.account_id, ${k}.space_id,
@@ -15,7 +10,8 @@ export const taskColumns = (k: Sql): Sql => sql`${k}.id, ${k}.creator_user_id, $
   ${k}.reminder_at, ${k}.reminder_sent_at, ${k}.status, ${k}.completed_at, ${k}.completed_by_user_id, ${k}.created_at, ${k}.updated_at,
   ${k}.attachments, ${k}.external_id`
 
-type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string | null }
+/** A row without what only the wire has. */
+export type Stored<Row extends Task> = Omit<Row, 'external_id'> & { external_id: string | null }
 /** A stored row with its version. */
 export type StoredTask = Stored<Task> & { version: number }
 
@@ -52,38 +48,6 @@ function listed(row: Stored<Task>): Task {
   }
   if (row.external_id !== null) task.external_id = row.external_id
   return task
-}
-
-/**
- * The task with its counts, subscribers and comments, in one statement. Returns undefined when the task has just been deleted.
- * @param titleField of the table, if it has one
- */
-export async function getTask(
-  db: Database,
-  { userId }: Actor,
-  task: TaskRow,
-  titleField: FieldDef | undefined,
-): Promise<(Stored<TaskDetail> & { version: number }) | undefined> {
-  const [row] = await db.readShort<Stored<TaskDetail> & { version: number }>(
-    sql`select ${taskColumns(sql`k`)}, k.version,
-      (select count(*)::int from task_comments c where c.task_id = k.id) as comment_count,
-      f.subscribers, ${userId} = any(f.subscribers) as subscribed,
-      ${task.table_name}::text as table_name, ${recordTitle(task, titleField)} as record_title,
-      (select coalesce(json_agg(json_build_object('id', c.id, 'task_id', c.task_id, 'content', c.content, 'user_id', c.user_id,
-          'user_name', c.user_name, 'api_key_id', c.api_key_id, 'attachments', c.attachments,
-          'created_at', c.created_at::text, 'updated_at', c.updated_at::text) order by c.id desc), '[]')
-        from (select * from task_comments c where c.task_id = k.id order by c.id desc limit ${RECENT_COMMENTS}) c) as recent_comments
-    from tasks k,
-      lateral (select coalesce(array_agg(user_id order by user_id), '{}') as subscribers from task_subscribers where task_id = k.id) f
-    where k.id = ${task.task_id}`,
-    'tasks:get',
-  )
-  return row
-}
-
-function recordTitle({ table_id, record_id }: TaskRow, field: FieldDef | undefined): Sql {
-  if (table_id === null || !field) return sql`null::text`
-  return sql`(select r.${ident(field.id)} from ${recordsOf(table_id)} r where r.id = ${record_id})`
 }
 
 export interface Page<Row> {

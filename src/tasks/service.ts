@@ -1,4 +1,3 @@
-import { titleField } from '../fields/definition.ts'
 import { countDue } from '../notifications/due.ts'
 import type { DueRow } from '../notifications/queries.ts'
 import type { Answer } from '../platform/answer.ts'
@@ -7,8 +6,9 @@ import { notFound } from '../platform/http/errors.ts'
 import type { RecordPath } from '../platform/http/schemas.ts'
 import { instantOf, localInstant } from '../platform/time.ts'
 import { withDefinition } from '../tables/with-definition.ts'
+import { getTask } from './detail.ts'
 import type { TaskRow } from './procedure.ts'
-import { countOnRecord, getReminder, getTask, listOfUser, listOnRecord, onWire } from './queries.ts'
+import { countOnRecord, getReminder, listOfUser, listOnRecord, onWire } from './queries.ts'
 import { reminderState } from './reminders/reminder.ts'
 import type { BadgeCount, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 import { type ChangedTasks, changesOfUser, changesOnRecord, refuseCursor } from './sync/changed-since.ts'
@@ -26,7 +26,7 @@ export async function get(context: Context, task: TaskRow): Promise<Answer<TaskD
   const row =
     id === null || table_version === null
       ? await getTask(db, actor, task, undefined)
-      : await withDefinition(context, { id, version: table_version }, (table) => getTask(db, actor, task, titleField(table)))
+      : await withDefinition(context, { id, version: table_version }, (table) => getTask(db, actor, task, table))
   if (!row) throw notFound('Task')
   return answerOf(row)
 }

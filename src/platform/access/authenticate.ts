@@ -42,7 +42,12 @@ export const systemActor: Actor = {
 }
 
 /** The credentials of a request. If it has a cookie and a key, the key counts. */
-export type Credentials = { kind: 'none' } | { kind: 'invalid' } | { kind: 'key' | 'session'; tokenHash: Buffer }
+export type Credentials = { kind: 'none' } | { kind: 'invalid' } | KnownCredentials
+/** Credentials that may name a principal. */
+export interface KnownCredentials {
+  kind: 'key' | 'session'
+  tokenHash: Buffer
+}
 
 /** The credentials as a request presents them. */
 interface Claim {
@@ -64,20 +69,23 @@ export interface Authentication extends Claim {
  * @throws AppError 401
  */
 export async function authenticate(asking: Authentication): Promise<Actor> {
-  const [row] = await asking.db.readShort<PrincipalRow>(principalOf(asking), 'who')
+  const { kind, tokenHash } = knownCredentials(asking)
+  const [row] = await asking.db.readShort<PrincipalRow>(principalBy(kind, sql`${tokenHash}`), 'who')
   const principal = verified(row, asking)
   const actor = actorOf(principal)
   await asking.onAuthenticated(actor, { lastSeenAt: principal.p_last_seen_at })
   return actor
 }
 
-/** Selects the principal that the credentials name, or no row. @throws AppError 401 without credentials that could name one */
-export function principalOf({ credentials, onRefused }: Pick<Authentication, 'credentials' | 'onRefused'>): Sql {
+/** The credentials, if they could name a principal. @throws AppError 401 */
+export function knownCredentials({ credentials, onRefused }: Pick<Authentication, 'credentials' | 'onRefused'>): KnownCredentials {
   if (credentials.kind === 'none') throw onRefused(unauthorized('Sign in, or send an API key as a bearer token'))
   if (credentials.kind === 'invalid') throw onRefused(unauthorized(WRONG_KEY))
-  const hash = sql`${credentials.tokenHash}`
-  return credentials.kind === 'key' ? ofKey(hash) : ofSession(hash)
+  return credentials
 }
+
+/** Selects the principal that has the token with the hash, or no row. */
+export const principalBy = (kind: KnownCredentials['kind'], hash: Sql): Sql => (kind === 'key' ? ofKey(hash) : ofSession(hash))
 
 /** The row, if the claim holds. @throws AppError 401 when there is no such principal, or its credentials do not count now or from here */
 export function verified<Row extends PrincipalRow>(row: Row | undefined, { credentials, ip, now, onRefused }: Authentication): Row {

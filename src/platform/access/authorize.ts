@@ -2,17 +2,18 @@
  * Whether the caller may do what they ask for. One statement reads the principal of the credentials together with the resource and the
  * membership; the checks follow in the order of contract.md §2. Every procedure and every plain route goes through `admit`.
  */
-import { type Database, empty, type Sql, sql } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
 import { AppError, badInput, forbidden, notFound, sqlState } from '../http/errors.ts'
 import { MAX_ID } from '../http/schemas.ts'
+import { type AccessQuestion, type Alongside, accessStatement, type Ids, type Selectable } from './access-statement.ts'
 import {
   type Actor,
   type Authentication,
   actorOf,
   type CallerKind,
+  knownCredentials,
   type PrincipalRow,
-  principalOf,
   systemActor,
   verified,
 } from './authenticate.ts'
@@ -37,22 +38,15 @@ export const callers = {
 } as const satisfies Record<string, readonly CallerKind[]>
 export type Callers = (typeof callers)[keyof typeof callers]
 
-type Ids = Record<string, number>
-
 /** A kind of row that is found by ids in a path or a body, and the checks on it. */
-export interface Resource<Row extends object = object> {
+export interface Resource<Row extends object = object> extends Selectable {
   /** The ids in the order of the checks, the noun of the 404, and the column that is null if the row does not exist. */
   readonly ids: readonly { name: string; thing: string; found: string }[]
-  /** Selects at most one row. The SQL may use `p`, the row of the principal (p.p_account_id, p.p_user_id). */
-  select(ids: Ids, db?: Database): Sql
   /** The checks after existence: whitelist, read right, role, row rule. */
   check(row: Row, actor: Actor, right: Right): void
   /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
   readonly without?: Resource<Row>
 }
-
-/** A select of one row for the principal `p`, which runs in the statement of the access check and so costs no round trip. */
-export type Alongside<Row extends object = object> = ((now: Date) => Sql) & { readonly row?: Row }
 
 export interface Access {
   callers: Callers
@@ -151,23 +145,23 @@ function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
   )
 }
 
+type ResourceQuestion = AccessQuestion & { resource: Resource | null }
+
 /** The principal, with the columns of the resource and of `alongside`. @throws AppError 401 */
 async function readShort(asking: AccessRequest, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
-  const principal = principalOf(asking)
-  const [row] = await withResource(asking.db, alongside ? also(principal, alongside(asking.now)) : principal, resource, ids)
+  const credentials = knownCredentials(asking)
+  const [row] = await withResource(asking.db, { credentials, resource, alongside, ids, now: asking.now })
   return verified(row, asking)
 }
 
-const also = (principal: Sql, select: Sql): Sql => sql`select p.*, a.* from (${principal}) p left join lateral (${select}) a on true`
-
-async function withResource(db: Database, principal: Sql, resource: Resource | null, ids: Ids): Promise<PrincipalRow[]> {
-  const lateral = resource ? sql`left join lateral (${resource.select(ids, db)}) t on true` : empty
+async function withResource(db: Database, question: ResourceQuestion): Promise<PrincipalRow[]> {
   try {
     // The statement is prepared: planning takes 0.8 ms, six times as long as running it.
-    return await db.readShort<PrincipalRow>(sql`select p.*${resource ? sql`, t.*` : empty} from (${principal}) p ${lateral}`, 'who')
+    return await db.readShort<PrincipalRow>(accessStatement(question, db), 'who')
   } catch (error) {
-    if (resource?.without && (IS_MISSING.has(sqlState(error) ?? '') || isOutdatedPlan(error)))
-      return withResource(db, principal, resource.without, ids)
+    const without = question.resource?.without
+    if (without && (IS_MISSING.has(sqlState(error) ?? '') || isOutdatedPlan(error)))
+      return withResource(db, { ...question, resource: without })
     throw error
   }
 }

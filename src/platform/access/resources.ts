@@ -39,12 +39,17 @@ export function checkSpace(space: { space_id: number; member_role: Role | null }
   if (!role || RANK[role] < RANK[NEEDED[right]]) throw forbidden()
 }
 
+/** For a resource whose text is the same for any ids. */
+export const anyIds = () => ANY_IDS
+const ANY_IDS = {}
+
 export const spaceResource: Resource<SpaceRow> = {
   ids: [{ name: 'space_id', thing: 'Space', found: 'space_id' }],
   select: ({ space_id }) => sql`
     select s.id as space_id, s.name as space_name, s.account_id, m.role as member_role
     from spaces s left join space_members m on m.space_id = s.id and m.user_id = p.p_user_id
     where s.id = ${space_id} and s.account_id = p.p_account_id and s.deleted_at is null`,
+  composedFor: anyIds,
   check: checkSpace,
 }
 
@@ -59,6 +64,7 @@ const ofTable = (tableId: number | undefined, more: Sql = empty, join: Sql = emp
 export const tableResource: Resource<TableRow> = {
   ids: [{ name: 'table_id', thing: 'Table', found: 'table_id' }],
   select: ({ table_id }) => ofTable(table_id),
+  composedFor: anyIds,
   check: checkSpace,
 }
 

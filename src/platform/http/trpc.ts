@@ -4,17 +4,9 @@
  */
 import { initTRPC } from '@trpc/server'
 import type { OpenApiMeta } from 'trpc-to-openapi'
+import type { Alongside } from '../access/access-statement.ts'
 import { type Actor, authenticate } from '../access/authenticate.ts'
-import {
-  type Access,
-  type Admission,
-  type Alongside,
-  admit,
-  type Callers,
-  NO_ATTACHMENTS,
-  type Resource,
-  type Right,
-} from '../access/authorize.ts'
+import { type Access, type Admission, admit, type Callers, NO_ATTACHMENTS, type Resource, type Right } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'

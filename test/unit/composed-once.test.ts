@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { composedOnce } from '../../src/platform/database/composed-once.ts'
+import { ident, type Sql, sql } from '../../src/platform/database/database.ts'
+
+interface Values {
+  id: number
+  name: string | null
+}
+
+describe('a statement that is composed once', () => {
+  it('has the same text for all values, and binds those of each run', () => {
+    let composed = 0
+    const inner = (id: number): Sql => sql`select ${id}::int`
+    const statement = composedOnce<Values>(['id', 'name'], ({ id, name }) => {
+      composed++
+      return sql`select * from (${inner(id)}) i where name = ${name} and ${'fixed'} <> '' and id <> ${id}`
+    })
+    const [first, second] = [statement({ id: 1, name: 'a' }), statement({ id: 2, name: null })]
+    expect(composed).toBe(1)
+    expect(first.text).toBe("select * from (select $1::int) i where name = $2 and $3 <> '' and id <> $4")
+    expect(second.text).toBe(first.text)
+    expect([first.values, second.values]).toEqual([
+      [1, 'a', 'fixed', 1],
+      [2, null, 'fixed', 2],
+    ])
+  })
+
+  it('refuses to make a value part of the text', () => {
+    expect(() => composedOnce<Values>(['id', 'name'], ({ id }) => sql`select * from ${ident(`t${id}`)}`)).toThrow(
+      'id is bound when the statement is run',
+    )
+  })
+})
