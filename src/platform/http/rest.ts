@@ -3,11 +3,12 @@
  * Access is checked before the body is read. Values of paths and query strings are converted to the types of the schema, bodies are not.
  */
 import fastifyMultipart from '@fastify/multipart'
-import { type AnyProcedure, type AnyRouter, callTRPCProcedure } from '@trpc/server'
+import type { AnyProcedure, AnyRouter } from '@trpc/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
 import { type Access, type Admission, admit } from '../access/authorize.ts'
 import type { FairLimit } from '../fair-limit.ts'
+import { memo } from '../memo.ts'
 import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
@@ -22,6 +23,17 @@ export interface RestProcedure {
   type: 'query' | 'mutation'
   meta: Meta & Required<Pick<Meta, 'openapi' | 'access'>>
   input: z.ZodObject | undefined
+  /** Calls the procedure, as `callTRPCProcedure` does after it has looked it up by its name. */
+  run(options: ProcedureOptions): Promise<unknown>
+}
+
+interface ProcedureOptions {
+  ctx: CallContext
+  path: string
+  type: RestProcedure['type']
+  getRawInput: () => Promise<unknown>
+  signal: undefined
+  batchIndex: number
 }
 
 /** Every procedure of the router that has a REST path. */
@@ -33,7 +45,8 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
       inputs: z.ZodObject[]
     }
     if (!meta?.openapi || !meta.access || type === 'subscription') return []
-    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0] }]
+    const run = procedure as unknown as RestProcedure['run']
+    return [{ name, type, meta: meta as RestProcedure['meta'], input: inputs[0], run }]
   })
 }
 
@@ -41,7 +54,7 @@ export function restProcedures(router: AnyRouter): RestProcedure[] {
 export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (request: FastifyRequest) => RequestContext): void {
   const procedures = restProcedures(router)
   const isUpload = ({ meta }: RestProcedure) => meta.upload !== undefined
-  mountUploads(app, router, procedures.filter(isUpload), contextOf)
+  mountUploads(app, procedures.filter(isUpload), contextOf)
   const largeBodies = openLargeBodies()
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
@@ -52,13 +65,12 @@ export function mountRest(app: FastifyInstance, router: AnyRouter, contextOf: (r
         done(error as Error)
       }
     })
-    for (const procedure of procedures) if (!isUpload(procedure)) mount(scope, router, procedure, contextOf, largeBodies)
+    for (const procedure of procedures) if (!isUpload(procedure)) mount(scope, procedure, contextOf, largeBodies)
   })
 }
 
 function mount(
   app: FastifyInstance,
-  router: AnyRouter,
   procedure: RestProcedure,
   contextOf: (request: FastifyRequest) => RequestContext,
   largeBodies: FairLimit,
@@ -85,7 +97,7 @@ function mount(
     handler: async (request, reply) => {
       const given =
         openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input, pathIds) : bodyOf(request.body)
-      return call(router, procedure, contextOf(request), { request, reply, given })
+      return call(procedure, contextOf(request), { request, reply, given })
     },
   })
 }
@@ -96,7 +108,6 @@ function mount(
  */
 function mountUploads(
   app: FastifyInstance,
-  router: AnyRouter,
   procedures: readonly RestProcedure[],
   contextOf: (request: FastifyRequest) => RequestContext,
 ): void {
@@ -133,7 +144,7 @@ function mountUploads(
           ctx.received = received
           try {
             ctx.admission = await admit({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }, access, true, idsIn(request))
-            return await call(router, procedure, ctx, { request, reply, given })
+            return await call(procedure, ctx, { request, reply, given })
           } finally {
             if (received && !received.isTaken) await storage.remove(received.key)
           }
@@ -143,7 +154,7 @@ function mountUploads(
   })
 }
 
-const pathIdsOf = ({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string)
+const pathIdsOf = memo(({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string))
 
 const urlOf = ({ meta }: RestProcedure) => meta.openapi.path.replaceAll(/\{(\w+)\}/g, ':$1')
 
@@ -155,7 +166,7 @@ interface Call {
 }
 
 /** Calls the procedure. @returns the body of the answer. @throws AppError 400 for an id in the body that is in the path */
-async function call(router: AnyRouter, procedure: RestProcedure, ctx: RequestContext, { request, reply, given }: Call): Promise<unknown> {
+async function call(procedure: RestProcedure, ctx: RequestContext, { request, reply, given }: Call): Promise<unknown> {
   const { name, type, meta } = procedure
   for (const id of pathIdsOf(procedure))
     if (Object.hasOwn(given, id))
@@ -163,9 +174,8 @@ async function call(router: AnyRouter, procedure: RestProcedure, ctx: RequestCon
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
   const whole = { ...given, ...idsOf(request.params as Record<string, string>) }
-  const answer = await callTRPCProcedure({
-    router,
-    ctx: { request: ctx } satisfies CallContext,
+  const answer = await procedure.run({
+    ctx: { request: ctx },
     path: name,
     type,
     getRawInput: async () => whole,
@@ -188,7 +198,12 @@ function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<u
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */
 export function idsOf(params: Record<string, string>): Record<string, number | string> {
-  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, /^-?\d+$/.test(text) ? clamped(Number(text)) : text]))
+  const ids: Record<string, number | string> = {}
+  for (const name of Object.keys(params)) {
+    const text = params[name] as string
+    ids[name] = /^-?\d+$/.test(text) ? clamped(Number(text)) : text
+  }
+  return ids
 }
 
 /** A whole number beyond the safe integers becomes the largest one: no row has that id either. */
