@@ -7,7 +7,7 @@ import type { Credentials } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { requestBegins, requestEnds } from '../loop-turns.ts'
 import type { Metrics } from '../metrics.ts'
-import { accountParty, runFor } from '../party.ts'
+import { accountParty, currentParty, runFor } from '../party.ts'
 import { tooBusy } from './errors.ts'
 import { refusals, showLimit } from './metrics.ts'
 import { PacedRefusals } from './paced-refusals.ts'
@@ -100,8 +100,8 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
         if (request.place) runFor(party, done)
         else enterLater(request, reply, party, weight, done)
       })
-      // The stream of a body runs outside of the context of its request.
-      app.addHook('preHandler', ({ party }, _, done) => (party === undefined ? done() : runFor(party, done)))
+      // The stream of a body runs outside of the context of its request. A request without a body is still inside.
+      app.addHook('preHandler', ({ party }, _, done) => (party === undefined || party === currentParty() ? done() : runFor(party, done)))
       app.addHook('onResponse', (request, reply, done) => {
         const { place, context } = request
         requestEnds(request)
