@@ -3,6 +3,8 @@ export class BoundedMap<Key, Value> {
   readonly #max: number
   /** A Map iterates in the order of insertion, so the entry that was used longest ago is always the first. */
   readonly #entries = new Map<Key, { value: Value }>()
+  /** The key that is last in the order. Reading it again moves nothing. */
+  #newest: Key | undefined
 
   constructor(max: number) {
     this.#max = max
@@ -16,8 +18,7 @@ export class BoundedMap<Key, Value> {
   get(key: Key): Value | undefined {
     const entry = this.#entries.get(key)
     if (!entry) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
+    if (key !== this.#newest) this.#moveToEnd(key, entry)
     return entry.value
   }
 
@@ -27,10 +28,15 @@ export class BoundedMap<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    this.#entries.delete(key)
-    this.#entries.set(key, { value })
+    this.#moveToEnd(key, { value })
     if (this.#entries.size <= this.#max) return
     const [oldest] = this.#entries.keys()
     this.#entries.delete(oldest as Key)
+  }
+
+  #moveToEnd(key: Key, entry: { value: Value }): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, entry)
+    this.#newest = key
   }
 }

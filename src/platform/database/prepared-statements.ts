@@ -27,12 +27,17 @@ export class PreparedNames {
    * @returns the name to prepare the statement under; undefined while it is rare
    */
   nameOf(label: string, text: string): string | undefined {
-    const uses = this.#uses.get(text) ?? new BoundedMap<string, Use>(MAX_LABELS)
-    const use = uses.get(label) ?? { name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
+    const use = this.#uses.get(text)?.get(label) ?? this.#add(label, text)
     use.count++
+    return use.count >= PREPARED_FROM_USE ? use.name : undefined
+  }
+
+  #add(label: string, text: string): Use {
+    const use = { name: createHash('sha1').update(`${label} ${text}`).digest('base64url'), count: 0 }
+    const uses = this.#uses.get(text) ?? new BoundedMap<string, Use>(MAX_LABELS)
     uses.set(label, use)
     this.#uses.set(text, uses)
-    return use.count >= PREPARED_FROM_USE ? use.name : undefined
+    return use
   }
 }
 
