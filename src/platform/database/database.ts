@@ -102,9 +102,13 @@ interface OpenTransaction {
 }
 
 interface RunOptions {
-  isShortRead?: boolean
   group?: string
   signal?: AbortSignal | undefined
+}
+
+/** A statement with the name under which it is prepared, if it is. */
+interface Named extends Statement {
+  name: string | undefined
 }
 
 const transactions = new AsyncLocalStorage<OpenTransaction>()
@@ -167,7 +171,7 @@ export function openDatabase(
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
-    const result = await dispatch(text, values, label, options)
+    const result = await dispatch({ text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }, options)
     if (watched && text.includes(watched.marker)) {
       const transaction = transactions.getStore()
       if (transaction?.tx) transaction.wroteMarker = true
@@ -176,19 +180,21 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch(
-    text: string,
-    values: unknown[],
-    label: string | undefined,
-    { isShortRead, group, signal }: RunOptions,
-  ): Promise<pg.QueryResult> {
+  async function dispatch({ text, values, name }: Named, { group, signal }: RunOptions): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
-    const name = label === undefined ? undefined : prepared.nameOf(label, text)
     const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query(text, values))
     if (client) return runOn(client)
     if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
-    return (isShortRead && name && (await pipelinedReads.run({ name, text, values }))) || runOn(pool)
+    return runOn(pool)
+  }
+
+  /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
+  async function readShort<Row>({ text, values }: Statement, label: string): Promise<Row[]> {
+    const name = prepared.nameOf(label, text)
+    const isShared = name !== undefined && !transactions.getStore()?.client
+    const read = isShared && (await pipelinedReads.run({ name, text, values }))
+    return (read || (await dispatch({ text, values, name }, {}))).rows as Row[]
   }
 
   /** Cancels the statement when the signal aborts. The connection is released after the cancel request, which must not hit the next statement. */
@@ -214,7 +220,7 @@ export function openDatabase(
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
-    readShort: async <Row>(statement: Statement, label: string) => (await run(statement, label, { isShortRead: true })).rows as Row[],
+    readShort,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {

@@ -45,20 +45,21 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
   const windows = new Map<string, Window>()
   const addressLimit = Math.ceil(perMinute / PERSONAL_PART)
   const takeAddress = openAddressWindows(addressLimit)
+  /** The seconds and the most requests of each window. */
+  const limits = [[3600, perHour] as const, [60, perMinute] as const].filter(([, most]) => most > 0)
   let sweptAt = 0
 
-  async function takeFrom(owner: string, seconds: number, limit: number, now: number): Promise<Taken> {
+  function windowOf(owner: string, seconds: number, limit: number, now: number): Window {
     const startsAt = Math.floor(now / 1000 / seconds) * seconds
     const key = `${owner}:${seconds}`
-    let window = windows.get(key)
-    if (!window || window.endsAt <= now) {
-      window = { id: `${key}:${startsAt}`, limit, endsAt: (startsAt + seconds) * 1000, left: 0, unleased: limit, lease: null }
-      windows.set(key, window)
-    }
-    while (window.left === 0 && window.unleased > 0) {
-      window.lease ??= leaseMore(db, window)
-      await window.lease
-    }
+    const window = windows.get(key)
+    if (window && window.endsAt > now) return window
+    const next = { id: `${key}:${startsAt}`, limit, endsAt: (startsAt + seconds) * 1000, left: 0, unleased: limit, lease: null }
+    windows.set(key, next)
+    return next
+  }
+
+  function takeFrom(window: Window): Taken {
     const isExceeded = window.left === 0
     if (!isExceeded) window.left--
     return { window, isExceeded }
@@ -69,25 +70,36 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
     for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key)
   }
 
+  /** Takes from each window that applies. @returns the tightest; undefined if there is no limit */
+  async function takeFromAll(owner: string, part: number, now: number): Promise<Taken | undefined> {
+    let tightest: Taken | undefined
+    for (const [seconds, most] of limits) {
+      const window = windowOf(owner, seconds, Math.ceil(most / part), now)
+      // Others who wait for the lease may take all of it first.
+      while (mustLease(window)) {
+        window.lease ??= leaseMore(db, window)
+        await window.lease
+      }
+      const taken = takeFrom(window)
+      if (!tightest || isTighter(taken, tightest)) tightest = taken
+    }
+    return tightest
+  }
+
   return {
     async take(actor, now) {
       const isAccount = actor.kind === 'account'
-      const part = isAccount ? 1 : PERSONAL_PART
-      const scope = isAccount ? 'account' : 'user'
       const owner = isAccount ? `a${actor.accountId}` : `u${actor.userId}`
       const time = now.getTime()
       if (time - sweptAt > 60_000) forgetEndedWindows(time)
-      const taken: Taken[] = []
-      if (perHour > 0) taken.push(await takeFrom(owner, 3600, Math.ceil(perHour / part), time))
-      if (perMinute > 0) taken.push(await takeFrom(owner, 60, Math.ceil(perMinute / part), time))
-      const [tightest] = taken.sort(tightestFirst)
+      const tightest = await takeFromAll(owner, isAccount ? 1 : PERSONAL_PART, time)
       if (!tightest) return null
       const { window, isExceeded } = tightest
       return {
         limit: window.limit,
         remaining: remaining(window),
         resetSeconds: Math.max(1, Math.ceil((window.endsAt - time) / 1000)),
-        scope,
+        scope: isAccount ? 'account' : 'user',
         isExceeded,
       }
     },
@@ -100,12 +112,15 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
   }
 }
 
+const mustLease = ({ left, unleased }: Window) => left === 0 && unleased > 0
+
 const remaining = (window: Window) => window.left + window.unleased
 
-/** Orders an exceeded window first, then the one with the fewest requests left, then the one that ends last. */
-function tightestFirst(a: Taken, b: Taken): number {
-  if (a.isExceeded !== b.isExceeded) return a.isExceeded ? -1 : 1
-  return remaining(a.window) - remaining(b.window) || b.window.endsAt - a.window.endsAt
+/** Whether `a` says more to the caller: it is exceeded, or has fewer requests left, or ends later. */
+function isTighter(a: Taken, b: Taken): boolean {
+  if (a.isExceeded !== b.isExceeded) return a.isExceeded
+  const more = remaining(a.window) - remaining(b.window)
+  return more === 0 ? a.window.endsAt > b.window.endsAt : more < 0
 }
 
 /** Leases a slice in one statement. If two processes lease the last slice at once, the second gets what remains. */
