@@ -103,6 +103,7 @@ export interface PrincipalRow {
   p_session_id: number | null
   p_read_only: boolean
   p_space_ids: number[] | null
+  /** Null if the key may be used from anywhere. */
   p_ip_allowlist: string[] | null
   p_expires_at: string | null
   p_last_seen_at: string | null
@@ -121,7 +122,7 @@ export const PRINCIPAL = { accountId: sql`p.p_account_id`, userId: sql`p.p_user_
 export function refusalOf(row: PrincipalRow, ip: string, now: Date): string | undefined {
   if (row.p_expires_at !== null && row.p_expires_at <= formatInstant(now))
     return row.p_kind === 'session' ? ENDED : 'The API key has expired'
-  if (row.p_ip_allowlist?.length && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'
+  if (row.p_ip_allowlist && !isAllowed(ip, row.p_ip_allowlist)) return 'The API key may not be used from this address'
   return undefined
 }
 
@@ -142,7 +143,7 @@ function isAllowed(ip: string, ranges: string[]): boolean {
 /** Selects the principal of a key. @param more further columns, each with its comma */
 export const ofKey = (hash: Sql, more: Sql = empty) => sql`
   select ${more} k.kind as p_kind, k.id as p_key_id, k.name as p_key_name, null::int as p_session_id, k.read_only as p_read_only,
-    case when k.all_spaces then null else k.space_ids end as p_space_ids, k.ip_allowlist as p_ip_allowlist,
+    case when k.all_spaces then null else k.space_ids end as p_space_ids, nullif(k.ip_allowlist, '{}') as p_ip_allowlist,
     k.expires_at as p_expires_at, k.last_used_at as p_last_seen_at, ${ofUser}
   from api_keys k
   join accounts a on a.id = k.account_id
