@@ -8,17 +8,24 @@ const app = await testApp()
 const account = await app.account()
 const as = app.as(account.keys.account)
 
-const { query } = app.db
+const { query, writeShort } = app.db
 afterEach(() => {
-  app.db.query = query
+  Object.assign(app.db, { query, writeShort })
 })
 
 /** Runs the changes, one just before each of the next statements of the service with the words. */
 function changeBefore(words: string, ...changes: (() => Promise<unknown>)[]): void {
   const left = [...changes]
+  const change = async (text: string) => {
+    if (text.includes(words)) await left.shift()?.()
+  }
   app.db.query = async (statement, ...rest) => {
-    if (statement.text.includes(words)) await left.shift()?.()
+    await change(statement.text)
     return query(statement, ...rest)
+  }
+  app.db.writeShort = async (statement, ...rest) => {
+    await change(statement.text)
+    return writeShort(statement, ...rest)
   }
 }
 

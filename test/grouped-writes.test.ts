@@ -112,3 +112,29 @@ it('creates every record once, with its own values, while one of them is refused
   const created = answers.flatMap(({ status, body }) => (status === 200 ? [[body.id, body.data.name]] : []))
   expect(rows.map((row) => [row.id, row.name]).sort()).toEqual(created.sort())
 })
+
+it('lets one of several updates win that name the same version, and repeats none', async () => {
+  const { member, table, record } = await onRecord()
+  const update = (name: string, version: number) =>
+    app.as(member).post(`/api/table/${table}/record/${record}/update`, { data: { name } }, { 'if-match': `"${version}"` })
+  for (let version = 1; version <= 3; version++) expect((await update(`name ${version}`, version)).status).toBe(200)
+  const answers = await Promise.all(range(10).map((_, index) => update(`last ${index}`, 4)))
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...range(9).map(() => 409)])
+  const { body, headers } = await app.as(member).get(`/api/table/${table}/record/${record}/get`)
+  expect(body.data.name).toBe(answers.find(({ status }) => status === 200)?.body.data.name)
+  expect(headers.get('etag')).toBe('"5"')
+})
+
+it('writes the events and notifications of each task and comment once', async () => {
+  const { account, member, viewer, table, record, path } = await onRecord()
+  const task = () => app.as(member).post(`${path}/create`, { title: 'Call', assignee_user_id: viewer.id })
+  const comment = () => app.as(member).post(`/api/table/${table}/record/${record}/comments/create`, { content: `@{${viewer.id}:Vera}` })
+  for (let use = 0; use < 3; use++) await Promise.all([task(), comment()])
+  const answers = await Promise.all(range(10).flatMap(() => [task(), comment()]))
+  expect(answers.map(({ status }) => status)).toEqual(range(20).map(() => 200))
+  expect(new Set(answers.map(({ body }) => `${body.title ?? 'comment'} ${body.id}`)).size).toBe(20)
+  const counted = async (of: string) => (await app.db.query(raw(of))).length
+  expect(await counted(`select 1 from notifications where user_id = ${viewer.id}`)).toBe(26)
+  expect(await counted(`select 1 from events where account_id = ${account.id} and type = 'notification'`)).toBe(26)
+  expect(await counted(`select 1 from events where account_id = ${account.id} and type in ('task.created', 'comment.created')`)).toBe(26)
+})

@@ -140,7 +140,7 @@ export async function updateRow(
   const columns = own.map(({ id }) => ident(id))
   const given = own.map((field) => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
-  const [row] = await db.query<StoredRow>(sql`
+  const statement = sql`
     update ${recordsOf(table.id)} r set ${join([
       ...columns.map((column) => sql`${column} = n.${column}`),
       sql`version = r.version + (${differs})::int`,
@@ -149,7 +149,8 @@ export async function updateRow(
     ])}
     from (select ${join(given)}) n
     where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${isCurrent(table)}
-    returning ${selectedColumns(table)}`)
+    returning ${selectedColumns(table)}`
+  const [row] = await db.writeShort<StoredRow>(statement, `update:${table.id}:${table.version}`, writesOfTable(table.id))
   return row
 }
 

@@ -8,7 +8,7 @@ import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
 import { badInput, badInputs, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { formatInstant } from '../platform/time.ts'
-import { taskFollowers, taskSubscriptions } from './comments/task-subject.ts'
+import { taskFollowers, taskSubscriptions, writesOn } from './comments/task-subject.ts'
 import { taskEvents } from './events.ts'
 import * as attachments from './files/attachments.ts'
 import { assigned, marked } from './notices.ts'
@@ -109,7 +109,8 @@ async function newAssignee({ db, actor }: Context, task: StoredTask, { assignee_
  * one change it.
  * @throws AppError 404 when the task has just been deleted
  */
-export async function mark({ db, actor, now }: Context, { task_id, title }: TaskRow, status: Status): Promise<Marked> {
+export async function mark({ db, actor, now }: Context, task: TaskRow, status: Status): Promise<Marked> {
+  const { task_id, title } = task
   const at = sql`${formatInstant(now)}::timestamp`
   const completion =
     status === 'done'
@@ -117,7 +118,7 @@ export async function mark({ db, actor, now }: Context, { task_id, title }: Task
       : // A reminder that became due while the task was done is not sent late.
         sql`completed_at = null, completed_by_user_id = null,
           reminder_missed = reminder_missed or reminder_sent_at is null and coalesce(reminder_at < ${at}, false)`
-  const [changed] = await db.query<{ id: number }>(
+  const [changed] = await db.writeShort<{ id: number }>(
     sql`with changed as (
         update tasks set status = ${status}, ${completion}, updated_at = ${at}, version = version + 1
         where id = ${task_id} and status <> ${status} returning *
@@ -126,6 +127,7 @@ export async function mark({ db, actor, now }: Context, { task_id, title }: Task
       emitted as (${emitting([taskEvents(status === 'done' ? 'task.done' : 'task.undone', sql`changed`), notificationEvents(sql`notified`)], now)})
       select id from changed`,
     'tasks:mark',
+    writesOn(task, actor),
   )
   if (changed) return { ok: true, status }
   // A separate statement sees a deletion that the update has waited for.

@@ -19,6 +19,10 @@ const comments: CommentTable = {
   type: sql`'comment'`,
 }
 
+/** The group (`writeShort`) of the writes of a task. */
+export const writesOn = ({ table_id }: Pick<TaskRow, 'table_id'>, { accountId }: Actor): string =>
+  table_id === null ? writesOfAccount(accountId) : writesOfTable(table_id)
+
 /** The users who are subscribed to the task. */
 export const taskFollowers = ({ task_id }: Pick<TaskRow, 'task_id'>): Pick<Subject, 'followers'> => ({
   followers: sql`select user_id from task_subscribers where task_id = ${task_id}`,
@@ -32,7 +36,7 @@ export const onTask = (
   subscriptions: taskSubscriptions,
   comments,
   recordId: null,
-  writes: task.table_id === null ? writesOfAccount(actor.accountId) : writesOfTable(task.table_id),
+  writes: writesOn(task, actor),
   row: sql`select account_id, space_id, table_id, record_id, id as task_id from tasks where id = ${task.task_id}`,
   belongs: sql`task_id = ${task.task_id}`,
   ...taskFollowers(task),
