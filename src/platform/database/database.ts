@@ -12,7 +12,8 @@ import { FairPool } from './fair-pool.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
-import { PreparedNames, runPrepared } from './prepared-statements.ts'
+import { PreparedNames, runPrepared, runPrinted } from './prepared-statements.ts'
+import type { PrintedRows } from './printed-rows.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
@@ -48,6 +49,8 @@ export interface Database {
    *   the places for such statements is free
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
+  /** Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. */
+  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal): Promise<PrintedRows>
   /**
    * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
    * others (pipelined-reads.ts).
@@ -103,6 +106,7 @@ interface OpenTransaction {
 
 interface RunOptions {
   group?: string
+  isPrinted?: boolean
   signal?: AbortSignal | undefined
 }
 
@@ -180,9 +184,12 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch({ text, values, name }: Named, { group, signal }: RunOptions): Promise<pg.QueryResult> {
+  async function dispatch({ text, values, name }: Named, { group, isPrinted, signal }: RunOptions): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
-    const runOn = (of: pg.Pool | pg.ClientBase) => (name ? runPrepared(of, { name, text, values }) : of.query(text, values))
+    const runOn = (of: pg.Pool | pg.ClientBase) => {
+      if (isPrinted) return runPrinted(of, { name, text, values })
+      return name ? runPrepared(of, { name, text, values }) : of.query(text, values)
+    }
     if (client) return runOn(client)
     if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
@@ -220,6 +227,8 @@ export function openDatabase(
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
+    queryPrinted: async (statement, label, signal) =>
+      (await run(statement, label, { signal, isPrinted: true })).rows as unknown as PrintedRows,
     readShort,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { BoundedMap } from '../bounded-map.ts'
 import { memo } from '../memo.ts'
+import { type DataRow, PrintedRows } from './printed-rows.ts'
 
 /** A connection never drops a prepared statement by itself, so only the texts that were used last are prepared … */
 const MAX_PREPARED = 200
@@ -55,6 +56,7 @@ interface Description {
   _prebuiltEmptyResultObject: object
   /** The parsers of the connection. */
   _types?: unknown
+  rows?: unknown
 }
 
 /** The members of pg's connection that its types do not declare. */
@@ -153,12 +155,39 @@ class PreparedQuery extends PgQuery {
   }
 }
 
-/** Runs the statement. pg resolves no promise for a custom query object, so the result comes by a callback. */
+/** Runs the statement. */
 export function runPrepared(client: pg.Pool | pg.ClientBase, statement: NamedStatement): Promise<pg.QueryResult> {
+  return run(client, new PreparedQuery(statement))
+}
+
+/** pg resolves no promise for a custom query object, so the result comes by a callback. */
+function run(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.QueryResult> {
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
   const answered = (error: Error | undefined, result: pg.QueryResult) => (error ? reject(error) : resolve(result))
-  client.query(new PreparedQuery(statement) as never, undefined as never, answered as never)
+  client.query(query as never, undefined as never, answered as never)
   return promise
+}
+
+/** Keeps the rows as they were printed: no parser is called, and nothing is made of a value. */
+class PrintedQuery extends PreparedQuery {
+  readonly #rows = new PrintedRows()
+
+  constructor(statement: NamedStatement) {
+    super(statement)
+    this._result.rows = this.#rows
+  }
+
+  override handleDataRow(row: DataRow): void {
+    row.addTo(this.#rows)
+  }
+}
+
+/** Runs the statement, prepared if it has a name. */
+export function runPrinted(
+  client: pg.Pool | pg.ClientBase,
+  { name = '', text, values }: Omit<NamedStatement, 'name'> & { name: string | undefined },
+): Promise<pg.QueryResult> {
+  return run(client, new PrintedQuery({ name, text, values }))
 }
 
 /**

@@ -1,0 +1,163 @@
+/**
+ * Rows as PostgreSQL prints them, kept as bytes. pg-protocol makes a string of every value, which costs as much as writing the page
+ * that is made of them (docs/decisions/0024-written-pages.md).
+ */
+import { createRequire } from 'node:module'
+
+const FIRST_BYTES = 16_384
+/** Before each value are four bytes with its length; -1 stands for NULL. */
+const LENGTH_BYTES = 4
+const [COMMA, MINUS, ZERO, NINE, BRACE] = [44, 45, 48, 57, 123]
+
+export class PrintedRows {
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #end = 0
+  #starts: number[] = []
+
+  get length(): number {
+    return this.#starts.length
+  }
+
+  /** Copies the values of a row, each after its length. */
+  add(bytes: Buffer, start: number, end: number): void {
+    const needed = this.#end + end - start
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
+      this.#bytes.copy(larger, 0, 0, this.#end)
+      this.#bytes = larger
+    }
+    bytes.copy(this.#bytes, this.#end, start, end)
+    this.#starts.push(this.#end)
+    this.#end = needed
+  }
+
+  /** Drops the rows after the first `length`. */
+  cutTo(length: number): void {
+    this.#starts = this.#starts.slice(0, length)
+  }
+
+  /** Calls back for each row, with its first value. All rows share one object. */
+  eachRow(read: (cell: PrintedCell, index: number) => void): void {
+    const cell = new PrintedCell(this.#bytes)
+    for (let index = 0; index < this.#starts.length; index++) {
+      cell.moveTo(this.#starts[index] as number)
+      read(cell, index)
+    }
+  }
+
+  /** The text of a value; null for NULL. @param column counted from 0; the row must have it */
+  textOf(row: number, column: number): string | null {
+    const cell = new PrintedCell(this.#bytes)
+    cell.moveTo(this.#starts[row] as number)
+    cell.skip(column)
+    return cell.isNull ? null : cell.text()
+  }
+}
+
+/** One value of a row, and the way to the next. */
+export class PrintedCell {
+  readonly bytes: Buffer
+  /** Where the value begins and ends; both are the same for NULL and for an empty text. */
+  start = 0
+  end = 0
+  isNull = true
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  /** Moves to the value whose length begins at this byte. */
+  moveTo(at: number): void {
+    const { bytes } = this
+    const length =
+      ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)
+    this.isNull = length < 0
+    this.start = at + LENGTH_BYTES
+    this.end = this.isNull ? this.start : this.start + length
+  }
+
+  next(): void {
+    this.moveTo(this.end)
+  }
+
+  skip(count: number): void {
+    for (let left = count; left > 0; left--) this.next()
+  }
+
+  text(): string {
+    return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  /** The value of an `int` column. */
+  int(): number {
+    return this.#intBetween(this.start, this.end)
+  }
+
+  /** The values of an `int[]` column, such as `{7,12}`, or the one value of an `int` column; none for NULL. */
+  ints(): number[] {
+    const { bytes, start, end } = this
+    if (start === end) return []
+    if (bytes[start] !== BRACE) return [this.int()]
+    const values: number[] = []
+    let from = start + 1
+    for (let at = from; at < end; at++) {
+      if (bytes[at] !== COMMA && at < end - 1) continue
+      // An element may be NULL, in letters.
+      if (at > from && (bytes[from] as number) <= NINE) values.push(this.#intBetween(from, at))
+      from = at + 1
+    }
+    return values
+  }
+
+  #intBetween(start: number, end: number): number {
+    const { bytes } = this
+    const isNegative = bytes[start] === MINUS
+    let value = 0
+    for (let at = isNegative ? start + 1 : start; at < end; at++) value = 10 * value + (bytes[at] as number) - ZERO
+    return isNegative ? -value : value
+  }
+}
+
+// ── from the connection ─────────────────────────────────────────────────────
+
+const DATA_ROW = 68
+/** The bytes of a DataRow message before the first value: the number of its columns. */
+const COUNT_BYTES = 2
+
+interface Parser {
+  handlePacket(start: number, code: number, length: number, bytes: Buffer): { fields?: (string | null)[] }
+}
+
+const fromPg = createRequire(createRequire(import.meta.url).resolve('pg'))
+const { Parser } = fromPg('pg-protocol/dist/parser.js') as { Parser: { prototype: Parser } }
+const { handlePacket } = Parser.prototype
+
+/** A row whose strings are made when somebody asks for them, before the parser goes on and may overwrite the bytes. */
+export class DataRow {
+  readonly name = 'dataRow'
+  readonly length: number
+  readonly #parser: Parser
+  readonly #start: number
+  readonly #bytes: Buffer
+
+  constructor(parser: Parser, start: number, length: number, bytes: Buffer) {
+    this.#parser = parser
+    this.#start = start
+    this.length = length
+    this.#bytes = bytes
+  }
+
+  get fields(): (string | null)[] {
+    return handlePacket.call(this.#parser, this.#start, DATA_ROW, this.length, this.#bytes).fields as (string | null)[]
+  }
+
+  addTo(rows: PrintedRows): void {
+    // The length of the message counts its own four bytes.
+    rows.add(this.#bytes, this.#start + COUNT_BYTES, this.#start + this.length - LENGTH_BYTES)
+  }
+}
+
+// Of pg-protocol (1.16.1) only the parser sees the bytes of a row, and pg makes it.
+Parser.prototype.handlePacket = function (start, code, length, bytes) {
+  return code === DATA_ROW ? new DataRow(this, start, length, bytes) : handlePacket.call(this, start, code, length, bytes)
+}
