@@ -2,31 +2,21 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Answer, testApp } from './support/app.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
 const account = await app.account()
 const as = app.as(account.keys.account)
 
-const { query, writeShort } = app.db
-afterEach(() => {
-  Object.assign(app.db, { query, writeShort })
-})
+const queries = queriesOf(app.db)
+afterEach(() => Object.assign(app.db, queries))
 
 /** Runs the changes, one just before each of the next statements of the service with the words. */
 function changeBefore(words: string, ...changes: (() => Promise<unknown>)[]): void {
   const left = [...changes]
-  const change = async (text: string) => {
-    if (text.includes(words)) await left.shift()?.()
-  }
-  app.db.query = async (statement, ...rest) => {
-    await change(statement.text)
-    return query(statement, ...rest)
-  }
-  app.db.writeShort = async (statement, ...rest) => {
-    await change(statement.text)
-    return writeShort(statement, ...rest)
-  }
+  const changing = queriesWith(queries, ({ text }) => (text.includes(words) ? left.shift()?.() : undefined))
+  Object.assign(app.db, changing)
 }
 
 const NAME = { name: 'Name', type: 'text' }

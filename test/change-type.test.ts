@@ -15,6 +15,7 @@ import { get } from '../src/records/service.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { watchedContext } from './support/context.ts'
 import { runConversion } from './support/conversions.ts'
+import { databaseWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -732,7 +733,7 @@ describe('while the job runs', () => {
       expect(body.job_id, JSON.stringify(body)).toBeGreaterThan(0)
       const { ref, context } = await readingAtTheSwap(table, converted ?? table, body.job_id)
       const { value } = await query(context, ref, { limit: 10, offset: 0 } as RecordsQuery)
-      expect(value.rows).toMatchObject([{ id: 1, cell: expected }])
+      expect(JSON.parse(JSON.stringify(value)).rows).toMatchObject([{ id: 1, cell: expected }])
       expect((await job(body.job_id)).body.state).toBe('done')
     }
     const table = await tableOf(SELECT, ['Open'])
@@ -925,14 +926,11 @@ async function convertAfterCount(context: Context, id: number): Promise<void> {
 async function readingAtTheSwap(table: number, converted: number, conversion: number) {
   const context = systemContext(app.deps)
   let isSwapped = false
-  const ask: typeof context.db.query = async (statement, ...rest) => {
-    if (!isSwapped && statement.text.includes(`"t${converted}".records`)) {
-      isSwapped = true
-      await run(conversion)
-    }
-    return context.db.query(statement, ...rest)
-  }
-  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const db = databaseWith(context.db, async ({ text }) => {
+    if (isSwapped || !text.includes(`"t${converted}".records`)) return
+    isSwapped = true
+    await run(conversion)
+  })
   const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
   return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }

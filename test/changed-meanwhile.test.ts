@@ -8,6 +8,7 @@ import { sql } from '../src/platform/database/database.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
 import { testApp } from './support/app.ts'
+import { databaseWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -24,14 +25,11 @@ const tableOf = async (fields: object[], records: object[] = []) => (await makeT
 async function changedBefore(table: number, words: string, change: () => Promise<unknown>) {
   const context = systemContext(app.deps)
   let isChanged = false
-  const ask: typeof context.db.query = async (statement, ...rest) => {
-    if (!isChanged && statement.text.includes(words)) {
-      isChanged = true
-      await change()
-    }
-    return context.db.query(statement, ...rest)
-  }
-  const db = new Proxy(context.db, { get: (target, key) => (key === 'query' ? ask : Reflect.get(target, key)) })
+  const db = databaseWith(context.db, async ({ text }) => {
+    if (isChanged || !text.includes(words)) return
+    isChanged = true
+    await change()
+  })
   const [found] = await context.db.query<{ version: number }>(sql`select version from tables where id = ${table}`)
   const ref = { id: table, name: '', space_id: account.space, account_id: account.id, version: found?.version ?? 0, role: 'admin' as const }
   return { ref, context: { ...context, db, actor: { ...context.actor, accountId: account.id } } }
@@ -53,7 +51,8 @@ describe('a view whose options are renamed', () => {
       made(`/api/table/${table}/field/pick/update`, { options: [{ was: 'Open', title: 'Opened' }, 'Done'] }),
     )
     const input = { view_id: view.id, fields: ['pick'], limit: 10, offset: 0 } as unknown as RecordsQuery
-    expect((await query(context, ref, input)).value.rows).toEqual(rows)
+    const { value } = await query(context, ref, input)
+    expect(JSON.parse(JSON.stringify(value)).rows).toEqual(rows)
   })
 })
 

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { adapt, adaptAll } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { type Sql, sql } from '../src/platform/database/database.ts'
 import { withBuildLock } from '../src/tables/index-builds.ts'
 import { adaptIndexes, enqueueIndexing } from '../src/tables/indexing.ts'
 import { testApp } from './support/app.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
 import { makeTable, makeView } from './support/tables.ts'
 
 const app = await testApp()
@@ -85,20 +86,19 @@ const jobsOf = async (table: number) =>
 
 /** Explains the statements that records/query sends. */
 async function explained(table: number, body: object): Promise<string> {
-  const { query } = app.db
+  const queries = queriesOf(app.db)
   let plan = ''
-  app.db.query = async <Row>(statement: Parameters<typeof query>[0], label?: string) => {
-    if (statement.text.includes('/* v')) {
-      const lines = await query<{ 'QUERY PLAN': string }>(sql`explain ${statement}`)
-      plan = lines.map((line) => line['QUERY PLAN']).join('\n')
-    }
-    return query<Row>(statement, label)
-  }
+  const explaining = queriesWith(queries, async (statement) => {
+    if (!statement.text.includes('/* v')) return
+    const lines = await queries.query<{ 'QUERY PLAN': string }>(sql`explain ${statement as Sql}`)
+    plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+  })
+  Object.assign(app.db, explaining)
   try {
     const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, ...body })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   } finally {
-    app.db.query = query
+    Object.assign(app.db, queries)
   }
   return plan
 }

@@ -12,12 +12,13 @@ const { body: table } = await app
 
 /** Returns how statements ended, as SQLSTATE. */
 const ended: (string | undefined)[] = []
-const { query } = app.db
-app.db.query = (...given) =>
-  query(...(given as Parameters<typeof query>)).catch((error) => {
-    ended.push(sqlState(error))
-    throw error
-  }) as never
+const { query, queryPrinted } = app.db
+const note = (error: unknown): never => {
+  ended.push(sqlState(error))
+  throw error
+}
+app.db.query = (...given) => query(...(given as Parameters<typeof query>)).catch(note) as never
+app.db.queryPrinted = (...given) => queryPrinted(...given).catch(note)
 
 const CANCELED = '57014'
 

@@ -3,6 +3,7 @@ import { ownFields } from '../src/fields/definition.ts'
 import { ident, join, recordsOf, sql } from '../src/platform/database/database.ts'
 import { withDefinition } from '../src/tables/with-definition.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
 import { makeRecords, makeTable } from './support/tables.ts'
 
 const app = await testApp()
@@ -572,12 +573,12 @@ test('the number of statements does not depend on the number of rows', async () 
     cityIds.map((city, index) => ({ name: `Trip ${index}`, city, owner: people[index % 4]?.email })),
   )
 
-  const { query } = app.db
+  const queries = queriesOf(app.db)
   let statements = 0
-  app.db.query = (...parts) => {
+  const counting = queriesWith(queries, () => {
     statements++
-    return query(...parts)
-  }
+  })
+  Object.assign(app.db, counting)
   const cost = async (limit: number) => {
     statements = 0
     expect(await names(account.keys.account, table, { limit })).toHaveLength(limit)
@@ -588,7 +589,7 @@ test('the number of statements does not depend on the number of rows', async () 
     expect(await cost(50)).toBe(await cost(1))
     expect(statements).toBeLessThanOrEqual(5)
   } finally {
-    app.db.query = query
+    Object.assign(app.db, queries)
   }
 })
 

@@ -4,6 +4,7 @@
  */
 import type { Sql } from '../platform/database/database.ts'
 import type { Cell, Parsed } from './cell.ts'
+import type { CellJson } from './cell-json.ts'
 import type { Compare } from './compares.ts'
 import type { Meaning, Moment, Token } from './date-tokens.ts'
 import type { Operand, ValueKind } from './operand.ts'
@@ -134,6 +135,8 @@ export interface FieldTypeDefinition {
    * are the same. Users, records and files have been resolved before it is called.
    */
   presenter(field: FieldSettings): ((cell: unknown) => unknown) | null
+  /** Returns a function that writes a cell as JSON, equal to what `presenter` shows, to be created once and used for all rows. */
+  json(field: FieldSettings): CellJson
 
   // ── queries ───────────────────────────────────────────────────────────────
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Id, Instant, limit, Offset, TablePath } from '../platform/http/schemas.ts'
+import { orWritten, type WrittenJson } from '../platform/http/written-json.ts'
 import { Filters, Group, Order, OrderBy, OrderDir, SortKey, Where } from '../views/schema.ts'
 import type { Row } from './cells/present.ts'
 
@@ -113,7 +114,7 @@ export const RecordsQuery = TablePath.extend({
 })
 export type RecordsQuery = z.infer<typeof RecordsQuery>
 
-/** Rows have the fields of their table and come from present.ts, so the answer is not validated again. */
+/** Rows have the fields of their table and come from write-rows.ts as JSON text, so the answer is not validated again. */
 const Rows = z.custom<Row[]>(Array.isArray).meta({
   type: 'array',
   items: {
@@ -125,8 +126,8 @@ const Rows = z.custom<Row[]>(Array.isArray).meta({
   },
 })
 
-export const RecordPage = z.object({ rows: Rows, total: z.int().optional(), next_cursor: z.string().optional() })
-export type RecordPage = z.infer<typeof RecordPage>
+const RecordPage = z.object({ rows: Rows, total: z.int().optional(), next_cursor: z.string().optional() })
+type RecordPage = z.infer<typeof RecordPage>
 
 /** An explanation of how a query was understood. */
 export const Explanation = z
@@ -163,10 +164,10 @@ export type Explanation = z.infer<typeof Explanation>
  * A page, or with `explain` an explanation. The type is a page with the optional keys of an explanation, so that callers who never send
  * `explain` need not distinguish the two; with `explain` the answer has no `rows`. The document shows the page alone.
  */
-export const QueryAnswer = z.union([RecordPage, Explanation]) as unknown as z.ZodType<
-  z.infer<typeof RecordPage> & Partial<z.infer<typeof Explanation>>
+export const QueryAnswer = orWritten(z.union([RecordPage, Explanation])) as unknown as z.ZodType<
+  RecordPage & Partial<Explanation>,
+  WrittenJson<RecordPage> | Explanation
 >
-export type QueryAnswer = z.infer<typeof QueryAnswer>
 
 /** The inputs that decide which records a query selects. */
 export type Narrowing = Pick<RecordsQuery, 'table_id' | keyof typeof throughView | keyof typeof narrowing>

@@ -1,6 +1,7 @@
 /** Checkboxes: an empty cell counts as false everywhere. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { cell, unchanged, wrong } from '../cell.ts'
+import { FALSE, TRUE } from '../cell-json.ts'
 import { columnOf, isNull } from '../cell-sql.ts'
 import { equality } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -28,6 +29,7 @@ export const checkbox: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => (stored) => stored === true,
+  json: () => (cell, json) => json.json(cell.bytes[cell.start] === CHECKED_BYTE && !cell.isNull ? TRUE : FALSE),
 
   compares: equality(BOOLEAN),
   condition,
@@ -44,6 +46,9 @@ export const checkbox: FieldTypeDefinition = {
   becomes: { number: (stored) => sql`${stored}::int::numeric`, select: THROUGH_TEXT, multi_select: THROUGH_TEXT },
   csv: { ...UNSHIELDED, read: (text) => ({ value: CHECKED[text.trim().toLowerCase()] ?? text }) },
 }
+
+/** PostgreSQL prints `t` for true. */
+const CHECKED_BYTE = 't'.charCodeAt(0)
 
 /** The words for checked and unchecked in the exports of common products. */
 const CHECKED: Readonly<Record<string, boolean>> = {

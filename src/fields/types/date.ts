@@ -2,6 +2,7 @@
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { isCalendarDate } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
+import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -25,6 +26,7 @@ export const date: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
+  json: () => textJson,
 
   compares: { ...equality(DAY), ...order(DAY), ...EMPTINESS },
   condition,

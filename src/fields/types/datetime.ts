@@ -2,6 +2,7 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { dayRange, instantText, LAST_DATE, parseInstant } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
+import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar, timestampText } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -30,6 +31,7 @@ export const datetime: FieldTypeDefinition = {
   // JSON would write a T between date and time.
   isTextInJson: true,
   presenter: () => null,
+  json: () => textJson,
 
   compares: { ...equality(MOMENT), ...order(MOMENT), ...EMPTINESS },
   condition,

@@ -2,6 +2,7 @@
 import { type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
+import { NO_VALUES } from '../cell-json.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
 import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition } from '../field-type.ts'
@@ -20,6 +21,7 @@ export const file: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => (entries) => entries ?? [],
+  json: () => (cell, json) => (cell.isNull ? json.json(NO_VALUES) : json.printed(cell)),
 
   compares: { contains: TEXT, ...EMPTINESS },
   condition,

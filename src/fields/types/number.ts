@@ -1,6 +1,7 @@
 /** Numbers, handled in decimal notation throughout, because a binary fraction could change their digits. */
 import { empty, raw, type Sql, sql } from '../../platform/database/database.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
+import { numberJson } from '../cell-json.ts'
 import { columnOf, isNull, like, scalar, unicode } from '../cell-sql.ts'
 import { type Compare, equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -34,6 +35,7 @@ export const number: FieldTypeDefinition = {
   value,
   isTextInJson: false,
   presenter: () => null,
+  json: () => numberJson,
 
   compares: { ...equality(NUMBER), ...order(NUMBER), contains: DIGITS, ...EMPTINESS },
   condition,

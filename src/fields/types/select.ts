@@ -2,6 +2,7 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
+import { type JsonById, jsonBytes, listOf, oneOf } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -36,6 +37,10 @@ export const select: FieldTypeDefinition = {
     const titles = titlesOf(field)
     return (id) => titles.get(id as number) ?? null
   },
+  json: (field) => {
+    const titles = titleJsonOf(field)
+    return (cell, json) => oneOf(cell, json, titles)
+  },
 
   compares: { ...equality(OPTION), ...within(OPTION_PART), ...EMPTINESS },
   condition: onOne,
@@ -66,6 +71,10 @@ export const multiSelect: FieldTypeDefinition = {
     const titles = titlesOf(field)
     return (ids) => valuesOf(ids, titles)
   },
+  json: (field) => {
+    const titles = titleJsonOf(field)
+    return (cell, json) => listOf(cell, json, titles)
+  },
 
   compares: { ...equality(OPTION), contains: OPTION, ...EMPTINESS },
   condition: onSeveral,
@@ -88,6 +97,9 @@ export const multiSelect: FieldTypeDefinition = {
 const titlesOf = memo(
   ({ options }: FieldSettings): ReadonlyMap<number, string> => new Map((options ?? []).map(({ id, title }) => [id, title])),
 )
+
+/** The titles as JSON. */
+const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((options ?? []).map(({ id, title }) => [id, jsonBytes(title)])))
 
 /** The ids of the options by title: a batch may name a million titles, and a field may have 500 options. */
 const idsOf = memo(

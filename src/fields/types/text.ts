@@ -1,6 +1,7 @@
 /** Texts: text, long_text, email, url and phone. They differ in their maximum length, and so in whether an index can hold them. */
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { cell, type Parsed, unchanged, wrong } from '../cell.ts'
+import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, like, lower, operator, scalar } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -31,6 +32,7 @@ const ofLength = (maxLength: number): FieldTypeDefinition => ({
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
+  json: () => textJson,
 
   compares: { ...equality(TEXT), ...order(TEXT), ...within(TEXT), ...EMPTINESS },
   condition,

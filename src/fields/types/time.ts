@@ -2,6 +2,7 @@
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { isTimeOfDay, timeOfDay } from '../../platform/time.ts'
 import { readAs, unchanged } from '../cell.ts'
+import { textJson } from '../cell-json.ts'
 import { columnOf, isNull, scalar } from '../cell-sql.ts'
 import { equality, order } from '../compares.ts'
 import { UNSHIELDED } from '../csv-rules.ts'
@@ -27,6 +28,7 @@ export const time: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
+  json: () => textJson,
 
   compares: { ...equality(TIME), ...order(TIME), ...EMPTINESS },
   condition: ({ field, compare, operand }) => scalar(columnOf(field), compare, sql`${operand.kind === 'time' ? operand.time : null}::time`),

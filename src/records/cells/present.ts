@@ -1,10 +1,11 @@
 /** Converts stored cells to what the API answers. The users and records that cells refer to are read for all rows together. */
 
-import { type LookupValue, type UserValue, valuesOf } from '../../fields/cell.ts'
+import { valuesOf } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { readTitles, readUsers } from './named.ts'
 
 /** One record: its id, and by field id the cell of each field that was read. */
 export type Row = { id: number } & Record<string, unknown>
@@ -32,7 +33,13 @@ export async function present(
 ): Promise<void> {
   const referring = (to: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === to)
   const users = await readUsers(db, accountId, idsIn(referring('users'), rows))
-  const titles = await readTitles(db, referring('records'), rows, lookups)
+  const records = referring('records')
+  const titles = await readTitles(db, lookups, (tableId) =>
+    idsIn(
+      records.filter(({ lookup_table_id }) => lookup_table_id === tableId),
+      rows,
+    ),
+  )
   for (const field of fields) {
     const { names, isMultiple } = TYPES[field.type]
     if (names === 'users') replaceIds(field.id, isMultiple, rows, users)
@@ -64,42 +71,4 @@ function idsIn(fields: readonly FieldDef[], rows: readonly Row[]): number[] {
     }
   }
   return [...ids]
-}
-
-/** Reads users, deleted ones included: their names stay readable. */
-async function readUsers(db: Database, accountId: number, ids: number[]): Promise<ReadonlyMap<number, UserValue>> {
-  if (!ids.length) return new Map()
-  const users = await db.readShort<UserValue>(
-    sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
-    'users-of-cells',
-  )
-  return new Map(users.map((user) => [user.id, user]))
-}
-
-/** The titles of the records that cells refer to, by table and id. */
-async function readTitles(
-  db: Database,
-  fields: readonly FieldDef[],
-  rows: readonly Row[],
-  lookups: Lookups,
-): Promise<Map<number, Map<number, LookupValue>>> {
-  const titles = new Map<number, Map<number, LookupValue>>()
-  const parts: Sql[] = []
-  for (const [tableId, table] of lookups) {
-    const ids = idsIn(
-      fields.filter(({ lookup_table_id }) => lookup_table_id === tableId),
-      rows,
-    )
-    if (!ids.length) continue
-    const title = table.titleField === null ? sql`null::text` : sql`l.${ident(table.titleField)}`
-    parts.push(
-      sql`select ${tableId}::int as table_id, l.id, ${title} as title from ${recordsOf(tableId)} l where l.id = any(${ids}::int[])`,
-    )
-  }
-  if (!parts.length) return titles
-  for (const { table_id, ...record } of await db.query<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
-    const records = titles.get(table_id) ?? new Map<number, LookupValue>()
-    titles.set(table_id, records.set(record.id, record))
-  }
-  return titles
 }

@@ -11,7 +11,7 @@ import { printSearch } from './search-sql.ts'
 import { isAlways, isRestricted, type ResolvedPage, type ResolvedQuery, type Selection } from './selection.ts'
 
 /** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
-export const SORT_KEY = '~key'
+const SORT_KEY = '~key'
 
 /** From this offset on, a page first finds its ids, often from an index alone, and then reads only those rows (measurements.md: 91 ms → 8.5 ms). */
 const DEEP_OFFSET = 1_000
@@ -25,7 +25,7 @@ export interface PageStatement {
   fallback?: () => Sql
 }
 
-/** A walk's rows carry SORT_KEY, and there is one row more than `limit` if another page follows. */
+/** A walk's rows end with SORT_KEY unless they are sorted by id alone, and there is one row more than `limit` if another page follows. */
 export function printPage(page: ResolvedPage): PageStatement {
   if (!page.walk) return { statement: printOffsetPage(page) }
   const { after } = page.walk

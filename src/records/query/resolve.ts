@@ -3,6 +3,7 @@
 import { fieldsById, notAField } from '../../fields/by-id.ts'
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
+import { BoundedMap } from '../../platform/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
 import { decodeCursor } from '../../platform/http/cursor.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
@@ -92,8 +93,23 @@ function searchWords(search: string): string[] {
   return words
 }
 
+/** A list of 300 fields takes 40 KB with what is derived from it. */
+const MAX_LISTS = 500
+
+/** The lists that were chosen lately. The same list is the same object, so that what is derived from it is found with it (memo.ts). */
+const lists = new BoundedMap<string, { table: TableDef; fields: readonly FieldDef[] }>(MAX_LISTS)
+
 function chosenFields(table: TableDef, ids: readonly string[] | null | undefined): readonly FieldDef[] {
   if (!ids?.length) return table.fields
+  const name = `${table.id} ${JSON.stringify(ids)}`
+  const known = lists.get(name)
+  if (known?.table === table) return known.fields
+  const fields = listed(table, ids)
+  lists.set(name, { table, fields })
+  return fields
+}
+
+function listed(table: TableDef, ids: readonly string[]): FieldDef[] {
   const fields = fieldsById(table)
   const chosen = ids.map((id, index) => {
     const field = fields.get(id)

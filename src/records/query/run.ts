@@ -1,14 +1,16 @@
 /**
  * The record query, as its callers see it. A request passes each file of this room once: resolve.ts checks it against the table,
- * print.ts writes the statement, read-page.ts runs it and presents the rows. Only this file retries when the table changes during a request.
+ * print.ts writes the statement, read-page.ts runs it, and write-rows.ts writes the rows. Only this file retries when the table changes during a request.
  */
 
 import type { TableRef } from '../../platform/access/resources.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
+import type { WrittenList } from '../../platform/http/written-json.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
-import type { Counted, Explanation, QueryAnswer, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
+import type { Row } from '../cells/present.ts'
+import type { Counted, Explanation, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
 import { explainPage } from './explain.ts'
 import { countGroups } from './groups.ts'
 import { printCount } from './print.ts'
@@ -21,9 +23,8 @@ import { isRestricted } from './selection.ts'
  * of rows.
  * @throws AppError 400 naming each wrong input; 500 `View not found` (api.md, Errors); 404 if the table has no record `record_id`
  */
-export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<QueryAnswer>> {
-  // QueryAnswer is typed as a page; schema.ts says why an explanation may be returned as one.
-  if (input.explain) return explain(context, table, input) as Promise<Answer<QueryAnswer>>
+export function query(context: Context, table: TableRef, input: RecordsQuery): Promise<Answer<WrittenList<Row> | Explanation>> {
+  if (input.explain) return explain(context, table, input)
   return readWithDefinition(context, table, async (definition) => {
     const page = await resolvePage(context, definition, input)
     return { value: await readPage(context, page), ignored: page.ignored }

@@ -1,0 +1,75 @@
+/**
+ * Writes cells as JSON, from what PostgreSQL prints: the parts that several field types share. A page of records is made of these pieces,
+ * without an object for a row (docs/decisions/0024-written-pages.md).
+ */
+import type { PrintedCell } from '../platform/database/printed-rows.ts'
+import type { JsonWriter } from '../platform/json-writer.ts'
+
+/** Values as finished JSON, by the ids that cells hold. */
+export type JsonById = ReadonlyMap<number, Uint8Array>
+
+/**
+ * Writes one cell.
+ * @param named the users or records that the cells of the field refer to; empty for a type that names neither
+ */
+export type CellJson = (cell: PrintedCell, json: JsonWriter, named: JsonById) => void
+
+/** Makes the value JSON once, for all cells that refer to it. */
+export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+
+const NULL = jsonBytes(null)
+export const TRUE = jsonBytes(true)
+export const FALSE = jsonBytes(false)
+export const NO_VALUES = jsonBytes([])
+const BEGIN = Buffer.from('[')
+const COMMA = Buffer.from(',')
+const END = Buffer.from(']')
+
+/** Writes null for an empty cell. */
+const orNull =
+  (write: (cell: PrintedCell, json: JsonWriter) => void): CellJson =>
+  (cell, json) => {
+    if (cell.isNull) json.json(NULL)
+    else write(cell, json)
+  }
+
+/** Writes a value that is a JSON string. */
+export const textJson: CellJson = orNull((cell, json) => json.string(cell))
+
+/** Writes a number, spelled as JSON.stringify spells the JavaScript number. NaN, which no cell accepts, becomes null. */
+export const numberJson: CellJson = orNull((cell, json) => {
+  if (isShortInteger(cell)) return json.printed(cell)
+  const text = cell.text()
+  json.text(text.length <= EXACT_LENGTH && AS_IN_JAVASCRIPT.test(text) ? text : JSON.stringify(Number(text)))
+})
+
+/** JavaScript keeps 15 digits of every decimal number. */
+const EXACT_LENGTH = 15
+/** Without needless zeros, and not so small that JavaScript would write an exponent. */
+const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])$/
+const [ZERO, NINE] = [48, 57]
+
+/** Whether the value consists of a few digits. PostgreSQL prints no leading zeros. */
+function isShortInteger({ bytes, start, end }: PrintedCell): boolean {
+  if (end - start > EXACT_LENGTH) return false
+  for (let at = start; at < end; at++) if ((bytes[at] as number) < ZERO || (bytes[at] as number) > NINE) return false
+  return true
+}
+
+/** Writes the value with the id that the cell holds; null if there is none. */
+export function oneOf(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
+  json.json((cell.isNull ? undefined : values.get(cell.int())) ?? NULL)
+}
+
+/** Writes the values with the ids of the list that the cell holds, in order. Ids of deleted values are left out. */
+export function listOf(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
+  let before = BEGIN
+  for (const id of cell.ints()) {
+    const value = values.get(id)
+    if (!value) continue
+    json.json(before)
+    json.json(value)
+    before = COMMA
+  }
+  json.json(before === BEGIN ? NO_VALUES : END)
+}

@@ -1,0 +1,109 @@
+/** Writes the rows of a page as JSON, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
+
+import { type CellJson, type JsonById, jsonBytes } from '../../fields/cell-json.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
+import { TYPES } from '../../fields/registry.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { PrintedRows } from '../../platform/database/printed-rows.ts'
+import { JsonWriter } from '../../platform/json-writer.ts'
+import { memo } from '../../platform/memo.ts'
+import { readTitles, readUsers } from '../cells/named.ts'
+
+/** A column of the page. */
+interface Column {
+  /** What precedes the cell: `,"amount":`. */
+  key: Uint8Array
+  write: CellJson
+  names: FieldTypeDefinition['names']
+  tableId: number | null
+}
+
+/** How the cells of the fields are written, found once for each list of fields. The id comes first and is written apart. */
+const columnsOf = memo((fields: readonly FieldDef[]): readonly Column[] =>
+  fields
+    .filter(({ key }) => !key)
+    .map((field) => ({
+      key: Buffer.from(`,${JSON.stringify(field.id)}:`),
+      write: TYPES[field.type].json(field),
+      names: TYPES[field.type].names,
+      tableId: field.lookup_table_id,
+    })),
+)
+
+const FIRST = Buffer.from('[{"id":')
+const FOLLOWING = Buffer.from('},{"id":')
+const END = Buffer.from('}]')
+const EMPTY = Buffer.from('[]')
+
+/**
+ * Writes the rows as a JSON array of their ids and cells. The users and records that cells refer to are read after the rows, for all of
+ * them together, so that no name and no title is older than its row.
+ * @param rows from a statement that begins with `selectList(fields)`
+ * @param lookups from `lookupsOf` with at least these fields
+ */
+export async function writeRows(
+  db: Database,
+  accountId: number,
+  fields: readonly FieldDef[],
+  rows: PrintedRows,
+  lookups: Lookups,
+): Promise<Buffer> {
+  if (!rows.length) return EMPTY
+  const columns = columnsOf(fields)
+  const namedBy = await readNamed(db, accountId, columns, rows, lookups)
+  const cells = columns.map(({ key, write, ...column }) => ({ key, write, named: namedBy(column) }))
+  const json = new JsonWriter()
+  rows.eachRow((cell, index) => {
+    json.json(index === 0 ? FIRST : FOLLOWING)
+    json.printed(cell)
+    for (const { key, write, named } of cells) {
+      cell.next()
+      json.json(key)
+      write(cell, json, named)
+    }
+  })
+  json.json(END)
+  return json.finish()
+}
+
+const NONE: JsonById = new Map()
+
+type Reference = Pick<Column, 'names' | 'tableId'>
+
+/** Reads what the cells refer to. Runs at most two statements, whatever the number of rows. */
+async function readNamed(
+  db: Database,
+  accountId: number,
+  columns: readonly Reference[],
+  rows: PrintedRows,
+  lookups: Lookups,
+): Promise<(column: Reference) => JsonById> {
+  const idsOf = (isMeant: (column: Reference) => boolean) => idsIn(columns.map(isMeant), rows)
+  const users = jsonById(
+    await readUsers(
+      db,
+      accountId,
+      idsOf(({ names }) => names === 'users'),
+    ),
+  )
+  const records = await readTitles(db, lookups, (id) => idsOf(({ names, tableId }) => names === 'records' && tableId === id))
+  const titles = new Map([...records].map(([tableId, named]) => [tableId, jsonById(named)]))
+  return ({ names, tableId }) => (names === 'users' ? users : titles.get(names === 'records' ? (tableId ?? 0) : 0)) ?? NONE
+}
+
+const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonBytes(value)]))
+
+/** The different ids in some of the columns. */
+function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
+  const ids = new Set<number>()
+  const count = isMeant.lastIndexOf(true) + 1
+  if (count)
+    rows.eachRow((cell) => {
+      for (let column = 0; column < count; column++) {
+        cell.next()
+        if (isMeant[column]) for (const id of cell.ints()) ids.add(id)
+      }
+    })
+  return [...ids]
+}
