@@ -18,7 +18,9 @@ let copy: string
 /** Compiles the copy. @returns its errors */
 async function compile(): Promise<string[]> {
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  const { stdout } = await run(process.execPath, [tsc, '-p', copy], { cwd: copy }).catch((error: { stdout: string }) => error)
+  const { stdout } = await run(process.execPath, [tsc, '-p', copy, '--singleThreaded'], { cwd: copy }).catch(
+    (error: { stdout: string }) => error,
+  )
   return stdout.split('\n').filter((line) => line !== '')
 }
 
