@@ -45,10 +45,16 @@ export class Base64Lines extends BodyLines {
   override async finalize(): Promise<ArrayBuffer> {
     // Node would read - and _ as the letters of another alphabet.
     const text = this.collected.toString('latin1').replace(/[^a-z0-9+/=\s]+/gi, '')
-    const end = text.indexOf('=')
+    const bytes = Buffer.alloc(Math.ceil((text.length * 3) / 4))
+    let length = 0
     // Some programs pad every line, so letters may follow the padding. Node would stop there.
-    const units = end < 0 || !/[^=\s]/.test(text.slice(end)) ? [text] : text.split(/=+/)
-    return bytesOf(Buffer.concat(units.map((unit) => Buffer.from(unit, 'base64'))))
+    for (let start = 0; start < text.length; ) {
+      const padding = text.indexOf('=', start)
+      const end = padding < 0 ? text.length : padding
+      if (end > start) length += bytes.write(text.slice(start, end), length, 'base64')
+      start = end + 1
+    }
+    return bytesOf(bytes.subarray(0, length))
   }
 }
 
