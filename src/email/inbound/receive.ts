@@ -20,7 +20,7 @@ import { LARGE_BYTES, UnreadableMail } from './parser.ts'
 import { openParsers } from './parsers.ts'
 import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
-import { storedBytes } from './stored-bytes.ts'
+import { storedBytes, storedBytesAhead } from './stored-bytes.ts'
 import {
   claimDelivery,
   type Delivery,
@@ -109,7 +109,7 @@ async function parsed(
 ): Promise<{ mail: ParsedMail; problem: string | null }> {
   const message = { id, bytes }
   try {
-    const mail = await parsers.parse(account_id, raw ?? { bytes, pieces: () => storedBytes(db, message) }, settings.authservId)
+    const mail = await parsers.parse(account_id, raw ?? { bytes, pieces: () => storedBytesAhead(db, message) }, settings.authservId)
     return { mail, problem: null }
   } catch (error) {
     if (!(error instanceof UnreadableMail)) throw error

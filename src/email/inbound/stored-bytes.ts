@@ -1,24 +1,26 @@
 /** Reads the bytes of stored messages in pieces, so that a large message neither fills the memory of the process nor blocks it for long. */
+import { Readable } from 'node:stream'
 import { type Database, sql } from '../../platform/database/database.ts'
 
 const PIECE_BYTES = 1_048_576
 
-/**
- * The raw bytes of a message. The next piece is read while the caller works with the one before it.
- * @param bytes the length of the message
- */
-export async function* storedBytes(db: Database, { id, bytes }: { id: number; bytes: number }): AsyncGenerator<Buffer> {
-  let next = pieceAt(db, id, 0)
-  for (let offset = 0; offset < bytes; offset += PIECE_BYTES) {
-    const piece = await next
-    if (offset + PIECE_BYTES < bytes) {
-      next = pieceAt(db, id, offset + PIECE_BYTES)
-      // The caller may stop before it asks for this piece.
-      next.catch(() => {})
-    }
-    yield piece
-  }
+/** A message in the database, and its length. */
+export interface StoredBytes {
+  id: number
+  bytes: number
 }
+
+/** How many pieces are read before the caller asks for them. */
+const PIECES_AHEAD = 8
+
+/** The raw bytes of a message, each piece when the caller asks for it. */
+export async function* storedBytes(db: Database, { id, bytes }: StoredBytes): AsyncGenerator<Buffer> {
+  for (let offset = 0; offset < bytes; offset += PIECE_BYTES) yield await pieceAt(db, id, offset)
+}
+
+/** The same for a caller that needs all of them soon: some are read ahead, such as while the process that parses them starts. */
+export const storedBytesAhead = (db: Database, message: StoredBytes): Readable =>
+  Readable.from(storedBytes(db, message), { highWaterMark: PIECES_AHEAD })
 
 /** Base64, because decoding PostgreSQL's own text form of bytes, which is hexadecimal, takes twice the CPU time. */
 async function pieceAt(db: Database, id: number, offset: number): Promise<Buffer> {
