@@ -1,4 +1,5 @@
 /** The side of the process that work-process.ts starts. */
+import { flushCompileCache } from 'node:module'
 import type { FromProcess, ToProcess } from './work-process.ts'
 
 /**
@@ -26,6 +27,8 @@ export function serveWork<Work, Result>(perform: (work: Work, bytes: Buffer) => 
     } catch (error) {
       send({ id, heldBytes: process.memoryUsage.rss(), error: error instanceof Error ? error.message : String(error) })
     }
+    // By itself Node writes compiled code when a process exits, but this one is killed. What is written already is not written again.
+    flushCompileCache()
   })
   send({ isReady: true })
 }

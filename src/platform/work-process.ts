@@ -58,6 +58,9 @@ interface Underway<Result> {
   reject(error: Error): void
 }
 
+/** The time zone, and where compiled code is kept: without it half of the CPU time of a start is compiling. */
+const GIVEN_VARIABLES = ['TZ', 'NODE_COMPILE_CACHE']
+
 /** Signals of a terminal or a supervisor, which say nothing about the work. */
 const FROM_OUTSIDE = new Set<NodeJS.Signals | null>(['SIGINT', 'SIGTERM', 'SIGHUP'])
 
@@ -79,7 +82,7 @@ export function openWorkProcess<Work, Result>({
       serialization: 'advanced',
       execArgv: [`--max-old-space-size=${maxHeapMb}`],
       // It needs none of the service's secrets.
-      env: process.env.TZ === undefined ? {} : { TZ: process.env.TZ },
+      env: Object.fromEntries(GIVEN_VARIABLES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     let isReady = false

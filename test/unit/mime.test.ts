@@ -1,9 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import PostalMime from 'postal-mime'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { isAutomatic, messageIdOf, readHeaders, replyTokens } from '../../src/email/headers.ts'
 import { parseMail } from '../../src/email/inbound/mime.ts'
 import { openParser, UnreadableMail } from '../../src/email/inbound/parser.ts'
@@ -231,6 +233,7 @@ test.each([
   ['flowed lines of changing depth', 'Content-Type: text/plain; format=flowed\r\n', '> a \r\nb \r\n'],
   ['empty lines', '', '\r\n'],
   ['lines like boundaries', 'Content-Type: multipart/mixed; boundary=x\r\n', '--a\r\n'],
+  ['base64 that pads every letter', 'Content-Transfer-Encoding: base64\r\n', 'Q=\r\n'],
   [
     'parts behind a wrong boundary',
     'Content-Type: multipart/mixed; boundary=x\r\n',
@@ -348,6 +351,17 @@ describe('the parser process', () => {
     await thrifty.close()
   })
 
+  test('keeps its compiled code for the next one, where the service keeps its own', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gridpost-compiled-'))
+    vi.stubEnv('NODE_COMPILE_CACHE', folder)
+    const other = openParser()
+    await other.parse(fixture('apple-reply'))
+    await expect.poll(() => readdirSync(folder, { recursive: true }).length).toBeGreaterThan(10)
+    await other.close()
+    vi.unstubAllEnvs()
+    rmSync(folder, { recursive: true })
+  })
+
   test('is not the fault of a message when it is ended from outside, and does not know the secrets of the service', async () => {
     const children: ChildProcess[] = []
     const note = (message: unknown) => children.push((message as { process: ChildProcess }).process)
@@ -361,7 +375,7 @@ describe('the parser process', () => {
     await expect(reading).rejects.not.toBeInstanceOf(UnreadableMail)
     expect((await ended.parse(fixture('apple-reply'))).subject).toBe('Re: Meeting')
     const environment = readFileSync(`/proc/${children[1]?.pid}/environ`, 'utf8')
-    expect(environment.split('\0').filter((entry) => entry && !/^(TZ|NODE_CHANNEL_\w+)=/.test(entry))).toEqual([])
+    expect(environment.split('\0').filter((entry) => entry && !/^(TZ|NODE_COMPILE_CACHE|NODE_CHANNEL_\w+)=/.test(entry))).toEqual([])
     // A supervisor signals all processes of the service. A message that is being read is still read.
     children[1]?.kill('SIGTERM')
     expect((await ended.parse(fixture('gmail-reply'))).subject).toBe('Re: Our offer')
