@@ -146,7 +146,7 @@ describe('mentions in one comment', () => {
   it('of fifty users cost as many statements as none', async () => {
     const { post, member, people, task } = await crowd()
     const { db } = app.deps
-    const spies = [vi.spyOn(db, 'query'), vi.spyOn(db, 'readShort'), vi.spyOn(db, 'execute')]
+    const spies = [vi.spyOn(db, 'query'), vi.spyOn(db, 'readShort'), vi.spyOn(db, 'writeShort'), vi.spyOn(db, 'execute')]
     const costOf = async (content: string) => {
       for (const spy of spies) spy.mockClear()
       expect((await post(member, 'comments/create', { content })).status).toBe(200)
