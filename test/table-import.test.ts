@@ -49,6 +49,91 @@ async function storedFiles(): Promise<string[]> {
 }
 
 describe('a CSV file', () => {
+  // What Excel writes in most of Europe, and as "Unicode text".
+  const european =
+    'Firma;"Preis; netto";Stück;Anteil;Tausend;Datum\n"Müller, Söhne";12,50;3;0.5;1.234;22.11.2026\nBolt;7;-4;12.25;2;2026-11-22\n'
+  const swapped = (text: string) => Buffer.from(text, 'utf16le').swap16()
+
+  test.each<[string, string | Buffer, string, string]>([
+    ['semicolons', european, ';', 'UTF-8'],
+    ['semicolons and a byte order mark', `\uFEFF${european}`, ';', 'UTF-8'],
+    ['semicolons after empty lines', `\r\n\n${european}`, ';', 'UTF-8'],
+    ['tabs', european.replaceAll('"Preis; netto"', 'Preis; netto').replaceAll(/;(?! netto)/g, '\t'), '\t', 'UTF-8'],
+    [
+      'tabs in UTF-16',
+      Buffer.from(`\uFEFF${european.replaceAll('"Preis; netto"', '"Preis; netto"').replaceAll(/;(?! netto)/g, '\t')}`, 'utf16le'),
+      '\t',
+      'UTF-16',
+    ],
+    ['semicolons in UTF-16 with the high byte first', swapped(`\uFEFF${european}`), ';', 'UTF-16'],
+  ])('with %s is read, and no value is changed', async (_, body, separator, encoding) => {
+    const account = await app.account()
+    if (separator === '\t' && encoding === 'UTF-8') body = (body as string).replaceAll('Preis; netto', '"Preis; netto"')
+    const guessed = await guess(account, body)
+    expect(guessed).toMatchObject({ separator, encoding, rows: 2 })
+    expect(typesOf(guessed)).toEqual({
+      ...{ Firma: 'text', 'Preis; netto': 'text', Stück: 'number', Anteil: 'number', Tausend: 'text', Datum: 'text' },
+    })
+    const { table_id, job_id } = (await send(account.owner, account.space, body)).body
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 2 })
+    const [first, second] = await rowsOf(account, table_id)
+    expect(Object.values(first).slice(1, 7)).toEqual(['Müller, Söhne', '12,50', 3, 0.5, '1.234', '22.11.2026'])
+    expect(Object.values(second).slice(1, 7)).toEqual(['Bolt', '7', -4, 12.25, '2', '2026-11-22'])
+  })
+
+  test.each([
+    ['commas', 'Name,"a;b"\nx,1;2\n', ','],
+    ['commas beside semicolons', 'Name,a;b\nx,1;2\n', ','],
+    ['one column', 'Name\nx\n', ','],
+    ['one column of quoted semicolons', '"a;b"\nx\n', ','],
+    ['semicolons beside tabs', 'a;b\tc\nx\n', ','],
+  ])('with %s has commas', async (_, body, separator) => {
+    const guessed = await guess(await app.account(), body)
+    expect(guessed).toMatchObject({ separator, encoding: 'UTF-8', rows: 1 })
+  })
+
+  test('with semicolons is imported into a table, in a request and by a job, unless a number could mean another', async () => {
+    const account = await app.account()
+    const fields = [
+      { name: 'Name', type: 'text' },
+      { name: 'Amount', type: 'number', decimals: 3 },
+      { name: 'A;B', type: 'text' },
+    ]
+    const table = await makeTable(app, account, { fields, records: [] })
+    const into = (body: string | Buffer, query = '', type = 'text/csv') =>
+      app
+        .as(account.member)
+        .send(`${table.path}/import${query}`, { method: 'POST', body: body as string, headers: { 'content-type': type } })
+    expect((await into('Name;Amount\n"Acme, Inc";12.5\n')).body).toEqual({ created: 1 })
+    expect((await into(Buffer.from('\uFEFFName\tAmount\nZoë\t-3\n', 'utf16le'), '', 'text/csv; charset=utf-16')).body).toEqual({
+      created: 1,
+    })
+    const { job_id } = (await into('Name;Amount\nBolt;7\n', '?async=true')).body
+    expect(await ended(account.member, job_id)).toMatchObject({ state: 'done', created: 1, issues: [] })
+    // The name of a field is one column, whatever is in it.
+    expect((await into('A;B\nx;y\n')).body).toEqual({ created: 1 })
+    const message = 'is ambiguous in a file without commas: write it without the point, or with other than three decimals'
+    const refused = await into('Name;Amount\nx;1.234\ny;1,5\n')
+    expect(refused).toMatchObject({
+      status: 400,
+      body: {
+        issues: [
+          { row: 2, column: 'Amount', message },
+          { row: 3, column: 'Amount' },
+        ],
+      },
+    })
+    expect((await into('Name,Amount\nx,1.234\n')).body).toEqual({ created: 1 })
+    const rows = await rowsOf(account, table.id)
+    expect(rows.map(({ name, amount, a_b }: Record<string, unknown>) => [name, amount, a_b])).toEqual([
+      ['Acme, Inc', 12.5, null],
+      ['Zoë', -3, null],
+      ['Bolt', 7, null],
+      [null, null, 'x;y'],
+      ['x', 1.234, null],
+    ])
+  })
+
   test('becomes a table with typed fields, whose rows a job imports', async () => {
     const account = await app.account()
     const csv = `\uFEFFCompany,Amount,Won,Due,Called at,Hour,Mail,Site,Zip,Stage
@@ -61,7 +146,7 @@ Dot,0,NO,,,,,,,Open
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     const { table_id, job_id } = answer.body
     expect(Object.keys(answer.body)).toEqual(['table_id', 'job_id'])
-    expect(await ended(account.owner, job_id)).toEqual({ state: 'done', done: 4, total: 4, error: null, created: 4 })
+    expect(await ended(account.owner, job_id)).toEqual({ state: 'done', done: 4, total: 4, error: null, created: 4, issues: [] })
     const { name, fields } = (await app.as(account.owner).get(`/api/table/${table_id}/get`)).body
     expect(name).toBe('Deals')
     const own = fields.slice(1, -4).map(({ id, type, decimals, options }: Record<string, unknown>) => [id, type, decimals ?? options])
@@ -192,10 +277,13 @@ Dot,0,NO,,,,,,,Open
       `${Array.from({ length: 301 }, (_, i) => `c${i}`)}\n${'1,'.repeat(300)}1\n`,
       'The file has 301 columns; a table has at most 300 fields',
     ],
-    ['semicolons', 'a;b\n1;2\n', 'The cells of the first row are separated by semicolons; separate them by commas'],
+    ['a line that names the separator', 'sep=;\na;b\n1;2\n', 'The first row must name the fields; remove the line that begins with sep='],
     ['HTML', '<!DOCTYPE html><html></html>\n', 'The file is a page of the web, not CSV'],
     ['Latin-1', Buffer.from('Name\nM\xfcller\n', 'latin1'), 'The file is not valid UTF-8'],
-    ['UTF-16', Buffer.from('\uFEFFName\nx\n', 'utf16le'), 'The file is not valid UTF-8'],
+    ['UTF-16 without its mark', Buffer.from('Name\nö\n', 'utf16le'), 'The file is not valid UTF-8'],
+    ['half a character of UTF-16', Buffer.from('\uFEFFName\nx\n', 'utf16le').subarray(0, -1), 'The file is not valid UTF-16'],
+    ['half of a pair in UTF-16', Buffer.from('\uFEFFName\n\uD83D\n', 'utf16le'), 'The file is not valid UTF-16'],
+    ['a quote that the first row never closes', '"a;b\n1;2\n', 'row 1: a quote is not closed'],
     ['NUL', 'Name\na\0b\n', 'row 2, Name: must not contain NUL'],
     ['a cell of 100,001 characters', `Name\n${'x'.repeat(100_001)}\n`, 'row 2, Name: must have at most 100000 characters'],
     [
@@ -561,7 +649,7 @@ describe('an import into a table with async', () => {
     const { id } = await makeTable(app, account, { fields })
     const { status, body } = await sendTo(account.member, id, 'Name,Amount\na,1\nb,2\n')
     expect([status, Object.keys(body)]).toEqual([200, ['job_id']])
-    expect(await ended(account.member, body.job_id)).toEqual({ state: 'done', done: 2, total: 2, error: null, created: 2 })
+    expect(await ended(account.member, body.job_id)).toEqual({ state: 'done', done: 2, total: 2, error: null, created: 2, issues: [] })
     expect(await rowsOf(account, id)).toMatchObject([{ name: 'a', created_by: { id: account.member.id } }, { name: 'b' }])
     expect((await app.as(account.viewer).get(`/api/job/${body.job_id}`)).status).toBe(403)
     expect(await ended(account.keys.personal, body.job_id)).toMatchObject({ created: 2 })

@@ -26,6 +26,6 @@ async function conversionOf({ db }: Context, id: number): Promise<Stored> {
 
 async function importOf({ db }: Context, id: number): Promise<Stored> {
   const [row] = await db.query<Stored>(sql`
-    select state, done, greatest(total, done) as total, error, created, issues from record_imports where id = ${id}`)
+    select state, done, greatest(total, done) as total, error, created, coalesce(issues, '[]') as issues from record_imports where id = ${id}`)
   return row as Stored
 }

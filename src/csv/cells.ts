@@ -4,6 +4,7 @@ import type { FieldDef } from '../fields/definition.ts'
 import type { CsvRule, ReadText, TitledRecords } from '../fields/field-type.ts'
 import { TYPES } from '../fields/registry.ts'
 import { joinList, shielded, splitList, unshielded } from './format.ts'
+import type { Separator } from './imports/sniff.ts'
 
 /** Returns a function that prints the values of a field, in the form of records/query. An empty value becomes an empty text. */
 export function cellPrinter({ type }: FieldDef): (value: unknown) => string {
@@ -13,11 +14,23 @@ export function cellPrinter({ type }: FieldDef): (value: unknown) => string {
   return (value) => (value === null || value === undefined ? '' : shielded(print(value)))
 }
 
+/** A point before three digits. In most countries whose files have semicolons it groups thousands. */
+const GROUPED = /^\s*[-+]?\d{1,3}(\.\d{3})+\s*$/
+
+/** True for a number that has another value in another country: 1.234, unless commas separate the cells. */
+export const isAmbiguous = (text: string, separator: Separator): boolean => separator !== ',' && GROUPED.test(text)
+
 /** Reads the text of a cell as a value that drafts.ts then checks. @param named the records of the table that a lookup refers to */
-export function readCell(field: FieldDef, cell: string, named: TitledRecords | undefined): ReadText {
+export function readCell(
+  field: FieldDef,
+  cell: string,
+  { named, separator }: { named: TitledRecords | undefined; separator: Separator },
+): ReadText {
   if (cell === '') return { value: null }
   if (cell.includes('\0')) return { reason: 'must not contain NUL' }
   const text = unshielded(cell)
+  if (field.type === 'number' && isAmbiguous(text, separator))
+    return { reason: 'is ambiguous in a file without commas: write it without the point, or with other than three decimals' }
   const { csv, isMultiple } = TYPES[field.type]
   return isMultiple ? readList(csv, text, field, named) : csv.read(text, field, named)
 }

@@ -6,7 +6,9 @@ import { CALC_FIELDS, canBeTitle, KEY_FIELD } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
 import type { NewField } from '../tables/schema.ts'
+import { isAmbiguous } from './cells.ts'
 import { unshielded } from './format.ts'
+import type { Separator } from './imports/sniff.ts'
 import type { Row } from './reader.ts'
 
 /** A column that is left out has no field: it has neither a name nor a value. */
@@ -55,6 +57,7 @@ function isReadAs(type: FieldType, text: string): boolean {
 class Column {
   readonly header: string
   readonly #isCode: boolean
+  readonly #separator: Separator
   #forms = FORMS
   /** Cells with a value. */
   filled = 0
@@ -64,8 +67,9 @@ class Column {
   /** The different values, null once they are too many or too long for options. */
   #values: Set<string> | null = new Set()
 
-  constructor(header: string) {
+  constructor(header: string, separator: Separator) {
     this.header = header
+    this.#separator = separator
     this.#isCode = header
       .toLowerCase()
       .split(/[^\p{L}\d]+/u)
@@ -80,6 +84,7 @@ class Column {
     this.#longest = Math.max(this.#longest, text.length)
     this.#hasLines ||= /[\r\n]/.test(text)
     if (text !== cell || text.length > MAX_FORM) this.#forms = []
+    if (isAmbiguous(text, this.#separator)) this.#forms = this.#forms.filter(([type]) => type !== 'number')
     if (this.#forms.length) this.#forms = this.#forms.filter(([type, form]) => form.test(text) && isReadAs(type, text))
     this.#decimals = Math.max(this.#decimals, text.length - (text.indexOf('.') + 1 || text.length))
     this.#remember(text)
@@ -118,8 +123,8 @@ export class Guess {
   /** Rows that an import would refuse, at most a hundred. */
   readonly issues: CellIssue[] = []
 
-  constructor(header: readonly string[]) {
-    this.#columns = header.map((cell) => new Column(nameOf(unshielded(cell))))
+  constructor(header: readonly string[], separator: Separator) {
+    this.#columns = header.map((cell) => new Column(nameOf(unshielded(cell)), separator))
   }
 
   add(rows: readonly Row[]): void {

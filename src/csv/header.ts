@@ -6,8 +6,12 @@ import type { CellIssue } from '../platform/http/errors.ts'
 import { shielded, unshielded } from './format.ts'
 import type { Row } from './reader.ts'
 
+/** Whether the text is the id or, in any case, the name of a field. */
+export const namesField = (fields: TableDef['fields'], text: string): boolean =>
+  fieldNamed({ fields }, unshielded(text).trim()) !== undefined
+
 /** Finds a field by its id, or by its name in any case; returns 'several' if more than one field has the name. */
-function fieldNamed(table: TableDef, text: string): FieldDef | 'several' | undefined {
+function fieldNamed(table: Pick<TableDef, 'fields'>, text: string): FieldDef | 'several' | undefined {
   const byId = table.fields.find(({ id }) => id === text)
   if (byId) return byId
   const name = text.toLowerCase()

@@ -17,9 +17,10 @@ import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
-import { type Column, chosenColumns, readHeader } from './header.ts'
+import { type Column, chosenColumns, namesField, readHeader } from './header.ts'
+import type { Separator } from './imports/sniff.ts'
 import { namedRecords } from './lookups.ts'
-import { type Row, readRows } from './reader.ts'
+import { type ReadFile, type Row, readFile } from './reader.ts'
 import { type Staging, withStaging } from './staging.ts'
 
 export interface ImportOptions {
@@ -47,7 +48,9 @@ export function importRecords(
   let definition: TableDef | undefined
   return withStaging(context.db, table.id, async (open) => {
     definition = await tableDefinition(context.db, table)
-    const { columns, staging, count } = await stageRows(context, table, definition, readRows(bytes, maxBytes), { open, onProgress, chosen })
+    const { fields } = definition
+    const file = await readFile(bytes, maxBytes, (text) => namesField(fields, text))
+    const { columns, staging, count } = await stageRows(context, table, definition, file, { open, onProgress, chosen })
     const created = count ? await publish(context, table, definition, staging, committedWith) : 0
     await enqueueIndexingAfterGrowth(context, table.id)
     return { value: { created }, ignored: ignoredHeaders(columns) }
@@ -74,7 +77,7 @@ async function stageRows(
   context: Context,
   table: TableRef,
   definition: TableDef,
-  chunks: AsyncIterable<Row[]>,
+  { rows: chunks, separator }: ReadFile,
   { open, onProgress, chosen }: { open: OpenStaging; onProgress: (rows: number) => void; chosen: ImportOptions['columns'] },
 ): Promise<OpenFile & { count: number }> {
   let file: OpenFile | undefined
@@ -87,7 +90,10 @@ async function stageRows(
     file ??= await openFile(context, importedColumns(definition, table, rows.shift() as Row, chosen), open)
     // One chunk is written while the next one is checked, so that at most two are in memory.
     const named = await file.namedBy(rows)
-    const [chunk] = await Promise.all([judge(context, definition, { role: table.role, members, named }, file.columns, rows), staged])
+    const [chunk] = await Promise.all([
+      judge(context, definition, { role: table.role, members, named, separator }, file.columns, rows),
+      staged,
+    ])
     issues = [...issues, ...chunk.issues].slice(0, MAX_ISSUES)
     if (issues.length === MAX_ISSUES) break
     staged = issues.length ? Promise.resolve() : file.staging.add(chunk.columns)
@@ -123,17 +129,28 @@ function importedColumns(definition: TableDef, { role }: TableRef, header: Row, 
 const ignoredHeaders = (columns: readonly Column[]): string[] =>
   columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?')))
 
+interface Rules extends Reading {
+  role: Role
+  members: Map<UserRef, number>
+}
+
+/** How cells are read. */
+interface Reading {
+  named: ReadonlyMap<number, TitledRecords>
+  separator: Separator
+}
+
 /** Returns the cells of the rows by field, and the refused cells by row and column. */
 async function judge(
   context: Context,
   definition: TableDef,
-  { named, ...rules }: { role: Role; members: Map<UserRef, number>; named: ReadonlyMap<number, TitledRecords> },
+  { named, separator, ...rules }: Rules,
   columns: readonly Column[],
   rows: readonly Row[],
 ) {
   const issues: CellIssue[] = []
   const headers = new Map(columns.map(({ header, field }) => [field?.id, header]))
-  const drafts = draftsOf(columns, rows, named, (issue) => issues.push(issue))
+  const drafts = draftsOf(columns, rows, { named, separator }, (issue) => issues.push(issue))
   const judged = await judgeDrafts(context, definition, { ...rules, isNew: false }, drafts)
   for (const { path, message } of judged.issues) {
     const [row, id] = path as [number, string]
@@ -148,7 +165,7 @@ async function judge(
 function* draftsOf(
   columns: readonly Column[],
   rows: readonly Row[],
-  named: ReadonlyMap<number, TitledRecords>,
+  reading: Reading,
   refuse: (issue: CellIssue) => void,
 ): Generator<Draft> {
   for (const { number, cells } of rows) {
@@ -157,7 +174,7 @@ function* draftsOf(
       refuse({ row: number, column: null, message: `has ${count}, the header has ${columns.length}` })
       continue
     }
-    yield { data: valuesOf(columns, cells, named, (column, message) => refuse({ row: number, column, message })), path: [number] }
+    yield { data: valuesOf(columns, cells, reading, (column, message) => refuse({ row: number, column, message })), path: [number] }
   }
 }
 
@@ -165,13 +182,13 @@ function* draftsOf(
 function valuesOf(
   columns: readonly Column[],
   cells: readonly string[],
-  named: ReadonlyMap<number, TitledRecords>,
+  { named, separator }: Reading,
   refuse: (column: string, message: string) => void,
 ): Record<string, unknown> {
   const data: Record<string, unknown> = {}
   for (const [index, { header, field }] of columns.entries()) {
     if (!field) continue
-    const read = readCell(field, cells[index] ?? '', named.get(field.lookup_table_id ?? 0))
+    const read = readCell(field, cells[index] ?? '', { named: named.get(field.lookup_table_id ?? 0), separator })
     if ('reason' in read) refuse(header, read.reason)
     else data[field.id] = read.value
   }

@@ -1,8 +1,8 @@
 /** Reads a stream of bytes as rows of text, a thousand at a time, in constant memory. */
 import { pipeline, Readable } from 'node:stream'
-import { TextDecoder } from 'node:util'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { AppError, badCells } from '../platform/http/errors.ts'
+import { asUtf8, type Encoding, type Separator, withSeparator } from './imports/sniff.ts'
 
 export interface Row {
   /** The line of the file where the row begins, from 1. Empty lines and lines within quotes count. */
@@ -18,15 +18,38 @@ const MAX_CELLS = 1_000
 const ROWS_AT_ONCE = 1_000
 const CHARACTERS_AT_ONCE = 4 * MB
 
+export interface ReadFile {
+  separator: Separator
+  encoding: Encoding
+  /** The rows in chunks, none of which is empty. */
+  rows: AsyncGenerator<Row[]>
+}
+
 /**
- * Yields the rows in chunks. Line ends (CRLF, LF and CR) may be mixed; empty lines and a byte order mark are skipped.
- * @throws AppError 400 for invalid UTF-8, an unmatched quote and a row of more than 10 MB or 1,000 cells; 413 above `maxBytes`
+ * Reads the file. Line ends (CRLF, LF and CR) may be mixed; empty lines and a byte order mark are skipped.
+ * @param isName whether a text is the name of a column, and a semicolon or tab in it therefore part of the name
+ * @throws AppError here or while the rows are read: 400 for invalid UTF-8 or UTF-16, an unmatched quote and a row of more than 10 MB or
+ * 1,000 cells; 413 above `maxBytes`
  */
-export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Row[]> {
+export async function readFile(
+  bytes: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  isName: (text: string) => boolean = () => false,
+): Promise<ReadFile> {
+  let encoding: Encoding = 'UTF-8'
+  const text = asUtf8(counted(bytes, maxBytes), (found) => {
+    encoding = found
+  })
+  const file = await withSeparator(text, isName)
+  return { separator: file.separator, encoding, rows: readRows(file.bytes, file.separator) }
+}
+
+async function* readRows(text: AsyncIterable<Uint8Array>, separator: Separator): AsyncGenerator<Row[]> {
   // The number of lines that the rows so far take up. The parser's own count counts a CRLF within quotes twice.
   let lines = 0
   const options: Options<unknown, string[]> = {
     bom: true,
+    delimiter: separator,
     // csv-parse 7 uses the first of these that matches. Without this option it expects the end of the first line for all lines.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
@@ -48,7 +71,7 @@ export async function* readRows(bytes: AsyncIterable<Uint8Array>, maxBytes: numb
     if (state.record.length > MAX_CELLS) throw tooWide(lines + parser.info.empty_lines + 1)
   }
   // The parser also reports the errors of its source.
-  pipeline(Readable.from(checked(bytes, maxBytes, refuseWide)), parser, () => {})
+  pipeline(Readable.from(checked(text, refuseWide)), parser, () => {})
   let held: Row[] = []
   let characters = 0
   try {
@@ -75,28 +98,21 @@ function lineEnds(cell: string): number {
   return count
 }
 
-/**
- * Passes the bytes on, counts them, and refuses invalid UTF-8, which a lenient decoder would turn into replacement characters.
- * @param refuseWide throws if the unfinished row has too many cells
- */
-async function* checked(bytes: AsyncIterable<Uint8Array>, maxBytes: number, refuseWide: () => void): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+async function* counted(bytes: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
   let count = 0
   for await (const chunk of bytes) {
     count += chunk.length
     if (count > maxBytes) throw tooLarge(maxBytes)
-    decode(decoder, chunk)
-    refuseWide()
     yield chunk
   }
-  decode(decoder)
 }
 
-function decode(decoder: TextDecoder, chunk?: Uint8Array): void {
-  try {
-    decoder.decode(chunk, { stream: chunk !== undefined })
-  } catch (error) {
-    throw new AppError('BAD_REQUEST', 'The file is not valid UTF-8', { cause: error })
+/** Passes the text on. @param refuseWide throws if the unfinished row has too many cells */
+async function* checked(text: AsyncIterable<Uint8Array>, refuseWide: () => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of text) {
+    refuseWide()
+    // A stream of objects would take an empty chunk, but the parser has nothing to do with it.
+    if (chunk.length) yield chunk
   }
 }
 

@@ -114,12 +114,12 @@ async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsv
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
   const maxBytes = isXlsx ? MAX_PACKED_MB * MB : maxCsvBytes
   reply.headers(headersOf({ value: {}, ignored: unusedKey(request) }))
-  const answer = (csv: ReceivedBytes) => (dry_run ? guessTable : importTable)(context, space, { csv, title })
+  const answer = (csv: ReceivedBytes, isSheet: boolean) => (dry_run ? guessTable : importTable)(context, space, { csv, isSheet, title })
   return receiving(request, maxBytes, (source) =>
     withReceived(context, space.account_id, { source, maxBytes }, async (file) => {
-      if (!isWorkbook(file)) return answer(file)
+      if (!isWorkbook(file)) return answer(file, false)
       const csv = await storeSheet(context, file, sheet)
-      return removeUnlessTaken(context, csv, () => answer(csv))
+      return removeUnlessTaken(context, csv, () => answer(csv, true))
     }),
   )
 }
@@ -155,5 +155,5 @@ const isCompressed = ({ headers }: FastifyRequest) => (headers['content-encoding
 function isCsv(request: FastifyRequest): boolean {
   const type = request.headers['content-type'] ?? ''
   const charset = /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8'
-  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && /^(utf-?8|us-ascii)$/i.test(charset)
+  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && /^(utf-?8|us-ascii|utf-16(le|be)?)$/i.test(charset)
 }

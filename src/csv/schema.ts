@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Name } from '../platform/http/schemas.ts'
 import type { Field } from '../tables/schema.ts'
+import type { Encoding, Separator } from './imports/sniff.ts'
 
 /** Unknown keys of a query string are ignored (contract.md §1). */
 const Flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')
@@ -25,4 +26,7 @@ export interface GuessedTable {
   /** Rows below the header. */
   rows: number
   fields: Field[]
+  /** What separates the cells of a CSV file, and its encoding; a workbook has neither. */
+  separator?: Separator
+  encoding?: Encoding
 }

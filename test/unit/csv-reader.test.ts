@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readRows } from '../../src/csv/reader.ts'
+import { readFile } from '../../src/csv/reader.ts'
 import type { AppError } from '../../src/platform/http/errors.ts'
 
 async function rowsOf(chunks: readonly Uint8Array[]) {
@@ -7,7 +7,7 @@ async function rowsOf(chunks: readonly Uint8Array[]) {
     yield* chunks
   }
   const rows = []
-  for await (const part of readRows(bytes(), 1_000_000)) rows.push(...part)
+  for await (const part of (await readFile(bytes(), 1_000_000)).rows) rows.push(...part)
   return rows
 }
 
@@ -101,9 +101,7 @@ describe('a row has at most 1,000 cells', () => {
     async function* endless() {
       for (; given < 100; given++) yield Buffer.from('"",'.repeat(100_000))
     }
-    const error = await readRows(endless(), 1e9)
-      .next()
-      .catch((thrown: AppError) => thrown)
+    const error = await (await readFile(endless(), 1e9)).rows.next().catch((thrown: AppError) => thrown)
     expect((error as AppError).cellIssues).toEqual([{ row: 1, column: null, message: 'has more than 1000 cells' }])
     expect(given).toBeLessThan(50)
   })

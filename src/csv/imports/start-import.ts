@@ -12,7 +12,7 @@ import { newFields } from '../../tables/fields/new-fields.ts'
 import { fieldOf, MAX_FIELDS, type NewField } from '../../tables/schema.ts'
 import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
-import { readRows } from '../reader.ts'
+import { type ReadFile, readFile } from '../reader.ts'
 import type { GuessedTable, StartedTable } from '../schema.ts'
 import { insertImport, requireFewImports } from './import-row.ts'
 import { runImport } from './run-import.ts'
@@ -23,6 +23,8 @@ const UNNAMED = 'Import'
 export interface NamedFile {
   /** A file of comma-separated values in storage. It is taken when a job has it. */
   csv: ReceivedBytes
+  /** True if the values were the sheet of a workbook. */
+  isSheet: boolean
   /** The name that the request gives the table. It must be free. */
   title: string | undefined
 }
@@ -79,7 +81,7 @@ export async function importTable(context: Context, space: SpaceRef, file: Named
 
 /** What `importTable` would create. @throws AppError as `importTable` */
 export async function guessTable(context: Context, space: SpaceRef, file: NamedFile): Promise<GuessedTable> {
-  const { columns, rows } = await guess(context, file.csv.key)
+  const { columns, rows, separator, encoding } = await guess(context, file.csv.key)
   const { fields } = newFields(
     columns.filter((field): field is NewField => field !== null),
     new Set(),
@@ -87,37 +89,39 @@ export async function guessTable(context: Context, space: SpaceRef, file: NamedF
   const name = file.title ?? (await freeTitle(context, space))
   const present = await takenTitles(context, space)
   if (present.has(name.toLowerCase())) throw conflict('This name is taken')
-  return { name, rows, fields: ownFields({ fields } as TableDef).map(fieldOf) }
+  const guessed = { name, rows, fields: ownFields({ fields } as TableDef).map(fieldOf) }
+  return file.isSheet ? guessed : { ...guessed, separator, encoding }
 }
 
 /** Reads the whole file, because a later row may show that a column has other values than the first ones. */
-async function guess({ storage, signal }: Context, key: string): Promise<{ columns: GuessedColumn[]; rows: number }> {
-  const file = await storage.read(key)
-  if (!file) throw new Error(`${key} is not in storage any more`)
+async function guess({ storage, signal }: Context, key: string): Promise<GuessedFile> {
+  const bytes = await storage.read(key)
+  if (!bytes) throw new Error(`${key} is not in storage any more`)
   let found: Guess | undefined
   try {
-    for await (const rows of readRows(file, Number.POSITIVE_INFINITY)) {
+    const { rows: chunks, separator, encoding } = await readFile(bytes, Number.POSITIVE_INFINITY)
+    for await (const rows of chunks) {
       signal.throwIfAborted()
-      found ??= new Guess(headerOf(rows.shift()?.cells ?? []))
+      found ??= new Guess(headerOf(rows.shift()?.cells ?? []), separator)
       found.add(rows)
     }
+    if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
+    return { ...judged(found), separator, encoding }
   } finally {
-    file.destroy()
+    bytes.destroy()
   }
-  if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
-  return judged(found)
+}
+
+interface GuessedFile extends Pick<ReadFile, 'separator' | 'encoding'> {
+  columns: GuessedColumn[]
+  rows: number
 }
 
 /** @throws AppError 400 for a header in which no import would find columns */
 function headerOf(header: string[]): string[] {
   const [only = ''] = header
-  if (header.length === 1 && /^\s*<(!doctype|html|\?xml)/i.test(only))
-    throw new AppError('BAD_REQUEST', 'The file is a page of the web, not CSV')
-  const separator = /[;\t]/.exec(only)?.[0]
-  if (header.length === 1 && separator) {
-    const spelled = separator === '\t' ? 'tabs' : 'semicolons'
-    throw new AppError('BAD_REQUEST', `The cells of the first row are separated by ${spelled}; separate them by commas`)
-  }
+  if (/^\s*<(!doctype|html|\?xml)/i.test(only)) throw new AppError('BAD_REQUEST', 'The file is a page of the web, not CSV')
+  if (/^sep=/i.test(only)) throw new AppError('BAD_REQUEST', 'The first row must name the fields; remove the line that begins with sep=')
   if (header.some((cell) => cell.includes('\0'))) throw badCells([{ row: 1, column: null, message: 'must not contain NUL' }])
   return header
 }
