@@ -304,6 +304,22 @@ describe('the files of a task', () => {
     expect([table, record]).not.toContain(other.table)
   })
 
+  it('may be all of a comment, but a comment of nothing is refused', async () => {
+    const { task, post, member, viewer } = await withFiles()
+    for (const content of [undefined, '', '  \n']) {
+      const c = await upload(member, `/api/task/${task.id}/comments/upload`, 'c')
+      const { status, body } = await post(member, 'comments/create', { content, attachments: [c] })
+      expect([status, body.content, body.attachments]).toEqual([200, '', [c]])
+      expect((await app.as(viewer).get(`/api/task/${task.id}/get`)).body.recent_comments[0]).toMatchObject({
+        content: '',
+        attachments: [c],
+      })
+      expect(await isDropped(c.path)).toBe(false)
+    }
+    for (const body of [{}, { content: ' ' }, { attachments: [] }, { content: '', attachments: null }])
+      expect((await post(member, 'comments/create', body)).status, JSON.stringify(body)).toBe(400)
+  })
+
   it('and of its comments survive the clean-up while they are referenced', async () => {
     const { a, b, task, post, member, viewer } = await withFiles()
     const c = await upload(viewer, `/api/task/${task.id}/comments/upload`, 'c')

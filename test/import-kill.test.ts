@@ -1,0 +1,109 @@
+/** A worker is killed in the middle of an import: another one goes on, and every row becomes one record. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { resumeAll } from '../src/csv/imports/run-import.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { testDatabase } from './support/database.ts'
+import { makeTable } from './support/tables.ts'
+
+const app = await testApp()
+const [table, row] = [new pg.Client((await testDatabase()).connection), new pg.Client((await testDatabase()).connection)]
+const PATIENCE = { timeout: 15_000 }
+const ROWS = 2_500
+let worker: ChildProcess | undefined
+
+beforeAll(async () => {
+  await Promise.all([table.connect(), row.connect()])
+})
+afterAll(async () => {
+  await kill()
+  await Promise.all([table.end(), row.end()])
+})
+
+/** Starts a worker in a process of its own. */
+async function start(): Promise<void> {
+  const { url } = await testDatabase()
+  worker = spawn('node_modules/.bin/node', ['src/main.ts'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: url,
+      DATA_DIR: app.settings.dataDir,
+      SECRET_KEY: app.settings.secretKeys.current.toString(),
+      ROLE: 'worker',
+      LOG_LEVEL: 'silent',
+    },
+  })
+  await once(worker.stdout as NodeJS.ReadableStream, 'data')
+}
+
+async function kill(): Promise<void> {
+  if (!worker) return
+  const ended = once(worker, 'exit')
+  worker.kill('SIGKILL')
+  worker = undefined
+  await ended
+}
+
+/** Waits until a statement of the worker waits for a lock that the client holds. */
+const isBlockedBy = async (client: pg.Client) => {
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  await expect
+    .poll(() => app.db.query(sql`select 1 from pg_stat_activity where ${rows[0].pid}::int = any(pg_blocking_pids(pid))`), PATIENCE)
+    .not.toEqual([])
+}
+
+/** Waits until PostgreSQL has noticed the death of the worker, which held the lock of the import. */
+const isForgotten = () =>
+  expect.poll(() => app.db.query(sql`select 1 from pg_locks where locktype = 'advisory' and classid = ${0x637376}`), PATIENCE).toEqual([])
+
+test.each([
+  ['before its records are inserted', false],
+  ['after its records are inserted, before they are committed', true],
+])(
+  'every row becomes one record if the worker is killed %s',
+  async (_, isInserted) => {
+    const account = await app.account()
+    const { path, id } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }], records: [] })
+    // The worker comes as far as the records, and then as far as the row of its import, which it ends in the same transaction.
+    await table.query(`begin; lock table t${id}.records in share mode`)
+    const body = `Name\n${Array.from({ length: ROWS }, (_, number) => `row ${number}`).join('\n')}\n`
+    const { job_id } = (
+      await app.as(account.member).send(`${path}/import?async=true`, { method: 'POST', body, headers: { 'content-type': 'text/csv' } })
+    ).body
+    await start()
+    await isBlockedBy(table)
+    if (isInserted) {
+      await row.query('begin')
+      await row.query('select 1 from record_imports where id = $1 for update', [job_id])
+      await table.query('rollback')
+      await isBlockedBy(row)
+    }
+    await kill()
+    await Promise.all([table.query('rollback'), row.query('rollback')])
+    await isForgotten()
+    const count = async () => (await app.as(account.member).post(`${path}/records/count`, {})).body.count
+    expect(await count()).toBe(0)
+    expect((await app.as(account.member).get(`/api/job/${job_id}`)).body).toMatchObject({ state: 'running', issues: [] })
+
+    // As if the import had made no progress for ten minutes, after which a schedule sends its job again.
+    await app.db.execute(sql`update record_imports set updated_at = updated_at - interval '11 minutes' where id = ${job_id}`)
+    await resumeAll(systemContext(app.deps))
+    await start()
+    const job = async () => (await app.as(account.member).get(`/api/job/${job_id}`)).body
+    await expect.poll(job, PATIENCE).toEqual({ state: 'done', done: ROWS, total: ROWS, error: null, created: ROWS, issues: [] })
+    expect(await count()).toBe(ROWS)
+    const [names] = await app.db.query<{ n: number }>(sql`select count(distinct name)::int4 as n from ${recordsOf(id)}`)
+    expect(names?.n).toBe(ROWS)
+    await kill()
+    await isForgotten()
+    const left: string[] = []
+    for await (const key of app.deps.storage.list('staged-', new Date(Date.now() + 60_000))) left.push(key)
+    expect(left).toEqual([])
+  },
+  60_000,
+)
