@@ -263,8 +263,8 @@ describe('the bytes of a file', () => {
   })
 
   it.each([
-    [{}, 'name: is required'],
-    [{ 'content-disposition': 'attachment' }, 'name: is required'],
+    [{}, 'name: is required, in Content-Disposition (filename) or as ?name='],
+    [{ 'content-disposition': 'attachment' }, 'name: is required, in Content-Disposition (filename) or as ?name='],
     [{ 'content-disposition': 'attachment; filename="a' }, 'Content-Disposition: cannot be read'],
     [{ 'content-disposition': `attachment; filename*=UTF-8''a%ZZ` }, 'Content-Disposition: cannot be read'],
     [{ 'content-disposition': `attachment; filename*=utf-7''a` }, 'Content-Disposition: cannot be read'],

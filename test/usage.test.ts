@@ -1,5 +1,8 @@
 /** What an account stores, and the limit of its files. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { json } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
 import { sumUpTallies } from '../src/files/usage/service.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -119,4 +122,51 @@ it('has no limit by default', async () => {
   const unlimited = await testApp()
   const account = await unlimited.account()
   expect((await unlimited.as(account.owner).get('/api/account/usage')).body.limit).toBe(null)
+})
+
+/** Sends the headers of an upload, and no byte of its body. */
+async function announce(
+  path: string,
+  secret: string,
+  headers: Record<string, string | number>,
+): Promise<{ status: number; message: string }> {
+  const method = headers['content-disposition'] ? 'PUT' : 'POST'
+  const sent = request(`${app.url}${path}`, { method, headers: { authorization: `Bearer ${secret}`, ...headers } })
+  sent.on('error', () => {})
+  sent.flushHeaders()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const { message } = (await json(answer)) as { message: string }
+  sent.destroy()
+  return { status: answer.statusCode ?? 0, message }
+}
+
+it('is limited before the bytes arrive, if their stated length shows it', async () => {
+  const { account, path, upload, usage } = await setUp()
+  await upload(600_000)
+  const files = `${path}/comments/upload`
+  const refused = { status: 413, message: 'The account may store at most 1 MB, and 0.6 MB are in use' }
+  const bytes = { 'content-type': 'image/png', 'content-disposition': 'attachment; filename="a"' }
+  expect(await announce(files, account.keys.account, { ...bytes, 'content-length': 600_000 })).toEqual(refused)
+  // A body of JSON or a form may have a megabyte of other keys.
+  const form = 'multipart/form-data; boundary=XX'
+  expect(await announce(files, account.keys.account, { 'content-type': form, 'content-length': MB + 600_000 })).toEqual(refused)
+  expect(await announce(files, account.keys.account, { 'content-type': 'application/json', 'content-length': MB + 900_000 })).toEqual(
+    refused,
+  )
+  expect((await announce(files, account.keys.accountReadOnly, { ...bytes, 'content-length': 600_000 })).status).toBe(403)
+  expect((await usage()).body).toMatchObject({ files: 1, bytes: 600_000 })
+})
+
+it('does not keep a repeated upload from its first answer', async () => {
+  const { account, path } = await setUp()
+  const put = (size: number, key: string) =>
+    app.as(account.member).send(`${path}/comments/upload?name=a`, {
+      method: 'PUT',
+      body: Buffer.alloc(size) as unknown as string,
+      headers: { 'content-type': 'image/png', 'idempotency-key': key },
+    })
+  const first = await put(900_000, 'first')
+  expect(first.status).toBe(200)
+  expect((await put(900_000, 'first')).body).toEqual(first.body)
+  expect((await put(900_001, 'second')).status).toBe(413)
 })

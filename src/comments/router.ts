@@ -1,5 +1,6 @@
-import { File, UPLOAD, Upload } from '../files/schema.ts'
+import { File, Upload } from '../files/schema.ts'
 import * as files from '../files/service.ts'
+import { UPLOAD } from '../files/upload.ts'
 import { callers } from '../platform/access/authorize.ts'
 import { listOf, Ok, RecordPath, TablePath } from '../platform/http/schemas.ts'
 import { recordProcedure, rest, router, tableProcedure } from '../platform/http/trpc.ts'

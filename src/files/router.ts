@@ -6,6 +6,7 @@ import * as dropped from './dropped/service.ts'
 import { DroppedFile, DroppedQuery, FieldUpload, File, FileRef, FileRestore, UPLOAD } from './schema.ts'
 import * as files from './service.ts'
 
+import { UPLOAD } from './upload.ts'
 export const filesRouter = router({
   create: recordProcedure('write', callers.any)
     .meta(

@@ -6,8 +6,6 @@ import { isMediaType } from './media-types.ts'
 const MB = 1_048_576
 /** The maximum size of an upload after decoding, in bytes (api.md, Limits). */
 export const MAX_UPLOAD_BYTES = 50 * MB
-/** How an operation takes a file over REST. */
-export const UPLOAD = { maxBytes: MAX_UPLOAD_BYTES }
 
 export const File = z
   .object({

@@ -60,11 +60,24 @@ export async function withinLimit(context: Context, accountId: number, size: num
   if (limitMb === undefined || actor.kind === 'system') return insert()
   await db.transaction(async () => {
     await db.query(sql`select pg_advisory_xact_lock(${STORING}::int, ${accountId}::int)`)
-    const { bytes } = await storedBy(db, accountId)
-    if (bytes + size > limitMb * MB)
-      throw new AppError('PAYLOAD_TOO_LARGE', `The account may store at most ${limitMb} MB, and ${(bytes / MB).toFixed(1)} MB are in use`)
+    await requireSpace(db, accountId, size, limitMb)
     await insert()
   })
+}
+
+/**
+ * Refuses an upload of at least `size` bytes to the acting user's account before they are received. `withinLimit` decides when they have been.
+ * @throws AppError 413
+ */
+export async function requireRoom({ db, actor, settings }: Context, size: number): Promise<void> {
+  const limitMb = settings.storageLimitMb
+  if (limitMb !== undefined && size > 0) await requireSpace(db, actor.accountId, size, limitMb)
+}
+
+async function requireSpace(db: Database, accountId: number, size: number, limitMb: number): Promise<void> {
+  const { bytes } = await storedBy(db, accountId)
+  if (bytes + size > limitMb * MB)
+    throw new AppError('PAYLOAD_TOO_LARGE', `The account may store at most ${limitMb} MB, and ${(bytes / MB).toFixed(1)} MB are in use`)
 }
 
 /** Beyond this number the tallies of an account are replaced by their sum. */

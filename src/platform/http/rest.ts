@@ -13,9 +13,9 @@ import { accountParty } from '../party.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
-import { accessRequestOf, type RequestContext } from './request-context.ts'
+import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
-import { receiveUpload } from './uploads.ts'
+import { leastFileBytes, receiveUpload } from './uploads.ts'
 import { type List, WrittenJson } from './written-json.ts'
 
 export interface RestProcedure {
@@ -139,7 +139,9 @@ function mountUploads(
             storage,
             maxBytes: meta.upload?.maxBytes ?? 0,
             query: fromQuery(request.query as Record<string, string | string[]>, input, [...pathIdsOf(procedure), 'data']),
-            admitLarge: () => admitBody(places, accountParty(accountId), reply),
+            admitLarge: () => admitBody(places, accountParty(actor.accountId), reply),
+          // A repeated upload may only want its first answer.
+          if (ctx.idempotencyKeys[0] === undefined) await meta.upload?.requireRoom(serviceContext(ctx, actor), leastFileBytes(request))
           })
           ctx.received = received
           try {

@@ -9,6 +9,7 @@ import { type Actor, authenticate } from '../access/authenticate.ts'
 import { type Access, type Admission, admit, type Callers, NO_ATTACHMENTS, type Resource, type Right } from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
+import type { Context } from '../context.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { type Headers, repeatable, withCurrentTable } from './repeated-calls.ts'
@@ -38,7 +39,13 @@ export interface Meta extends Record<string, unknown> {
   /** The maximum size of a JSON body in bytes; 1 MB by default. */
   bodyLimit?: number
   /** Set for a procedure that takes a file. Over REST the file is received to storage first, and is in `ctx.received` in place of `data`. */
-  upload?: { maxBytes: number }
+  upload?: {
+    maxBytes: number
+    /** Refuses an upload of at least so many bytes before they are received. @throws AppError 413 */
+    requireRoom(context: Context, bytes: number): Promise<void>
+  }
+  /** Set for a procedure that answers a file with its bytes in `data`. Over REST it may pass them to `ctx.sendData` in place of a text. */
+  sendsData?: boolean
   /** Whether the procedure honours an Idempotency-Key. */
   isRepeatable?: boolean
   /** Whether the response has the row's version as its ETag, and whether the procedure honours If-Match. */

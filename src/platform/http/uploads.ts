@@ -224,10 +224,10 @@ async function receiveRaw(request: FastifyRequest, options: UploadOptions): Prom
   if (encoding !== 'identity' || request.isMultipart()) throw unsupported('the bytes of the file, not compressed', headers)
   const named = namedFile(headers['content-disposition'])
   const input = { ...(named !== undefined && { name: named }), type: headers['content-type'], ...query, data: '' }
+  if (!('name' in input)) throw badInput('name', 'is required, in Content-Disposition (filename) or as ?name=')
   const tooLarge = () => fileTooLarge('body', maxBytes)
   const bytes = bodyOf(request, { ...options, tooLarge })
-  const name = 'name' in input ? String(input.name) : ''
-  return { input, received: await receiveBytes(storage, bytes, { name, maxBytes, tooLarge }) }
+  return { input, received: await receiveBytes(storage, bytes, { name: String(input.name), maxBytes, tooLarge }) }
 }
 
 // ── shared ──────────────────────────────────────────────────────────────────
@@ -255,6 +255,13 @@ async function* arriving({ raw }: FastifyRequest): AsyncGenerator<Buffer> {
     // Nobody reads the answer, but it is logged.
     throw new AppError('CLIENT_CLOSED_REQUEST', 'The connection was closed before the body had arrived', { cause: error })
   }
+}
+
+/** The least bytes that the file of the request can have, by the stated length of the body. */
+export function leastFileBytes(request: FastifyRequest): number {
+  const stated = statedBytes(request)
+  if (request.method === 'PUT') return stated
+  return Math.max(0, Math.floor((stated - BESIDES) / (request.isMultipart() ? 1 : JSON_RATIO)))
 }
 
 const statedBytes = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0)

@@ -2,8 +2,9 @@
 
 import { commentProcedureOf } from '../../comments/procedure.ts'
 import * as comments from '../../comments/service.ts'
-import { File, UPLOAD, Upload } from '../../files/schema.ts'
+import { File, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
+import { UPLOAD } from '../../files/upload.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { listOf, Ok } from '../../platform/http/schemas.ts'
 import { rest, router } from '../../platform/http/trpc.ts'

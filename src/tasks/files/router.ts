@@ -1,7 +1,8 @@
 /** Uploads for tasks that exist, and for tasks that are still to be created. */
 
-import { File, StagedFile, UPLOAD, Upload } from '../../files/schema.ts'
+import { File, StagedFile, Upload } from '../../files/schema.ts'
 import * as files from '../../files/service.ts'
+import { UPLOAD } from '../../files/upload.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { RecordPath } from '../../platform/http/schemas.ts'
 import { accountProcedure, recordProcedure, rest } from '../../platform/http/trpc.ts'
