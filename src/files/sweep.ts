@@ -90,8 +90,7 @@ export async function sweepStorage(context: Context): Promise<void> {
   // A row is written before its bytes, or as soon as an upload has arrived. Bytes that have no row after a day get none.
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000)
   await storage.removeUnfinished(before, isOwn)
-  for await (const paths of inBatches(storage.list(STAGED_PREFIX, before)))
-    for (const path of await unnamed(db, paths)) await storage.remove(path)
+  for await (const paths of inBatches(storage.list(STAGED_PREFIX, before))) await removeAll(context, { paths: await unnamed(db, paths) })
   for await (const keys of inBatches(storage.list(THUMBNAIL_PREFIX, before))) await removeThumbnailsWithoutFile(context, keys)
   await removeOrphans(context, before)
 }
