@@ -45,7 +45,6 @@ const UNAUDITED: Record<string, string> = {
   'tasks.comments.update': RECORD,
   'tasks.comments.upload': RECORD,
   'tasks.comments.upload.put': RECORD,
-  'files.get': 'reads a file, with POST because it has a body',
   'email.send': 'its comment says who sent what to whom, and when',
   'email.receive': 'mail from outside, which its comment shows',
   'smtp.test': 'changes nothing',

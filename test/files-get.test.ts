@@ -97,3 +97,33 @@ it('is refused for what the cell does not have', async () => {
   const deleted = await app.as(account.member).post(`${path}/files/delete`, { field_id: 'files', path: file.path })
   expect([deleted.status, (await get({ field_id: 'files', path: file.path })).status]).toEqual([200, 404])
 })
+
+it('is answered over RPC, up to 4 MB', async () => {
+  const { account, table, other, add } = await setUp()
+  const [record_id = 0] = table.records
+  const bytes = randomBytes(70_000)
+  const { path } = await add(bytes)
+  const ref = { table_id: table.id, record_id, field_id: 'files', path }
+  const answer = await app.as(account.viewer).rpc.files.get.query(ref)
+  expect(answer).toEqual({ name: 'ä "b".bin', type: 'image/png', size: bytes.length, data: bytes.toString('base64') })
+  const [empty, largest] = [await add(Buffer.alloc(0)), await add(randomBytes(4 * 1_048_576))]
+  expect((await app.as(account.viewer).rpc.files.get.query({ ...ref, path: empty.path })).data).toBe('')
+  expect((await app.as(account.viewer).rpc.files.get.query({ ...ref, path: largest.path })).size).toBe(4 * 1_048_576)
+  const { path: large } = await add(randomBytes(4 * 1_048_576 + 1))
+  const refused = async (caller: Caller, input: typeof ref) => {
+    const error = await app
+      .as(caller)
+      .rpc.files.get.query(input)
+      .catch((thrown) => thrown)
+    return [error.data?.httpStatus, error.message]
+  }
+  expect(await refused(account.viewer, { ...ref, path: large })).toEqual([
+    413,
+    `The file has over 4 MB, which RPC does not answer; use GET /api/file/${large}`,
+  ])
+  expect(await refused(account.viewer, { ...ref, record_id: other })).toEqual([404, 'File not found'])
+  expect(await refused(account.outsider, ref)).toEqual([404, 'Table not found'])
+  await app.deps.storage.remove(path)
+  await app.deps.storage.write(path, Buffer.from('short'))
+  expect((await refused(account.viewer, ref))[0]).toBe(500)
+})

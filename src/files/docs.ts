@@ -12,6 +12,18 @@ export const docs = operationDocs('Files', {
     example: { input: { field_id: 'documents', name: file.name, type: file.type, data: 'aGVsbG8=' }, output: { rows: [file] } },
   },
 
+  get: {
+    summary: 'Get a file of a field as base64',
+    description:
+      'For clients that take files as JSON. `GET /api/file/{path}` has the same bytes in three quarters of the size, with ranges and caching. ' +
+      'Over RPC, files of over 4 MB are refused with 413.',
+    example: {
+      input: { field_id: 'documents', path: file.path },
+      output: { name: file.name, type: file.type, size: file.size, data: 'aGVsbG8=' },
+    },
+    errors: { 404: 'File not found' },
+  },
+
   delete: {
     summary: 'Remove a file from a field',
     description:
@@ -137,58 +149,5 @@ export const fileOperations: PlainOperation[] = [
       },
     },
     errors: [400, 401, 403, 404, 429],
-  },
-  {
-    method: 'post',
-    path: '/api/table/{table_id}/record/{record_id}/files/get',
-    operationId: 'files.get',
-    tag: 'Files',
-    summary: 'Get a file of a field as base64',
-    description:
-      'For clients that take files as JSON. `GET /api/file/{path}` has the same bytes in three quarters of the size, with ranges and caching. ' +
-      'Answers 404 `File not found` if the cell does not have the file. Not on RPC.',
-    isPublic: false,
-    parameters: ['table_id', 'record_id'].map((name) => ({
-      name,
-      in: 'path',
-      required: true,
-      description: `The id of the ${name.slice(0, -3)}.`,
-      schema: { type: 'integer' },
-    })),
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: {
-            type: 'object',
-            required: ['field_id', 'path'],
-            properties: { field_id: { type: 'string' }, path: { type: 'string' } },
-            additionalProperties: false,
-          },
-          example: { field_id: 'documents', path: file.path },
-        },
-      },
-    },
-    responses: {
-      200: {
-        description: 'The file with its bytes.',
-        content: {
-          'application/json': {
-            schema: {
-              type: 'object',
-              required: ['name', 'type', 'size', 'data'],
-              properties: {
-                name: { type: 'string' },
-                type: { type: 'string', description: 'The media type that the upload named.' },
-                size: { type: 'integer', description: 'In bytes.' },
-                data: { type: 'string', description: 'The bytes as base64.' },
-              },
-            },
-            example: { name: file.name, type: file.type, size: file.size, data: 'aGVsbG8=' },
-          },
-        },
-      },
-    },
-    errors: [400, 401, 403, 404, 413, 415, 429],
   },
 ]

@@ -1,20 +1,23 @@
 /** Checks who may read a file, and streams its bytes. */
 import type { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Role } from '../platform/access/authorize.ts'
-import { checkSpace, roleOf, type TableRef } from '../platform/access/resources.ts'
+import { checkSpace, type RecordRef, roleOf, type TableRef } from '../platform/access/resources.ts'
 import type { Context } from '../platform/context.ts'
 import type { Database } from '../platform/database/database.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { forbidden, notFound } from '../platform/http/errors.ts'
+import { AppError, forbidden, notFound } from '../platform/http/errors.ts'
 import { isPath, type Storage, type StoredBytes } from '../platform/storage/storage.ts'
-import { type FileEntry, storageKeyOf } from '../platform/stored-files.ts'
+import { storageKeyOf } from '../platform/stored-files.ts'
 import { readFiles } from '../records/cells/file-cells.ts'
 import { holdersOf } from '../tables/file-references.ts'
 import type { ByteRange } from './downloads/byte-range.ts'
 import { servedAs } from './media-types.ts'
 import { findReadable, hasRecord, type ReadableFile } from './queries.ts'
-import type { FileRef } from './schema.ts'
+import type { FileData, FileRef } from './schema.ts'
+
+const MB = 1_048_576
 
 /**
  * Returns the file if the caller may read its record or task.
@@ -69,19 +72,36 @@ export async function openStored({ db, storage }: Pick<Context, 'db' | 'storage'
   return (key ? await storage.read(key) : null) ?? storage.read(path)
 }
 
+/** The most bytes of a file that are answered as a text, which is in memory several times over. */
+const MAX_TEXT_MB = 4
+
 /**
- * A file of a record's cell, and the stream of its bytes.
- * @throws AppError 400 for a field that is not a file field; 404 if the cell does not have the file
+ * A file of a record's cell with its bytes in base64.
+ * @param sendData takes the bytes of the answer as a stream; without it they are in `data`
+ * @throws AppError 400 for a field that is not a file field; 404 if the cell does not have the file; 413 for a file that is too large without
+ * `sendData`
  */
-export async function fileOfField(
+export async function getOfField(
   context: Context,
   table: TableRef,
-  recordId: number,
+  { id }: Pick<RecordRef, 'id'>,
   { field_id, path }: FileRef,
-): Promise<{ file: FileEntry; bytes: Readable }> {
-  const files = await readFiles(context, table, recordId, field_id)
+  sendData?: (bytes: Readable) => void,
+): Promise<FileData> {
+  const files = await readFiles(context, table, id, field_id)
   const file = files.find((entry) => entry.path === path)
-  const bytes = file && (await openStored(context, path))
+  if (!file) throw notFound('File')
+  const { name, type, size } = file
+  if (!sendData && size > MAX_TEXT_MB * MB)
+    throw new AppError('PAYLOAD_TOO_LARGE', `The file has over ${MAX_TEXT_MB} MB, which RPC does not answer; use GET /api/file/${path}`)
+  const bytes = await openStored(context, path)
   if (!bytes) throw notFound('File')
-  return { file, bytes }
+  if (sendData) sendData(bytes)
+  return { name, type, size, data: sendData ? '' : await base64Of(bytes, size) }
+}
+
+async function base64Of(bytes: Readable, size: number): Promise<string> {
+  const content = await buffer(bytes)
+  if (content.length !== size) throw new Error(`The storage has ${content.length} bytes in place of ${size}`)
+  return content.toString('base64')
 }

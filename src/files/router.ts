@@ -3,10 +3,11 @@ import { listOf, RecordPath, SpacePath } from '../platform/http/schemas.ts'
 import { accountProcedure, recordProcedure, rest, router, spaceProcedure } from '../platform/http/trpc.ts'
 import { docs } from './docs.ts'
 import * as dropped from './dropped/service.ts'
-import { DroppedFile, DroppedQuery, FieldUpload, File, FileRef, FileRestore, UPLOAD } from './schema.ts'
+import { getOfField } from './reading.ts'
+import { DroppedFile, DroppedQuery, FieldUpload, File, FileData, FileRef, FileRestore } from './schema.ts'
 import * as files from './service.ts'
-
 import { UPLOAD } from './upload.ts'
+
 export const filesRouter = router({
   create: recordProcedure('write', callers.any)
     .meta(
@@ -19,6 +20,12 @@ export const filesRouter = router({
     .input(FieldUpload.extend(RecordPath.shape))
     .output(listOf(File))
     .mutation(async ({ ctx, input }) => ({ rows: await files.addToField(ctx.context, ctx.table, ctx.record, input, ctx.received) })),
+
+  get: recordProcedure('read', callers.any)
+    .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/files/get', docs.get, { sendsData: true }))
+    .input(FileRef.extend(RecordPath.shape))
+    .output(FileData)
+    .query(({ ctx, input }) => getOfField(ctx.context, ctx.table, ctx.record, input, ctx.sendData)),
 
   delete: recordProcedure('write', callers.any)
     .meta(rest('POST', '/api/table/{table_id}/record/{record_id}/files/delete', docs.delete, { isList: true }))

@@ -1,24 +1,16 @@
-/** The bytes of files: GET /api/file/{path} for callers who may read the record or task, and …/files/get in base64. */
+/** The bytes of files: GET /api/file/{path} for callers who may read the record or task. */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Actor, authenticate } from '../platform/access/authenticate.ts'
-import { type Access, admit, callers } from '../platform/access/authorize.ts'
-import { type RecordRow, recordResource, tableOf } from '../platform/access/resources.ts'
+import { authenticate } from '../platform/access/authenticate.ts'
 import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
-import { badShape } from '../platform/http/errors.ts'
-import { jsonValue } from '../platform/http/json-body.ts'
-import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
-import { idsOf } from '../platform/http/rest.ts'
-import { refuseInvalidText } from '../platform/http/text-encoding.ts'
+import { accessRequestOf } from '../platform/http/request-context.ts'
 import type { Storage } from '../platform/storage/storage.ts'
-import { base64Json } from './base64-json.ts'
 import { type ByteRange, byteRange } from './downloads/byte-range.ts'
 import { cacheHeaders, namesTag } from './downloads/cache-headers.ts'
 import { servedAs } from './media-types.ts'
 import type { ReadableFile } from './queries.ts'
-import { fileOfField, linkTo, open, requireReadable } from './reading.ts'
-import { FileRef } from './schema.ts'
+import { linkTo, open, requireReadable } from './reading.ts'
 import { sendThumbnail } from './thumbnails/answer.ts'
 import { openThumbnails } from './thumbnails/thumbnails.ts'
 
@@ -62,37 +54,6 @@ export function mountFiles(app: FastifyInstance, deps: Deps): void {
       return reply.type(type).send(bytes)
     },
   )
-  mountBase64(app)
-}
-
-const GET_FILE: Access = { callers: callers.any, resource: recordResource, right: 'read' }
-
-/** POST …/files/get answers JSON, but is not a procedure, which would hold a file of 50 MB in memory several times over. */
-function mountBase64(app: FastifyInstance): void {
-  app.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
-      jsonValue(request.headers, body),
-    )
-    scope.post('/api/table/:table_id/record/:record_id/files/get', {
-      config: { needsCredentials: true },
-      onRequest: async (request) => {
-        const ids = idsOf(request.params as Record<string, string>)
-        request.context.admission = await admit(accessRequestOf(request.context), GET_FILE, false, ids)
-      },
-      handler: sendBase64,
-    })
-  })
-}
-
-async function sendBase64(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { actor, row } = request.context.admission as { actor: Actor; row: RecordRow }
-  refuseInvalidText(request.body)
-  const wanted = FileRef.safeParse(request.body ?? {})
-  if (!wanted.success) throw badShape(wanted.error)
-  const { file, bytes } = await fileOfField(serviceContext(request.context, actor), tableOf(row, actor), row.record_id, wanted.data)
-  const { length, content } = base64Json(file, bytes)
-  return reply.type('application/json; charset=utf-8').header('content-length', length).send(content)
 }
 
 /** The bytes of an answer. The body of HEAD is an empty stream, because Fastify would announce a length of 0 for an empty text. */

@@ -50,6 +50,14 @@ export type Upload = z.infer<typeof Upload>
 export const FieldUpload = Upload.extend({ field_id: z.string() })
 export type FieldUpload = z.infer<typeof FieldUpload>
 
+export const FileData = z
+  .object({
+    ...File.pick({ name: true, type: true, size: true }).shape,
+    data: z.string().meta({ description: 'The bytes as base64.' }),
+  })
+  .meta({ id: 'FileData', description: 'A file with its bytes.' })
+export type FileData = z.infer<typeof FileData>
+
 /** A file of a record's cell. */
 export const FileRef = z.strictObject({ field_id: z.string(), path: z.string() })
 export type FileRef = z.infer<typeof FileRef>

@@ -1,4 +1,5 @@
 /** What a request is to procedures and plain routes: its sender, its budget, and the context of the services that it calls. */
+import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
@@ -33,6 +34,8 @@ export interface RequestContext {
   admission?: Admission | undefined
   /** The file of an upload over REST. */
   received?: ReceivedBytes | undefined
+  /** Over REST: sends the bytes in base64 as `data` of the answer, while they are read. The answer has an empty `data` and their `size`. */
+  sendData?: ((bytes: Readable) => void) | undefined
   /** Set for RPC: what tRPC puts into its envelope for written JSON. */
   embed?: (answer: WrittenJson<unknown>) => unknown
   /** The written answers for which placeholders stand in the envelope (RPC). */

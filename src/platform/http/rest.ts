@@ -2,6 +2,7 @@
  * REST: each procedure with a path is a native Fastify route (docs/decisions/0002 explains why not the library's adapter).
  * Access is checked before the body is read. Values of paths and query strings are converted to the types of the schema, bodies are not.
  */
+import type { Readable } from 'node:stream'
 import fastifyMultipart from '@fastify/multipart'
 import type { AnyProcedure, AnyRouter } from '@trpc/server'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -10,6 +11,7 @@ import { type Access, type Admission, admit } from '../access/authorize.ts'
 import type { FairLimit } from '../fair-limit.ts'
 import { memo } from '../memo.ts'
 import { accountParty } from '../party.ts'
+import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
@@ -97,7 +99,8 @@ function mount(
     handler: async (request, reply) => {
       const given =
         openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input, pathIds) : bodyOf(request.body)
-      return call(procedure, contextOf(request), { request, reply, given })
+      const ctx = contextOf(request)
+      return meta.sendsData ? callForData(procedure, ctx, { request, reply, given }) : call(procedure, ctx, { request, reply, given })
     },
   })
 }
@@ -133,15 +136,15 @@ function mountUploads(
         },
         handler: async (request, reply) => {
           const ctx = contextOf(request)
-          const { accountId } = (ctx.admission as Admission).actor
+          const { actor } = ctx.admission as Admission
           const { storage } = ctx.deps
+          // A repeated upload may only want its first answer.
+          if (ctx.idempotencyKeys[0] === undefined) await meta.upload?.requireRoom(serviceContext(ctx, actor), leastFileBytes(request))
           const { input: given, received } = await receiveUpload(request, {
             storage,
             maxBytes: meta.upload?.maxBytes ?? 0,
             query: fromQuery(request.query as Record<string, string | string[]>, input, [...pathIdsOf(procedure), 'data']),
             admitLarge: () => admitBody(places, accountParty(actor.accountId), reply),
-          // A repeated upload may only want its first answer.
-          if (ctx.idempotencyKeys[0] === undefined) await meta.upload?.requireRoom(serviceContext(ctx, actor), leastFileBytes(request))
           })
           ctx.received = received
           try {
@@ -165,6 +168,25 @@ interface Call {
   reply: FastifyReply
   /** The keys of the body or of the query string. */
   given: Record<string, unknown>
+}
+
+/** Calls a procedure that may send the bytes of a file, so that a large one is never in memory as a whole. @returns the body of the answer */
+async function callForData(procedure: RestProcedure, ctx: RequestContext, given: Call): Promise<unknown> {
+  let bytes: Readable | undefined
+  ctx.sendData = (opened) => {
+    bytes = opened
+  }
+  try {
+    const answer = await call(procedure, ctx, given)
+    if (!bytes) return answer
+    const { data: _, ...described } = answer as { data: string; size: number }
+    const { length, content } = base64Json(described, bytes)
+    given.reply.type('application/json; charset=utf-8').header('content-length', length)
+    return content
+  } catch (error) {
+    bytes?.destroy()
+    throw error
+  }
 }
 
 /** Calls the procedure. @returns the body of the answer. @throws AppError 400 for an id in the body that is in the path */

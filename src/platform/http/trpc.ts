@@ -72,7 +72,7 @@ export const { router, mergeRouters } = t
 /** How an operation behaves on REST, beyond what its schemas say. */
 type Behaviour = Pick<
   Meta,
-  'status' | 'isList' | 'bodyLimit' | 'upload' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
+  'status' | 'isList' | 'bodyLimit' | 'upload' | 'sendsData' | 'isRepeatable' | 'etag' | 'mayIgnore' | 'sessionOnlyKey' | 'isClearedByNull'
 >
 
 /** The REST route of a procedure. @param docs its texts, from docs.ts of the feature */
@@ -135,6 +135,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
           headers,
           ifMatch,
           received: request.received,
+          sendData: request.sendData,
           row: row as Row,
           ...refs(row as Row, actor),
         },

@@ -1,15 +1,16 @@
 /** A file as JSON with its bytes in base64, written while they are read: a file of 50 MB takes no more memory than a small one. */
 import { Readable } from 'node:stream'
 
-interface Described {
-  name: string
-  type: string
-  size: number
-}
-
-/** @returns `{"name","type","size","data"}` as a stream, and its length in bytes */
-export function base64Json({ name, type, size }: Described, bytes: Readable): { length: number; content: Readable } {
-  const head = Buffer.from(`${JSON.stringify({ name, type, size }).slice(0, -1)},"data":"`)
+/**
+ * @param described the properties before `data`, of which `size` is the number of bytes
+ * @returns the JSON as a stream, and its length in bytes
+ */
+export function base64Json<Described extends { size: number }>(
+  described: Described,
+  bytes: Readable,
+): { length: number; content: Readable } {
+  const { size } = described
+  const head = Buffer.from(`${JSON.stringify(described).slice(0, -1)},"data":"`)
   const tail = Buffer.from('"}')
   const length = head.length + Math.ceil(size / 3) * 4 + tail.length
   const content = Readable.from(written(head, bytes, size, tail), { objectMode: false })
