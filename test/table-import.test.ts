@@ -183,6 +183,8 @@ Dot,0,NO,,,,,,,Open
     expect(answer.body).toEqual({
       name: 'Deals',
       rows: 2,
+      separator: ',',
+      encoding: 'UTF-8',
       fields: [
         { id: 'name', name: 'Name', type: 'text', required: false, always_hidden: false, admin_only: false },
         { id: 'amount', name: 'Amount', type: 'number', decimals: 2, required: false, always_hidden: false, admin_only: false },
