@@ -4,6 +4,7 @@ import type { RecordRef, RecordRow, TableRef } from '../platform/access/resource
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
 import { recordsOf, sql, writesOfTable } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
+import { writeForViewers, writeRecordComments } from './comment-json.ts'
 import type { Attachment, RecordComment } from './schema.ts'
 import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
 
@@ -57,15 +58,8 @@ export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subjec
   writes: writesOfTable(table.id),
   canBeMentioned: (user) => isMember(user, sql`${table.space_id}::int`),
   findAttachments: ({ db }, given) => tableAttachments(db, table, given),
-  visible: (comment) => (table.role === 'viewer' ? { ...comment, metadata: withoutBlindCopies(comment.metadata) } : comment),
+  writeComments: table.role === 'viewer' ? writeForViewers : writeRecordComments,
 })
-
-/** The metadata of an email as viewers see it: without the blind copies (contract.md §6, metadata). */
-function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment['metadata'] {
-  if (!metadata || !('bcc' in metadata)) return metadata
-  const { bcc: _, recipients, ...rest } = metadata as { bcc: unknown; recipients?: { kind?: string }[] }
-  return { ...rest, recipients: (recipients ?? []).filter(({ kind }) => kind !== 'bcc') }
-}
 
 /** A comment on a record is deleted by its author or by an admin of the space. */
 export const commentedRecord: SubjectResource<RecordRow, RecordComment, Attachment> = {

@@ -7,6 +7,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
 import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
+import type { WrittenList } from '../platform/http/written-json.ts'
 import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
@@ -21,20 +22,19 @@ import { columnList, type Followable, type PlaceColumn, type Subject } from './s
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
   { db }: Context,
-  { comments, belongs, visible }: Subject<Comment>,
+  { comments, belongs, writeComments }: Subject<Comment>,
   { limit, offset }: { limit: number; offset: number },
-): Promise<{ rows: Comment[]; total: number }> {
+): Promise<WrittenList<Comment>> {
   const table = raw(comments.name)
-  const found = await db.query<Comment & { total: number; id: number | null }>(
-    sql`select n.total, c.* from (select count(*)::int as total from ${table} where ${belongs}) n
+  const found = await db.queryPrinted(
+    sql`select c.*, n.total from (select count(*) as total from ${table} where ${belongs}) n
       left join lateral (
         select ${comments.columns} from ${table} where ${belongs} order by id desc limit ${limit} offset ${offset}
       ) c on true
       order by c.id desc`,
     'comments:list',
   )
-  const rows = found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [visible(row as Comment)]))
-  return { total: found[0]?.total ?? 0, rows }
+  return writeComments(found)
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource, Right } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
+import type { WriteList } from '../platform/http/row-json.ts'
 import type { FileEntry } from '../platform/stored-files.ts'
 
 /** The columns of `Followable.row`. Those that do not apply to a subject are null. */
@@ -54,8 +55,8 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   canBeMentioned(user: Sql): Sql
   /** @throws AppError 400 for a file that was not uploaded for comments on the subject */
   findAttachments(context: Context, given: readonly Attachment[]): Promise<FileEntry[]>
-  /** The comment as the acting user may see it. */
-  visible(comment: Comment): Comment
+  /** Writes rows of the table's `columns` as the acting user may see them. */
+  writeComments: WriteList<Comment>
 }
 
 /** How a request names a comment on a subject, and who may delete the comments of others. */

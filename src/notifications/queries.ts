@@ -1,6 +1,8 @@
 import type { Alongside } from '../platform/access/access-statement.ts'
 import { type Actor, PRINCIPAL } from '../platform/access/authenticate.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
+import { asNumber, asPlain, asText, listWriter } from '../platform/http/row-json.ts'
+import type { WrittenList } from '../platform/http/written-json.ts'
 import { isMember } from '../spaces/membership.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
@@ -12,11 +14,11 @@ export async function listNotifications(
   db: Database,
   actor: Actor,
   { filter, limit, offset }: NotificationQuery,
-): Promise<{ rows: Notification[]; total: number }> {
+): Promise<WrittenList<Notification>> {
   const mine = sql`n.user_id = ${actor.userId} and (${filter === 'all'} or n.read_at is null) and ${mayRead(actor)}`
-  const found = await db.query<Notification & { total: number; id: number | null }>(
+  const found = await db.queryPrinted(
     // The total is counted separately, so that a page beyond the end has it, too.
-    sql`select c.total, page.* from (select count(*)::int as total from notifications n where ${mine}) c
+    sql`select page.*, c.total from (select count(*) as total from notifications n where ${mine}) c
       left join lateral (
         select n.id, n.user_id, n.actor_user_id, n.account_id, n.space_id, n.table_id, n.record_id, n.task_id, n.event_type,
           n.message, n.url, n.summary, n.seen_at, n.read_at, n.created_at
@@ -25,8 +27,26 @@ export async function listNotifications(
       order by page.id desc`,
     'notifications:list',
   )
-  return { total: found[0]?.total ?? 0, rows: found.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row])) }
+  return writeNotifications(found)
 }
+
+const writeNotifications = listWriter<Notification>({
+  id: asNumber,
+  user_id: asNumber,
+  actor_user_id: asNumber,
+  account_id: asNumber,
+  space_id: asNumber,
+  table_id: asNumber,
+  record_id: asNumber,
+  task_id: asNumber,
+  event_type: asText,
+  message: asText,
+  url: asText,
+  summary: asText,
+  seen_at: asPlain,
+  read_at: asPlain,
+  created_at: asPlain,
+})
 
 /** Counts only notifications about tasks and records that the user may read. */
 export async function countUnread(db: Database, actor: Actor): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Resource } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { sql } from '../platform/database/database.ts'
+import type { WrittenList } from '../platform/http/written-json.ts'
 import { formatInstant } from '../platform/time.ts'
 import { countDue } from './due.ts'
 import { canSee, countUnread, type DueRow, listNotifications, MAY_READ_TASK, mayRead } from './queries.ts'
@@ -16,7 +17,7 @@ export const notificationResource: Resource<{ notification_id: number }> = {
 }
 
 /** Returns the caller's notifications about tasks and records that they may read, newest first. */
-export async function list({ db, actor }: Context, query: NotificationQuery): Promise<{ rows: Notification[]; total: number }> {
+export async function list({ db, actor }: Context, query: NotificationQuery): Promise<WrittenList<Notification>> {
   return listNotifications(db, actor, query)
 }
 

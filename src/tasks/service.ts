@@ -4,13 +4,14 @@ import type { Answer } from '../platform/answer.ts'
 import type { Context } from '../platform/context.ts'
 import { notFound } from '../platform/http/errors.ts'
 import type { RecordPath } from '../platform/http/schemas.ts'
+import type { WrittenList } from '../platform/http/written-json.ts'
 import { instantOf, localInstant } from '../platform/time.ts'
 import { withDefinition } from '../tables/with-definition.ts'
 import { getTask } from './detail.ts'
 import type { TaskRow } from './procedure.ts'
 import { countOnRecord, getReminder, listOfUser, listOnRecord, onWire } from './queries.ts'
 import { reminderState } from './reminders/reminder.ts'
-import type { BadgeCount, RecordTaskQuery, Reminder, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
+import type { BadgeCount, RecordTaskQuery, Reminder, Task, TaskCount, TaskDetail, TaskQuery } from './schema.ts'
 import { type ChangedTasks, changesOfUser, changesOnRecord, refuseCursor } from './sync/changed-since.ts'
 
 /** The task in the form of the wire, with its version. @param ignored the names of inputs that were ignored */
@@ -31,8 +32,11 @@ export async function get(context: Context, task: TaskRow): Promise<Answer<TaskD
   return answerOf(row)
 }
 
+/** A page of a list as written JSON, or of changed tasks. */
+type TaskList = WrittenList<Task> | ChangedTasks
+
 /** The tasks of a record, open before done, then by due date; with `updated_since` those that have changed. */
-export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<ChangedTasks> {
+export async function list(context: Context, path: RecordPath, { updated_since, ...query }: RecordTaskQuery): Promise<TaskList> {
   if (updated_since != null) return changesOnRecord(context, path, { ...query, updated_since })
   refuseCursor(query.cursor)
   return listOnRecord(context.db, path.table_id, path.record_id, query)
@@ -44,7 +48,7 @@ export async function count({ db }: Context, { table_id, record_id }: RecordPath
 }
 
 /** The caller's tasks, on records and standalone; with `updated_since` those that have changed. */
-export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<ChangedTasks> {
+export async function listMine(context: Context, { updated_since, ...query }: TaskQuery): Promise<TaskList> {
   if (updated_since != null) return changesOfUser(context, { ...query, updated_since })
   refuseCursor(query.cursor)
   return listOfUser(context.db, context.actor, query)

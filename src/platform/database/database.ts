@@ -56,6 +56,8 @@ export interface Database {
    * others (pipelined-reads.ts).
    */
   readShort<Row>(statement: Statement, label: string): Promise<Row[]>
+  /** Like `readShort`, with the rows of `queryPrinted`. */
+  readShortPrinted(statement: Statement, label: string): Promise<PrintedRows>
   /**
    * Like `query`, for a short write that is the whole change. Outside a transaction, writes of one group that arrive together share a
    * commit; the failure of one is no failure of the others (grouped-writes.ts).
@@ -197,11 +199,11 @@ export function openDatabase(
   }
 
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
-  async function readShort<Row>({ text, values }: Statement, label: string): Promise<Row[]> {
+  async function readShort({ text, values }: Statement, label: string, isPrinted = false): Promise<unknown> {
     const name = prepared.nameOf(label, text)
     const isShared = name !== undefined && !transactions.getStore()?.client
-    const read = isShared && (await pipelinedReads.run({ name, text, values }))
-    return (read || (await dispatch({ text, values, name }, {}))).rows as Row[]
+    const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
+    return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
   }
 
   /** Cancels the statement when the signal aborts. The connection is released after the cancel request, which must not hit the next statement. */
@@ -229,7 +231,8 @@ export function openDatabase(
       (await run(statement, label, { signal })).rows as Row[],
     queryPrinted: async (statement, label, signal) =>
       (await run(statement, label, { signal, isPrinted: true })).rows as unknown as PrintedRows,
-    readShort,
+    readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
+    readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
     transaction: <T>(fn: (tx: Tx) => Promise<T>) => {

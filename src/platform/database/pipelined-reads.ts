@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { type NamedStatement, runPrepared } from './prepared-statements.ts'
+import { type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
@@ -35,7 +35,7 @@ export interface PipelinedReads {
    * Sends the statement together with the others of this turn of the event loop. The statement must only read.
    * @returns null if the pipeline cannot take the statement now; the promise is null if the statement has to be sent again elsewhere
    */
-  run(statement: NamedStatement): Promise<pg.QueryResult | null> | null
+  run(statement: NamedStatement, isPrinted?: boolean): Promise<pg.QueryResult | null> | null
   close(): Promise<void>
 }
 
@@ -91,14 +91,14 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 
   return {
-    run(statement) {
+    run(statement, isPrinted) {
       const now = performance.now()
       if (!open) {
         if (!isClosed && now >= mayOpenAt) opening ??= connect()
         return null
       }
       if (open.isStuck) return null
-      if (now - open.openedAt <= maxLifetimeSeconds * 1000) return send(open, statement)
+      if (now - open.openedAt <= maxLifetimeSeconds * 1000) return send(open, statement, isPrinted)
       const { client } = open
       open = undefined
       // pg ends the connection after it has answered the pending statements.
@@ -113,7 +113,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
   }
 }
 
-async function send(pipeline: Pipeline, statement: NamedStatement): Promise<pg.QueryResult | null> {
+async function send(pipeline: Pipeline, statement: NamedStatement, isPrinted = false): Promise<pg.QueryResult | null> {
   pipeline.pending++
   pipeline.watch ??= watch(pipeline)
   if (!pipeline.stream.writableCorked) {
@@ -121,7 +121,7 @@ async function send(pipeline: Pipeline, statement: NamedStatement): Promise<pg.Q
     setImmediate(() => pipeline.stream.uncork())
   }
   try {
-    return await runPrepared(pipeline.client, statement)
+    return await (isPrinted ? runPrinted : runPrepared)(pipeline.client, statement)
   } catch (error) {
     const { severity, code } = error instanceof pg.DatabaseError ? error : {}
     if (severity === 'ERROR' && !(code && SENT_AGAIN.has(code))) throw error

@@ -9,6 +9,7 @@ import { isReachable } from '../people.ts'
 import { isCommentModerator } from '../policy.ts'
 import { type TaskRow, taskResource } from '../procedure.ts'
 import type { TaskComment } from '../schema.ts'
+import { writeTaskComments } from '../task-json.ts'
 
 export const taskSubscriptions: SubscriptionTable = { name: 'task_subscribers', place: ['task_id'] }
 
@@ -44,7 +45,7 @@ export const onTask = (
   notices: { comment: 'TASK_COMMENT', mention: 'task.comment.mention' },
   canBeMentioned: (user) => isReachable(user, task.space_id, actor),
   findAttachments: (context, given) => taskEntries(context, task.task_id, given),
-  visible: (comment) => comment,
+  writeComments: writeTaskComments,
 })
 
 /** A comment on a task is deleted by its author, the task's creator, or an admin of the space (contract.md §4, Comments). */

@@ -1,0 +1,35 @@
+/** Writes the rows of a record's comments as JSON text. */
+import { z } from 'zod'
+import { File } from '../files/schema.ts'
+import { asJson, asNumber, asPlain, asText, listWriter, type Shape } from '../platform/http/row-json.ts'
+import { RecordComment } from './schema.ts'
+
+/** The columns of a comment on a record, in their order. */
+const SHAPE: Shape<RecordComment> = {
+  id: asNumber,
+  table_id: asNumber,
+  record_id: asNumber,
+  type: asPlain,
+  user_id: asNumber,
+  user_name: asText,
+  api_key_id: asNumber,
+  content: asText,
+  attachments: asJson(z.array(File)),
+  metadata: asJson(RecordComment.shape.metadata),
+  created_at: asPlain,
+  updated_at: asPlain,
+}
+
+export const writeRecordComments = listWriter(SHAPE)
+
+export const writeForViewers = listWriter<RecordComment>({
+  ...SHAPE,
+  metadata: asJson(RecordComment.shape.metadata.transform(withoutBlindCopies)),
+})
+
+/** The metadata of an email as viewers see it: without the blind copies (contract.md §6, metadata). */
+function withoutBlindCopies(metadata: RecordComment['metadata']): RecordComment['metadata'] {
+  if (!metadata || !('bcc' in metadata)) return metadata
+  const { bcc: _, recipients, ...rest } = metadata as { bcc: unknown; recipients?: { kind?: string }[] }
+  return { ...rest, recipients: (recipients ?? []).filter(({ kind }) => kind !== 'bcc') }
+}
