@@ -47,6 +47,8 @@ export function mountRpc(app: FastifyInstance, router: AnyRouter, contextOf: (re
     })
     scope.route<{ Params: { path: string }; Querystring: Record<string, unknown> }>({
       method: ['GET', 'POST'],
+      // The library answers HEAD without a call, in a form whose length Fastify cannot tell.
+      exposeHeadRoute: false,
       url: `${RPC_PREFIX}:path`,
       bodyLimit: RPC_BODY_LIMIT,
       onRequest: (request, _, done) => {
