@@ -4,10 +4,11 @@ import { check } from '../src/conversions/job/check.ts'
 import { exportRecords } from '../src/csv/export.ts'
 import { importRecords } from '../src/csv/import.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { sql } from '../src/platform/database/database.ts'
+import { raw, sql } from '../src/platform/database/database.ts'
 import { query } from '../src/records/query/run.ts'
 import type { RecordsQuery } from '../src/records/schema.ts'
 import { testApp } from './support/app.ts'
+import { runConversion } from './support/conversions.ts'
 import { databaseWith } from './support/statements.ts'
 import { makeTable } from './support/tables.ts'
 
@@ -54,6 +55,22 @@ describe('a view whose options are renamed', () => {
     const { value } = await query(context, ref, input)
     expect(JSON.parse(JSON.stringify(value)).rows).toEqual(rows)
   })
+})
+
+test.each([
+  ['12', 12],
+  ['007', 7],
+  ['', 0],
+  ['-', null],
+])('a page that is read while its field of numbers becomes one of texts, with %j, is JSON', async (text, shown) => {
+  const table = await tableOf([{ name: 'Amount', type: 'number' }], [{ amount: 12 }])
+  const { context, ref } = await changedBefore(table, recordsOf(table), async () => {
+    const { job_id } = await made(`/api/table/${table}/field/amount/changeType`, { type: 'text' })
+    await runConversion(systemContext(app.deps), job_id)
+    await app.db.execute(sql`update ${raw(recordsOf(table))} set amount = ${text}`)
+  })
+  const { value } = await query(context, ref, { fields: ['amount'], limit: 10, offset: 0 } as unknown as RecordsQuery)
+  expect(JSON.parse(JSON.stringify(value)).rows).toEqual([{ id: 1, amount: shown }])
 })
 
 test('an export through a view has the fields that the table has when it begins', async () => {

@@ -36,7 +36,7 @@ const orNull =
 /** Writes a value that is a JSON string. */
 export const textJson: CellJson = orNull((cell, json) => json.string(cell))
 
-/** Writes a number, spelled as JSON.stringify spells the JavaScript number. NaN, which no cell accepts, becomes null. */
+/** Writes a number, spelled as JSON.stringify spells the JavaScript number. What is no number becomes null. */
 export const numberJson: CellJson = orNull((cell, json) => {
   if (isShortInteger(cell)) return json.printed(cell)
   const text = cell.text()
@@ -49,9 +49,12 @@ const EXACT_LENGTH = 15
 const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])$/
 const [ZERO, NINE] = [48, 57]
 
-/** Whether the value consists of a few digits. PostgreSQL prints no leading zeros. */
+/**
+ * Whether the value consists of a few digits. While the field becomes one of texts, its column may already hold `007` or an empty text,
+ * which are no JSON.
+ */
 function isShortInteger({ bytes, start, end }: PrintedCell): boolean {
-  if (end - start > EXACT_LENGTH) return false
+  if (end - start > EXACT_LENGTH || start === end || (bytes[start] === ZERO && end - start > 1)) return false
   for (let at = start; at < end; at++) if ((bytes[at] as number) < ZERO || (bytes[at] as number) > NINE) return false
   return true
 }

@@ -48,6 +48,12 @@ describe('a number', () => {
     'NaN',
     'Infinity',
     '-Infinity',
+    '',
+    '007',
+    '-007',
+    '00',
+    '0.50',
+    '00.5',
   ])('%s is written as JSON.stringify writes it', (text) => {
     expect(written(numberJson, text)).toBe(JSON.stringify(Number(text)))
   })
