@@ -1,7 +1,11 @@
 /** Writes of several requests that share a commit: each keeps its own result, its own error and its own wait. */
-import { expect, it } from 'vitest'
-import { raw, sql } from '../src/platform/database/database.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import pg from 'pg'
+import { expect, it, vi } from 'vitest'
+import { openDatabase, raw, sql } from '../src/platform/database/database.ts'
+import { currentParty, runFor } from '../src/platform/party.ts'
 import { testApp } from './support/app.ts'
+import { testDatabase } from './support/database.ts'
 import { makeTable } from './support/tables.ts'
 import { taskSupport } from './support/tasks.ts'
 
@@ -65,6 +69,50 @@ it('fails all writes of a connection that is lost, and repeats none of them', as
   expect(found.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
   expect(await stored()).toEqual([])
   expect((await write(4))[0]?.value).toBe(4)
+})
+
+it('repeats none if the server ends the connection with an error in its own language', async () => {
+  await prepare()
+  const end = () => app.db.writeShort(sql`select pg_terminate_backend(pg_backend_pid())`, 'end', 'a')
+  for (let use = 0; use < 3; use++) await end().catch(() => {})
+  const { query } = pg.Client.prototype
+  vi.spyOn(pg.Client.prototype, 'query').mockImplementation(function (this: pg.Client, ...args: unknown[]) {
+    const { connection } = this as unknown as { connection: NodeJS.EventEmitter }
+    connection.prependOnceListener('errorMessage', (error) => Object.assign(error, { severity: 'PANIK', code: '53100' }))
+    return (query as (...of: unknown[]) => unknown).apply(this, args)
+  } as never)
+  const found = await Promise.allSettled([write(1), end(), write(3)])
+  vi.restoreAllMocks()
+  expect(found.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(await stored()).toEqual([])
+})
+
+it('counts a statement once that ran again alone', async () => {
+  const { connection } = await testDatabase()
+  const texts: string[] = []
+  const db = openDatabase(connection, { observe: (text) => () => texts.push(text) })
+  const divide = (by: number) => db.writeShort(sql`select 1 / ${by}::int`, 'divide', 'a')
+  for (let use = 0; use < 3; use++) await divide(1)
+  texts.length = 0
+  const found = await Promise.allSettled([divide(1), divide(0), divide(2)])
+  expect(found.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(texts).toHaveLength(3)
+  await db.close()
+})
+
+it('takes a connection in the name of a caller who waits, not of the one who came first', async () => {
+  await prepare()
+  const parties: string[] = []
+  const { connect } = pg.Pool.prototype
+  vi.spyOn(pg.Pool.prototype, 'connect').mockImplementation(function (this: pg.Pool, ...args: unknown[]) {
+    parties.push(currentParty())
+    return (connect as (...of: unknown[]) => unknown).apply(this, args)
+  } as never)
+  const first = runFor('first', () => write(1))
+  await turn()
+  await Promise.all([first, runFor('second', () => write(2))])
+  vi.restoreAllMocks()
+  expect(parties).toEqual(['first', 'second'])
 })
 
 it('belongs to the open transaction of its caller', async () => {

@@ -5,8 +5,9 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
+import { currentParty, runFor } from '../party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
-import { type NamedStatement, runPrepared, runTogether } from './prepared-statements.ts'
+import { type NamedStatement, runTogether } from './prepared-statements.ts'
 
 /** The statements of one commit at most, so that nobody waits for many others. */
 const MOST_TOGETHER = 32
@@ -15,8 +16,13 @@ const LATE_MS = 20
 /** Statements that wait longer for a lock are rolled back together, and each runs alone, so that only the blocked one waits on. */
 const LOCK_TIMEOUT: NamedStatement = { name: 'grouped-writes', text: "select set_config('lock_timeout', '50', true)", values: [] }
 
+/** Sent after an error: only a server that has rolled back and lives on answers. */
+const ARE_YOU_THERE: NamedStatement = { name: 'after-error', text: 'select', values: [] }
+
 interface Waiting {
   statement: NamedStatement
+  /** The party of the caller, which pays for the connection. */
+  party: string
   resolve(result: pg.QueryResult): void
   reject(error: unknown): void
 }
@@ -39,9 +45,10 @@ export class GroupedWrites {
    */
   run(name: string, statement: NamedStatement): Promise<pg.QueryResult> {
     const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>()
+    const write = { statement, party: currentParty(), resolve, reject }
     const waiting = this.#waiting.get(name)
-    if (waiting) waiting.push({ statement, resolve, reject })
-    else void this.#take(name, [{ statement, resolve, reject }])
+    if (waiting) waiting.push(write)
+    else void this.#take(name, [write])
     return this.#observe ? observed(promise, this.#observe(statement.text)) : promise
   }
 
@@ -54,7 +61,8 @@ export class GroupedWrites {
   }
 
   async #commit(writes: readonly Waiting[]): Promise<void> {
-    const client = await connected(this.#pool).catch((error: Error) => rejectAll(writes, error))
+    // This runs in the context of the caller who came first, perhaps long ago.
+    const client = await runFor((writes[0] as Waiting).party, () => connected(this.#pool)).catch((error: Error) => rejectAll(writes, error))
     if (!client) return
     const isAlone = writes.length === 1
     const statements = writes.map(({ statement }) => statement)
@@ -64,16 +72,12 @@ export class GroupedWrites {
       settle(writes, results.slice(-writes.length))
     } catch (thrown) {
       const error = thrown as Error
-      const isUndone = isRolledBack(error)
+      const isUndone = isAnswer(error) && (isAlone || (await isThere(client)))
       client.release(isUndone ? undefined : error)
-      if (isUndone && !isAlone) this.#runEachAlone(writes)
+      // All at once: one that is blocked by a lock must not delay the others.
+      if (isUndone && !isAlone) for (const write of writes) void this.#commit([write])
       else rejectAll(writes, error)
     }
-  }
-
-  /** All at once: one that is blocked by a lock must not delay the others. */
-  #runEachAlone(writes: readonly Waiting[]): void {
-    for (const { statement, resolve, reject } of writes) runPrepared(this.#pool, statement).then(resolve, reject)
   }
 }
 
@@ -108,9 +112,18 @@ function connected(pool: pg.Pool): Promise<pg.PoolClient> {
 /** The shutdown of a server, which ends the connection perhaps after the commit. */
 const SHUTDOWN = /^(57P|08)/
 
-/** True if the server answered with an error of the transaction. After a lost connection nobody knows whether it was committed. */
-const isRolledBack = (error: unknown): boolean =>
-  error instanceof pg.DatabaseError && !SHUTDOWN.test(error.code ?? '57P') && error.severity !== 'FATAL' && error.severity !== 'PANIC'
+/** True if the server answered with an error. After a lost connection nobody knows whether the transaction was committed. */
+const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && !SHUTDOWN.test(error.code ?? '57P')
+
+/**
+ * False for a server that ended the connection after its error, such as for a full disk of its log: the commit may have been written. The error
+ * does not tell, because its severity is in the language of the server.
+ */
+const isThere = (client: pg.ClientBase): Promise<boolean> =>
+  runTogether(client, [ARE_YOU_THERE]).then(
+    () => true,
+    () => false,
+  )
 
 function observed<Result>(promise: Promise<Result>, answered: (error?: unknown) => void): Promise<Result> {
   promise.then(() => answered(), answered)
