@@ -29,9 +29,9 @@ export function readCell(
   if (cell === '') return { value: null }
   if (cell.includes('\0')) return { reason: 'must not contain NUL' }
   const text = unshielded(cell)
-  if (field.type === 'number' && isAmbiguous(text, separator))
-    return { reason: 'is ambiguous in a file without commas: write it without the point, or with other than three decimals' }
   const { csv, isMultiple } = TYPES[field.type]
+  if (csv.hasDecimalPoint && isAmbiguous(text, separator))
+    return { reason: 'is ambiguous in a file without commas: write it without the point, or with other than three decimals' }
   return isMultiple ? readList(csv, text, field, named) : csv.read(text, field, named)
 }
 

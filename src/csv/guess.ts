@@ -84,7 +84,7 @@ class Column {
     this.#longest = Math.max(this.#longest, text.length)
     this.#hasLines ||= /[\r\n]/.test(text)
     if (text !== cell || text.length > MAX_FORM) this.#forms = []
-    if (isAmbiguous(text, this.#separator)) this.#forms = this.#forms.filter(([type]) => type !== 'number')
+    if (isAmbiguous(text, this.#separator)) this.#forms = this.#forms.filter(([type]) => !TYPES[type].csv.hasDecimalPoint)
     if (this.#forms.length) this.#forms = this.#forms.filter(([type, form]) => form.test(text) && isReadAs(type, text))
     this.#decimals = Math.max(this.#decimals, text.length - (text.indexOf('.') + 1 || text.length))
     this.#remember(text)

@@ -7,6 +7,7 @@ const noTitle = () => null
 export const UNSHIELDED: CsvRule = {
   isShielded: false,
   isReadAsText: false,
+  hasDecimalPoint: false,
   print: String,
   read: (text) => ({ value: text.trim() || null }),
   titleIn: noTitle,
@@ -16,6 +17,7 @@ export const UNSHIELDED: CsvRule = {
 export const SHIELDED: CsvRule = {
   isShielded: true,
   isReadAsText: false,
+  hasDecimalPoint: false,
   print: (value) => value as string,
   read: (text) => ({ value: text }),
   titleIn: noTitle,
