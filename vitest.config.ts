@@ -61,8 +61,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, ...ALONE],
           globalSetup: ['test/support/global-setup.ts'],
-          // CI has two cores. Many tests wait more than they compute: for timeouts, for the disk, or for a process to end.
-          maxWorkers: 3,
+          // CI has two cores. With three workers tests that start programs came near their time limits on a busy machine.
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
