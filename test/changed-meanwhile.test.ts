@@ -73,6 +73,17 @@ test.each([
   expect(JSON.parse(JSON.stringify(value)).rows).toEqual([{ id: 1, amount: shown }])
 })
 
+test.each(['user', 'multi_user'])('a page that is read while its field of type %s becomes one of texts has the texts', async (type) => {
+  const { id } = account.member
+  const table = await tableOf([{ name: 'Owner', type }], [{ owner: type === 'user' ? id : [id] }])
+  const { context, ref } = await changedBefore(table, recordsOf(table), async () => {
+    const { job_id } = await made(`/api/table/${table}/field/owner/changeType`, { type: 'text' })
+    await runConversion(systemContext(app.deps), job_id)
+  })
+  const { value } = await query(context, ref, { fields: ['owner'], limit: 10, offset: 0 } as unknown as RecordsQuery)
+  expect(JSON.parse(JSON.stringify(value)).rows).toEqual([{ id: 1, owner: expect.stringContaining('@') }])
+})
+
 test('an export through a view has the fields that the table has when it begins', async () => {
   const table = await tableOf([NAME, { name: 'Amount', type: 'number' }], [{ name: 'a', amount: 1 }])
   const view = await made(`/api/table/${table}/views/create`, { name: 'Sorted', type: 'grid', order_by: 'amount' })

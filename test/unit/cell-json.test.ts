@@ -109,9 +109,10 @@ describe('ids', () => {
   ])
 
   test('become their values, and those of deleted values nothing', () => {
-    expect([null, '7', '8', '-7', '2147483647'].map((text) => written(oneOf, text, values))).toEqual([
+    expect([null, '7', '8', '-7', '2147483647', 'G'].map((text) => written(oneOf, text, values))).toEqual([
       'null',
       '{"id":7}',
+      'null',
       'null',
       'null',
       'null',

@@ -88,7 +88,7 @@ export class PrintedCell {
     return this.bytes.toString('utf8', this.start, this.end)
   }
 
-  /** The value of an `int` column. */
+  /** The value of an `int` column; NaN for other text than digits, which the column may hold after a change of its type. */
   int(): number {
     return this.#intBetween(this.start, this.end)
   }
@@ -113,7 +113,11 @@ export class PrintedCell {
     const { bytes } = this
     const isNegative = bytes[start] === MINUS
     let value = 0
-    for (let at = isNegative ? start + 1 : start; at < end; at++) value = 10 * value + (bytes[at] as number) - ZERO
+    for (let at = isNegative ? start + 1 : start; at < end; at++) {
+      const byte = bytes[at] as number
+      if (byte < ZERO || byte > NINE) return Number.NaN
+      value = 10 * value + byte - ZERO
+    }
     return isNegative ? -value : value
   }
 }

@@ -5,7 +5,9 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
 import type { Database } from '../../platform/database/database.ts'
+import { outdated } from '../../platform/database/outdated-definition.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
+import { MAX_ID } from '../../platform/http/schemas.ts'
 import { JsonWriter } from '../../platform/json-writer.ts'
 import { memo } from '../../platform/memo.ts'
 import { readTitles, readUsers } from '../cells/named.ts'
@@ -94,7 +96,7 @@ async function readNamed(
 
 const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonBytes(value)]))
 
-/** The different ids in some of the columns. */
+/** The different ids in some of the columns. @throws `outdated` for a value that is no id: the field has just become one of texts */
 function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
   const ids = new Set<number>()
   const count = isMeant.lastIndexOf(true) + 1
@@ -105,5 +107,6 @@ function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
         if (isMeant[column]) for (const id of cell.ints()) ids.add(id)
       }
     })
+  for (const id of ids) if (!(Math.abs(id) <= MAX_ID)) throw outdated
   return [...ids]
 }
