@@ -25,11 +25,11 @@ const FEATURES =
 /** The folder that every feature builds on, and that imports none of them. */
 const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
-const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'storage']
+const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'processes', 'storage']
 /** The one room that may be inside another room: the embedded PostgreSQL. */
 const EMBEDDED = 'database/embedded'
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
-const ROOT_FILES = ['main.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
+const ROOT_FILES = ['main.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
 /** A folder of a feature with more files than this should be split into rooms by concept. */
 const MOST_FILES = 16
 

@@ -25,6 +25,7 @@ import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
 import { CLIENT_LIMITS, type ClientLimits, limitClients, serverTimes } from './platform/http/slow-clients.ts'
 import { traceRequests } from './platform/http/traces.ts'
+import { ownPart } from './platform/processes/own-part.ts'
 import { looksLikeKey, tokenHash } from './platform/secrets.ts'
 import { appRouter, mountRoutes } from './router.ts'
 
@@ -44,7 +45,7 @@ declare module 'fastify' {
 
 /** @param times limits for slow clients that differ; tests shorten them */
 export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): Promise<FastifyInstance> {
-  const limits = { ...CLIENT_LIMITS, maxConnections: deps.settings.maxConnections, ...times }
+  const limits = { ...CLIENT_LIMITS, maxConnections: ownPart(deps.settings.maxConnections), ...times }
   const app = createApp(deps, limits)
   traceRequests(app)
   limitShutdownTime(app)

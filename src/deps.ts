@@ -25,6 +25,7 @@ import { jobMetrics } from './platform/jobs/metrics.ts'
 import { openJobs } from './platform/jobs/queue.ts'
 import { openMailer } from './platform/mailer.ts'
 import { type Metric, type Metrics, openMetrics } from './platform/metrics.ts'
+import { ownPart } from './platform/processes/own-part.ts'
 import { recordSecretKey } from './platform/secret-key-uses.ts'
 import { openStorage } from './platform/storage/open-storage.ts'
 import { sweepTemporaryFiles } from './platform/temporary-files.ts'
@@ -48,6 +49,9 @@ const allMetrics: readonly Metric[] = [
   ...emailMetrics,
   ...auditMetrics,
 ]
+
+/** With one connection, a statement that waits for a lock would stop everything else in its process. */
+const LEAST_CONNECTIONS = 2
 
 export interface OpenOptions {
   log: Deps['log']
@@ -83,7 +87,11 @@ export async function openDeps(
     await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
-    const db = openDatabase(connection, { observe: observeStatement(metrics), silentMs: overrides.databaseSilentMs })
+    const db = openDatabase(connection, {
+      size: ownPart(settings.databasePool, LEAST_CONNECTIONS),
+      observe: observeStatement(metrics),
+      silentMs: overrides.databaseSilentMs,
+    })
     closers.push(() => db.close())
     const recorder = await recordSecretKey(db, settings.secretKeys, log)
     closers.push(() => recorder.stop())
@@ -95,7 +103,7 @@ export async function openDeps(
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
     const clock = overrides.clock ?? (() => new Date())
-    const feed = openFeed(db, { log, clock, maxStreams: settings.streamsPerCaller })
+    const feed = openFeed(db, { log, clock, maxStreams: ownPart(settings.streamsPerCaller) })
     closers.push(() => feed.close())
     const deps: Deps = {
       db,

@@ -1,11 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 
 const Port = z.coerce.number().int().min(0).max(65535)
 const Count = z.coerce.number().int().min(0)
+/** `auto` is one process for each core that may be used. */
+const Processes = z
+  .string()
+  .regex(/^(auto|[1-9]\d?|1[01]\d|12[0-8])$/, 'must be a whole number from 1 to 128, or auto')
+  .transform((text) => (text === 'auto' ? Math.min(availableParallelism(), 128) : Number(text)))
+
 const Days = z.coerce.number().int().min(1).max(36_500)
 const YesNo = z.enum(['true', 'false']).transform((text) => text === 'true')
 const List = z.string().transform((text) =>
@@ -53,6 +60,8 @@ export const Environment = z.object({
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
   CATCH_DOMAIN: z.hostname('must be a host name').default('reply.localhost'),
   ROLE: z.enum(['web', 'worker', 'all']).default('all'),
+  PROCESSES: Processes.default(1),
+  DATABASE_POOL: Count.min(2).default(10),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   RATE_LIMIT_PER_MINUTE: Count.default(600),
   RATE_LIMIT_PER_HOUR: Count.default(20_000),
@@ -125,13 +134,17 @@ export interface Settings {
   publicUrl: string | undefined
   catchDomain: string
   role: 'web' | 'worker' | 'all'
+  /** How many processes answer requests, on one port. */
+  processes: number
+  /** The connections of the pool, of all these processes together. */
+  databasePool: number
   logLevel: string
   /** 0 means no limit. */
   rateLimitPerMinute: number
   rateLimitPerHour: number
-  /** The most event streams that one key or user may have open in one process. */
+  /** The most event streams that one key or user may have open. */
   streamsPerCaller: number
-  /** The most connections that a process accepts at the same time. */
+  /** The most connections that are accepted at the same time. */
   maxConnections: number
   /** Undefined: mail comes through the webhook only. */
   inboundSmtp: InboundSmtp | undefined
@@ -196,6 +209,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     catchDomain: env.CATCH_DOMAIN.toLowerCase(),
     role: env.ROLE,
+    processes: env.ROLE === 'worker' ? 1 : env.PROCESSES,
+    databasePool: env.DATABASE_POOL,
     logLevel: env.LOG_LEVEL,
     rateLimitPerMinute: env.RATE_LIMIT_PER_MINUTE,
     rateLimitPerHour: env.RATE_LIMIT_PER_HOUR,

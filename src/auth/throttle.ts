@@ -6,6 +6,7 @@ import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, join, type Sql, sql } from '../platform/database/database.ts'
 import { AppError } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
+import { ownPart } from '../platform/processes/own-part.ts'
 import { tokenHash } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 
@@ -85,7 +86,7 @@ const localState = memo((_: Database) => ({
   fullUntil: new BoundedMap<string, number>(10_000),
 }))
 
-const MOST_PENDING = 16
+const MOST_PENDING = ownPart(16)
 
 const keyOf = ({ id }: Bucket) => id.toString('base64')
 

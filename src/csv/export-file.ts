@@ -12,6 +12,7 @@ import { type Database, recordsOf, type Sql, sql } from '../platform/database/da
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, tooBusy, unavailable } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
+import { ownPart } from '../platform/processes/own-part.ts'
 import { Semaphore } from '../platform/semaphore.ts'
 import { openTemporaryFile, readToEnd, writeAt } from '../platform/temporary-files.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
@@ -27,7 +28,7 @@ export interface ExportFile {
 type Written = Pick<ExportFile, 'fileName' | 'bytes'> & Pick<Export, 'audit'>
 
 /** Slow readers keep their files, so this many of one account may take space on the disk of a process. */
-const MOST_OPEN = 20
+const MOST_OPEN = ownPart(20)
 const openOf = memo((_: Database) => new Map<number, number>())
 
 /** With this many attempts without a lock, an export succeeds beside a script that changes the table now and then. */
@@ -104,7 +105,7 @@ async function write(context: Context, table: TableRef, viewId: number | undefin
 }
 
 /** Each has a connection of its own, outside of the pool. */
-const MOST_LOCKED = 2
+const MOST_LOCKED = ownPart(2)
 const LOCK_WAIT_MS = 10_000
 const permits = memo((_: Database) => new Semaphore(MOST_LOCKED, tooBusy))
 

@@ -39,6 +39,7 @@ export const receptions = counter({
 
 const waiting = gauge({
   name: 'gridpost_mails_waiting',
+  isShared: true,
   help: 'Emails with recipients that are still queued: scheduled, due, under way, or waiting for a retry.',
   labels: ['state'],
   read: async ({ db }) => {
@@ -52,6 +53,7 @@ const waiting = gauge({
 
 const oldest = gauge({
   name: 'gridpost_mail_oldest_seconds',
+  isShared: true,
   help: 'How long the oldest email has been due without an attempt.',
   read: async ({ db }) => {
     const [row] = await db.query<{ seconds: number | null }>(sql`

@@ -9,6 +9,7 @@ import { reauthenticate, type StreamCaller } from '../platform/access/reauthenti
 import type { Database } from '../platform/database/database.ts'
 import { openListener } from '../platform/database/listener.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
+import { ownPart } from '../platform/processes/own-part.ts'
 import { Semaphore } from '../platform/semaphore.ts'
 import { formatInstant } from '../platform/time.ts'
 import { CHANNEL } from './log.ts'
@@ -74,7 +75,7 @@ const RETRY_MS = 1_000
 const HELD_BACK_MS = { first: 10, most: 250 }
 /** After sending, the feed pauses for longer than it took: events of that time are sent together, and requests are not delayed. */
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
-const REPLAYS_AT_ONCE = 4
+const REPLAYS_AT_ONCE = ownPart(4)
 
 export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()

@@ -26,6 +26,7 @@ export const fileMetrics: readonly Metric[] = [
   thumbnailSeconds,
   gauge({
     name: 'gridpost_files',
+    isShared: true,
     help: 'Stored files. Dropped ones are no longer used, and a job deletes them.',
     labels: ['state'],
     keepSeconds: KEEP_SECONDS,
@@ -37,6 +38,7 @@ export const fileMetrics: readonly Metric[] = [
   }),
   gauge({
     name: 'gridpost_file_bytes',
+    isShared: true,
     help: 'Bytes of stored files.',
     labels: ['state'],
     keepSeconds: KEEP_SECONDS,

@@ -13,6 +13,7 @@ export const indexMetrics: readonly Metric[] = [
   buildSeconds,
   gauge({
     name: 'gridpost_index_builds_running',
+    isShared: true,
     help: 'Indexes that the database is building.',
     read: async ({ db }) => {
       const [row] = await db.query<{ count: number }>(sql`
@@ -22,6 +23,7 @@ export const indexMetrics: readonly Metric[] = [
   }),
   gauge({
     name: 'gridpost_index_failures',
+    isShared: true,
     help: 'Planned indexes whose last build failed; a job tries again every five minutes.',
     read: async ({ db }) => {
       const [row] = await db.query<{ count: number }>(sql`select count(*) from index_failures`)

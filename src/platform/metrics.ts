@@ -4,6 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Deps } from './context.ts'
+import type { Series } from './processes/messages.ts'
 import { withinTime } from './time-limit.ts'
 
 declare module './context.ts' {
@@ -36,6 +37,8 @@ export interface GaugeMetric extends Described {
   kind: 'gauge'
   /** @returns one value for each combination of labels that exists now */
   read(deps: Deps): readonly Sample[] | Promise<readonly Sample[]>
+  /** True for what is the same in every process, such as counts of rows: one of them reads it for all. */
+  isShared?: boolean
   /** How long an expensive reading is used again; by default each scrape reads. */
   keepSeconds?: number
 }
@@ -61,6 +64,8 @@ export interface Metrics {
    * database is down.
    */
   text(deps: Deps): Promise<string>
+  /** The same as JSON, to be added to those of other processes. @param isFirst true if this process reads the gauges that are the same in all */
+  series(deps: Deps, isFirst: boolean): Promise<Series>
 }
 
 /** The media type of `text`. */
@@ -94,15 +99,20 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
 
   const count: Metrics['count'] = (metric, labels = {}, by = 1) => counters.get(metric)?.inc(labels, by)
 
-  async function collect(deps: Deps): Promise<string> {
+  async function refresh(deps: Deps, isFirst: boolean): Promise<void> {
     // The metrics of Node observe the event loop and the garbage collector, which a process that nobody scrapes need not do.
     if (!hasDefaults) collectDefaultMetrics({ register: registry })
     hasDefaults = true
     await Promise.all(
       readings.map(async (reading) => {
+        if (reading.isShared && !isFirst) return reading.forget()
         if (!(await reading.refresh(deps))) count(failedReads, { metric: reading.name })
       }),
     )
+  }
+
+  async function collect(deps: Deps): Promise<string> {
+    await refresh(deps, true)
     return registry.metrics()
   }
 
@@ -116,12 +126,17 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
       })
       return scrape
     },
+    series: async (deps, isFirst) => {
+      await refresh(deps, isFirst)
+      return (await registry.getMetricsAsJSON()) as unknown as Series
+    },
   }
 }
 
 /** A gauge, and the reading that fills it. */
 class Reading {
   readonly name: string
+  readonly isShared: boolean
   readonly #metric: GaugeMetric
   readonly #gauge: Gauge
   #running: Promise<boolean> | undefined
@@ -129,6 +144,7 @@ class Reading {
 
   constructor(metric: GaugeMetric, gauge: Gauge) {
     this.name = metric.name
+    this.isShared = metric.isShared ?? false
     this.#metric = metric
     this.#gauge = gauge
   }
@@ -141,12 +157,13 @@ class Reading {
       this.#running = undefined
     })
     const isRead = await withinTime(this.#running, READ_TIMEOUT_MS, false)
-    if (!isRead) this.#forget()
+    if (!isRead) this.forget()
     return isRead
   }
 
-  /** A reset gauge without labels would be 0, which is a value. */
-  #forget(): void {
+  /** Shows no value. A reset gauge without labels would be 0, which is a value. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY
     this.#gauge.reset()
     if (!this.#metric.labels?.length) this.#gauge.remove()
   }
@@ -154,7 +171,7 @@ class Reading {
   async #read(deps: Deps): Promise<boolean> {
     try {
       const samples = await this.#metric.read(deps)
-      this.#forget()
+      this.forget()
       for (const { labels = {}, value } of samples) this.#gauge.set(labels, value)
       this.#readAt = performance.now()
       return true

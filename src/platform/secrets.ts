@@ -14,6 +14,7 @@ import { crc32 } from 'node:zlib'
 import type { SecretKeys } from '../settings.ts'
 import { tooBusy } from './http/errors.ts'
 import { memo } from './memo.ts'
+import { ownPart } from './processes/own-part.ts'
 import { Semaphore } from './semaphore.ts'
 
 // ── tokens ──────────────────────────────────────────────────────────────────
@@ -216,9 +217,9 @@ const NOBODYS_HASH = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${un
 type Cost = { memory: number; passes: number; parallelism: number }
 
 /** The thread pool has four threads, which files and DNS need too, and each hash takes 19 MiB: two at a time. */
-const hashing = new Semaphore(2)
+const hashing = new Semaphore(ownPart(2))
 /** A hash takes some 40 ms, so the last in the queue waits about a second. */
-const MOST_WAITING: Record<HashingCaller, number> = { stranger: 32, known: 64 }
+const MOST_WAITING: Record<HashingCaller, number> = { stranger: ownPart(32), known: ownPart(64) }
 
 /** Lets a request fail before it costs a query. @throws AppError 503 with Retry-After if too many others wait */
 export function refuseIfHashingIsBusy(caller: HashingCaller): void {

@@ -9,6 +9,9 @@ import { type Catcher, installationAt, startCatcher } from './catcher.ts'
 
 type Address = Pick<Catcher, 'host' | 'port'>
 
+/** The folder of the caught mails. */
+export const caughtMailIn = (dataDir: string) => join(dataDir, 'caught-mail')
+
 export interface OwnCatcher {
   catcher: Catcher
   /** The address that integrations still name, although another program listens there now. */
@@ -24,7 +27,7 @@ export interface OwnCatcher {
 export async function openCatcher({ databaseUrl, dataDir }: Settings): Promise<OwnCatcher | undefined> {
   if (databaseUrl) return undefined
   const installation = prepared(dataDir)
-  const folder = join(dataDir, 'caught-mail')
+  const folder = caughtMailIn(dataDir)
   const last = readServiceFile(dataDir)?.catcher
   if (!last) return { catcher: await startCatcher({ installation, folder }) }
   try {

@@ -21,7 +21,13 @@ export interface Catcher {
   close(): Promise<void>
 }
 
+/** The mails of a catcher, which may be that of another process. */
+interface CaughtMails extends Pick<Catcher, 'source'> {
+  mails(): CaughtMail[] | Promise<CaughtMail[]>
+}
+
 const MAX_BYTES = 30 * 1_048_576
+const KEEP = 200
 const BANNER = 'Gridpost mail catcher'
 /** How long a program on the port of a catcher may take to say what it is. */
 const GREETING_TIMEOUT_MS = 2_000
@@ -37,8 +43,20 @@ interface Options {
   folder?: string
 }
 
+/** The mails in the folder of a catcher that belongs to another process. */
+export async function openCaughtMails(folder: string): Promise<CaughtMails> {
+  const kept = await openMailFolder(folder, KEEP)
+  return {
+    mails: async () => {
+      await kept.refresh()
+      return kept.mails()
+    },
+    source: kept.source,
+  }
+}
+
 /** Listens on the loopback address and accepts every mail, without TLS or sign-in. */
-export async function startCatcher({ port = 0, installation = '', keep = 200, folder }: Options = {}): Promise<Catcher> {
+export async function startCatcher({ port = 0, installation = '', keep = KEEP, folder }: Options = {}): Promise<Catcher> {
   const temporary = folder === undefined ? await mkdtemp(join(tmpdir(), 'gridpost-mail-')) : undefined
   const kept = await openMailFolder(folder ?? temporary ?? '', keep)
   const server = new SMTPServer({
@@ -62,7 +80,8 @@ export async function startCatcher({ port = 0, installation = '', keep = 200, fo
   server.on('error', () => {})
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
+    // Of several processes on one port of the service, only the one that has opened the catcher listens here.
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, resolve)
   })
   return {
     host: '127.0.0.1',
@@ -97,14 +116,14 @@ export async function installationAt({ host, port }: { host: string; port: numbe
  * GET /dev/mail for people and GET /dev/mail.json for programs, both with `?q=` to search; the source of a mail, and forms that answer one
  * as its recipient or their mail server would. Only the embedded default mounts them.
  */
-export function mountCatcher(app: FastifyInstance, catcher: Catcher): void {
+export function mountCatcher(app: FastifyInstance, catcher: CaughtMails): void {
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string', bodyLimit: 1_048_576 }, (_, body, done) =>
       done(null, Object.fromEntries(new URLSearchParams(String(body)))),
     )
     scope.addHook('onRequest', async (request) => refuseOtherNames(request))
-    scope.get('/dev/mail.json', async ({ query }) => matching(catcher.mails(), (query as Query).q))
+    scope.get('/dev/mail.json', async ({ query }) => matching(await catcher.mails(), (query as Query).q))
     scope.get('/dev/mail', async ({ query }, reply) => showPage(catcher, query as Query, reply))
     scope.get('/dev/mail/:id/source', async (request, reply) => showSource(catcher, request, reply))
     scope.post('/dev/mail/:id/reply', async (request, reply) => {
@@ -150,8 +169,9 @@ function matching(mails: CaughtMail[], search: unknown): CaughtMail[] {
   })
 }
 
-function showPage(catcher: Catcher, { q, open, done }: Query, reply: FastifyReply): FastifyReply {
+async function showPage(catcher: CaughtMails, { q, open, done }: Query, reply: FastifyReply): Promise<FastifyReply> {
   const search = String(q ?? '')
+  const mails = matching(await catcher.mails(), search)
   return (
     reply
       .type('text/html; charset=utf-8')
@@ -162,11 +182,11 @@ function showPage(catcher: Catcher, { q, open, done }: Query, reply: FastifyRepl
         "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-src 'self'; form-action 'self'; base-uri 'none'",
       )
       .header('x-content-type-options', 'nosniff')
-      .send(catcherPage(matching(catcher.mails(), search), { search, open: Number(open), done: String(done ?? '') }))
+      .send(catcherPage(mails, { search, open: Number(open), done: String(done ?? '') }))
   )
 }
 
-async function showSource(catcher: Catcher, { params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function showSource(catcher: CaughtMails, { params }: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const source = await catcher.source(Number((params as { id: string }).id))
   if (!source) throw notFound('Mail')
   return (
@@ -180,9 +200,9 @@ async function showSource(catcher: Catcher, { params }: FastifyRequest, reply: F
 }
 
 /** The mail that a form answers. @throws AppError 403 for the form of another site, 404 */
-async function requested(catcher: Catcher, { context, params, body }: FastifyRequest) {
+async function requested(catcher: CaughtMails, { context, params, body }: FastifyRequest) {
   if (context?.isCrossSite) throw forbidden('Requests from another site are refused')
-  const mail = catcher.mails().find(({ id }) => id === Number((params as { id: string }).id))
+  const mail = (await catcher.mails()).find(({ id }) => id === Number((params as { id: string }).id))
   if (!mail) throw notFound('Mail')
   return { mail, form: (body ?? {}) as Record<string, string | undefined> }
 }

@@ -2,6 +2,7 @@
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { addressParser } from 'postal-mime'
+import { ifMissing } from '../../platform/missing-file.ts'
 import { valuesOf } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */
@@ -33,6 +34,8 @@ export interface MailFolder {
   add(raw: Buffer, envelope: Envelope): Promise<void>
   /** Newest first. */
   mails(): CaughtMail[]
+  /** Reads what other processes have added since, and forgets what they have deleted. */
+  refresh(): Promise<void>
   /** The mail as it was sent; undefined if it is not kept any more. */
   source(id: number): Promise<Buffer | undefined>
 }
@@ -47,11 +50,18 @@ export async function openMailFolder(folder: string, keep: number): Promise<Mail
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const pathOf = (id: number) => join(folder, `${String(id).padStart(6, '0')}.eml`)
   const caught: CaughtMail[] = []
-  for (const id of await idsIn(folder)) {
-    const mail = await parsed(id, await readFile(pathOf(id)))
-    if (mail) caught.unshift(mail)
-  }
+  await refresh()
   await forgetOldest()
+
+  async function refresh(): Promise<void> {
+    const ids = await idsIn(folder)
+    const isKnown = new Set(caught.map(({ id }) => id))
+    // A file that another process is just deleting is read as an empty one.
+    const read = (id: number) => readFile(pathOf(id)).then((bytes) => parsed(id, bytes), ifMissing(undefined))
+    const added = (await Promise.all(ids.filter((id) => !isKnown.has(id)).map(read))).filter((mail) => mail !== undefined)
+    const present = [...caught, ...added].filter(({ id }) => ids.includes(id))
+    caught.splice(0, caught.length, ...present.sort((a, b) => b.id - a.id))
+  }
 
   async function forgetOldest(): Promise<void> {
     for (const { id } of caught.splice(keep)) await rm(pathOf(id), { force: true })
@@ -67,6 +77,7 @@ export async function openMailFolder(folder: string, keep: number): Promise<Mail
       await forgetOldest()
     },
     mails: () => [...caught],
+    refresh,
     source: (id) =>
       readFile(pathOf(id)).then(
         (bytes) => split(bytes)?.raw,

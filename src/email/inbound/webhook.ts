@@ -1,6 +1,7 @@
 /** The body of the webhook. Anyone may send one, so it takes little memory, and a large one only takes disk space if a thread is waiting for it. */
 import type { Context } from '../../platform/context.ts'
 import { AppError, tooBusy } from '../../platform/http/errors.ts'
+import { ownPart } from '../../platform/processes/own-part.ts'
 import { Semaphore } from '../../platform/semaphore.ts'
 import { SPOOLED_BYTES, Spool, SpoolMemory } from '../../platform/spool.ts'
 import { MAX_HEADER_BYTES } from '../headers.ts'
@@ -10,12 +11,12 @@ export const MAX_MAIL_BYTES = 25 * 1_048_576
 
 const MB = 1_048_576
 /** The memory for messages that are arriving: in all, and for those from one address. */
-const memory = new SpoolMemory(32 * MB, 8 * MB)
+const memory = new SpoolMemory(ownPart(32 * MB), ownPart(8 * MB))
 
 const LARGE_BYTES = MB
 /** The database driver makes two more copies of a message, so a process stores only a few messages at once that are not small. */
-const spooledMails = new Semaphore(16, () => tooBusy({ retryAfterSeconds: 30 }))
-const largeMails = new Semaphore(2, () => tooBusy({ retryAfterSeconds: 30 }))
+const spooledMails = new Semaphore(ownPart(16), () => tooBusy({ retryAfterSeconds: 30 }))
+const largeMails = new Semaphore(ownPart(2), () => tooBusy({ retryAfterSeconds: 30 }))
 const WAIT_MS = 30_000
 
 /**

@@ -116,7 +116,8 @@ const answers = ({ catchDomain, inboundSmtp }: Settings, limits: ReceiverLimits)
 async function listen(server: SMTPServer, { host, port }: { host: string; port: number }): Promise<AddressInfo> {
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject)
-    server.listen(port, host, () => {
+    // Of several processes only one receives mail, because its limits are kept in memory.
+    server.listen({ port, host, exclusive: true }, () => {
       server.server.off('error', reject)
       resolve()
     })

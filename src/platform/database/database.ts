@@ -6,6 +6,7 @@ import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { FairLimit } from '../fair-limit.ts'
 import { tooBusy } from '../http/errors.ts'
 import { currentParty } from '../party.ts'
+import { ownPart } from '../processes/own-part.ts'
 import { isTracing } from '../tracing.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { FairPool } from './fair-pool.ts'
@@ -123,7 +124,7 @@ const MAX_LIFETIME_SECONDS = 600
 /** Twice the longest time of a statement. */
 const SILENT_MS = 20_000
 /** Connections that queries never take, so that writes and short reads always find one. */
-const KEPT_FREE = 2
+const KEPT_FREE = ownPart(2)
 /** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
 const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000, refusingWaitMs: 500 }
 

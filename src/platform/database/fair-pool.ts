@@ -2,11 +2,12 @@
 import pg from 'pg'
 import { FairLimit, type Place } from '../fair-limit.ts'
 import { currentParty } from '../party.ts'
+import { ownPart } from '../processes/own-part.ts'
 
 type Connected = Parameters<typeof pg.Pool.prototype.connect>[0]
 
 /** Connections that a party leaves to others while several need some. */
-const KEPT_FREE = 2
+const KEPT_FREE = ownPart(2)
 /** More of a party cannot be served in time. */
 const MOST_WAITING = 500
 const WAIT_MS = 2_000

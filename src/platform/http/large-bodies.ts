@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Actor, authenticate } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
+import { ownPart } from '../processes/own-part.ts'
 import { tooBusy, unavailable } from './errors.ts'
 import { accessRequestOf, type RequestContext } from './request-context.ts'
 
@@ -13,8 +14,8 @@ import { accessRequestOf, type RequestContext } from './request-context.ts'
 export const STRANGER_BODY_LIMIT = 65_536
 /** A body larger than this is a large one. */
 export const LARGE_BYTES = 4 * 1_048_576
-const LARGE_AT_ONCE = 6
-const KEPT_FREE = 2
+const LARGE_AT_ONCE = ownPart(6, 2)
+const KEPT_FREE = ownPart(2)
 const MOST_WAITING = 100
 const WAIT_MS = 30_000
 
@@ -25,8 +26,8 @@ export const openLargeBodies = () =>
   })
 
 /** So many places that no account waits for another one. */
-const UPLOADS_AT_ONCE = 1_024
-const UPLOADS_OF_ACCOUNT = 6
+const UPLOADS_AT_ONCE = ownPart(1_024)
+const UPLOADS_OF_ACCOUNT = ownPart(6)
 /** An upload waits longer than other bodies, because the uploads that hold the places of its account may be slow. */
 const UPLOAD_WAIT_MS = 120_000
 

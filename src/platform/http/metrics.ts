@@ -4,6 +4,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
 import type { FairLimit } from '../fair-limit.ts'
 import { counter, duration, gauge, METRICS_TYPE, type Metric, type Metrics } from '../metrics.ts'
+import { metricsOfAll } from '../processes/member.ts'
+import { membership } from '../processes/own-part.ts'
 import { AppError, unauthorized } from './errors.ts'
 import type { PlainOperation } from './openapi.ts'
 
@@ -61,7 +63,7 @@ export function mountMetrics(app: FastifyInstance, deps: Deps, admit: (request: 
   app.get('/metrics', {
     config: { isAlwaysServed: true },
     onRequest: async (request) => admit(request),
-    handler: async (_, reply) => reply.type(METRICS_TYPE).send(await deps.metrics.text(deps)),
+    handler: async (_, reply) => reply.type(METRICS_TYPE).send(await (membership ? metricsOfAll() : deps.metrics.text(deps))),
   })
 }
 

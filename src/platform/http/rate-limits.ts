@@ -1,6 +1,7 @@
 /** Rate limits. A process leases a slice of a window from the database and counts it down in memory (design.md §4). */
 import type { Actor } from '../access/authenticate.ts'
 import { type Database, sql } from '../database/database.ts'
+import { ownPart } from '../processes/own-part.ts'
 import { formatInstant } from '../time.ts'
 import { openAddressWindows } from './address-windows.ts'
 
@@ -43,7 +44,7 @@ export interface Limits {
 
 export function createLimits(db: Database, { perMinute, perHour }: { perMinute: number; perHour: number }): Limits {
   const windows = new Map<string, Window>()
-  const addressLimit = Math.ceil(perMinute / PERSONAL_PART)
+  const addressLimit = ownPart(Math.ceil(perMinute / PERSONAL_PART))
   const takeAddress = openAddressWindows(addressLimit)
   /** The seconds and the most requests of each window. */
   const limits = [[3600, perHour] as const, [60, perMinute] as const].filter(([, most]) => most > 0)

@@ -133,6 +133,8 @@ function limitConnections({ server }: FastifyInstance, { maxConnections }: Clien
   const connectedAt = new Map<Socket, number>()
   let closedAt = 0
   server.maxConnections = maxConnections
+  // Else a supervisor would offer the connection to one process after the other for ever when all are full.
+  Object.assign(server, { dropMaxConnection: true })
   server.on('connection', (socket: Socket) => {
     connectedAt.set(socket, performance.now())
     socket.once('close', () => connectedAt.delete(socket))

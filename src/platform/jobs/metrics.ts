@@ -13,6 +13,7 @@ export const jobMetrics: readonly Metric[] = [
   jobSeconds,
   gauge({
     name: 'gridpost_jobs',
+    isShared: true,
     help: 'Jobs that are not completed, by queue and state.',
     labels: ['queue', 'state'],
     read: async ({ db }) => {
@@ -23,6 +24,7 @@ export const jobMetrics: readonly Metric[] = [
   }),
   gauge({
     name: 'gridpost_job_oldest_seconds',
+    isShared: true,
     help: 'How long the oldest job of a queue has been due without being started.',
     labels: ['queue'],
     read: async ({ db }) => {

@@ -1,0 +1,69 @@
+/** The side of a process: what it tells its supervisor, and hears from it. */
+import cluster from 'node:cluster'
+import { unavailable } from '../http/errors.ts'
+import type { Series, ToProcess, ToSupervisor } from './messages.ts'
+
+/** The supervisor waits a little less for each process. */
+const SCRAPE_TIMEOUT_MS = 6_000
+
+/**
+ * Calls back when the supervisor wants this process to stop, and when there is no supervisor any more. By default Node would end the
+ * process at once in the second case.
+ */
+export function onStop(stop: () => void): void {
+  hear((message) => {
+    if (message.tells === 'stop') stop()
+  })
+  cluster.worker?.once('disconnect', () => {
+    if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+    stop()
+  })
+}
+
+/** Tells the supervisor that this process answers requests. */
+export function sayReady(lines: readonly string[], port: number | undefined): void {
+  tell({ tells: 'ready', lines, port })
+}
+
+/** Answers the supervisor when it asks for the metrics of this process. */
+export function onCollect(collect: (isFirst: boolean) => Promise<Series>): void {
+  hear((message) => {
+    if (message.tells !== 'collect') return
+    const { id, isFirst } = message
+    // Without an answer the supervisor takes what it heard last.
+    collect(isFirst).then(
+      (series) => tell({ tells: 'series', id, series }),
+      () => {},
+    )
+  })
+}
+
+let lastScrape = 0
+
+/** The metrics of all processes, in the text format. @throws AppError 503 if the supervisor has no answer */
+export async function metricsOfAll(): Promise<string> {
+  const id = ++lastScrape
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const forget = hear((message) => {
+    if (message.tells === 'metrics' && message.id === id) resolve(message.text)
+  })
+  const timer = setTimeout(() => resolve(undefined), SCRAPE_TIMEOUT_MS)
+  tell({ tells: 'scrape', id })
+  const text = await promise
+  clearTimeout(timer)
+  forget()
+  if (text === undefined) throw unavailable('The metrics of all processes cannot be read at the moment', 5)
+  return text
+}
+
+/** @returns stops listening */
+function hear(listener: (message: ToProcess) => void): () => void {
+  const onMessage = (message: unknown) => listener(message as ToProcess)
+  process.on('message', onMessage)
+  return () => void process.off('message', onMessage)
+}
+
+/** A supervisor that has gone hears nothing, and its end is noticed elsewhere. */
+function tell(message: ToSupervisor): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {})
+}

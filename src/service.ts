@@ -1,0 +1,205 @@
+/** Starts one process of the service: settings, database, web application and worker. */
+import type { AddressInfo } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import pino from 'pino'
+import { buildApp, buildOperatorApp } from './app.ts'
+import { works } from './background.ts'
+import { loginFile, readLogin } from './demo/login.ts'
+import { createDemo } from './demo/service.ts'
+import { type Opened, openDeps } from './deps.ts'
+import { type Catcher, mountCatcher, openCaughtMails } from './email/catcher/catcher.ts'
+import { catcherOfService, caughtMailIn, moveIntegrations, type OwnCatcher, openCatcher } from './email/catcher/catcher-port.ts'
+import { CertificateError } from './email/receiver/certificate.ts'
+import { openReceiver, type Receiver } from './email/receiver/receiver.ts'
+import type { Deps } from './platform/context.ts'
+import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
+import { MigrationError } from './platform/database/migrations.ts'
+import { missingRight } from './platform/database/missing-right.ts'
+import { releaseClients } from './platform/http/graceful-shutdown.ts'
+import { listen, listenError, probePort } from './platform/http/listening.ts'
+import { startWork } from './platform/jobs/worker.ts'
+import { onCollect } from './platform/processes/member.ts'
+import { membership } from './platform/processes/own-part.ts'
+import { StartError } from './platform/processes/start-error.ts'
+import { readServiceFile, urlOf, writeServiceFile } from './platform/service-file.ts'
+import { type Tracer, useTracer } from './platform/tracing.ts'
+import { readTracing, TracingError } from './platform/tracing-settings.ts'
+import type { Settings } from './settings.ts'
+
+export interface Service {
+  /** What the operator should know: the addresses, and how to use the demo account that was created. */
+  readonly lines: readonly string[]
+  /** The port of requests; undefined for a worker. */
+  readonly port: number | undefined
+  /**
+   * Stops requests, jobs and the database, in this order.
+   * @param how `isReplaced` if other processes go on listening on the port: clients are let go over to them first
+   */
+  stop(how?: { isReplaced: boolean }): Promise<void>
+}
+
+/** @throws StartError for what the operator has to change */
+export async function startService(settings: Settings): Promise<Service> {
+  try {
+    return await start(settings)
+  } catch (error) {
+    const isExpected = [TracingError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
+    const line = isExpected ? (error as Error).message : missingRight(error)
+    throw line ? new StartError(line, { cause: error }) : error
+  }
+}
+
+async function start(settings: Settings): Promise<Service> {
+  const log = openLog(settings)
+  const tracer = await startTracing(log)
+  const { isWeb, isWorker, isFirst } = dutiesOf(settings)
+  // A supervisor has probed it, and has it since the first process listens.
+  if (!membership) await probe(settings)
+
+  let url = urlOf(settings, settings.port)
+  const publicUrl = () => settings.publicUrl ?? url
+  const own = await openOwnCatcher(settings)
+  const catcher = own?.catcher
+  const lines: string[] = []
+  let opened: Opened | undefined
+  let app: FastifyInstance | undefined
+  let receiver: Receiver | undefined
+  let operatorApp: FastifyInstance | undefined
+  const stop = async ({ isReplaced = false } = {}) => {
+    if (app && isReplaced) await releaseClients(app)
+    await Promise.all([app?.close(), receiver?.close()])
+    await opened?.close()
+    // Last, so that a worker that waits for its jobs still counts as alive.
+    await operatorApp?.close()
+    await tracer?.close()
+    await catcher?.close()
+  }
+  try {
+    opened = await openDeps(settings, { log, publicUrl, isWorker, ...(await fallbackSmtp(settings, catcher)) })
+    const moved = await moveIntegrations(opened.deps, own)
+    const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
+    if (isWeb) {
+      app = await buildApp(opened.deps)
+      await mountMailPages(app, catcher, settings)
+      await listen(app, settings)
+      url = urlOf(settings, portOf(app))
+      if (isFirst) receiver = await receiveMail(opened.deps)
+      if (receiver) lines.push(receiverLine(receiver, settings))
+      if (catcher) recordService(settings, catcher, publicUrl())
+    }
+    operatorApp = await listenForOperators(opened.deps)
+    if (isWorker) await startWork(opened.deps, works)
+    const { deps } = opened
+    onCollect((isFirstOfAll) => deps.metrics.series(deps, isFirstOfAll))
+    const mail = catcher ? `; mail is caught at ${url}/dev/mail` : ''
+    const does = isWeb ? `listens on ${url}${mail}` : 'works on background jobs'
+    lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, demo)
+    return { lines: lines.filter(Boolean), port: app && portOf(app), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** What this process does. Of several, all answer requests, and the first also does everything else, just as a single one does. */
+function dutiesOf({ role }: Settings) {
+  const isFirst = !membership || membership.number === 1
+  return { isWeb: role !== 'worker', isWorker: role !== 'web' && isFirst, isFirst }
+}
+
+async function probe(settings: Settings): Promise<void> {
+  if (dutiesOf(settings).isWeb) await probePort(settings)
+}
+
+async function openOwnCatcher(settings: Settings): Promise<OwnCatcher | undefined> {
+  const { isWeb, isFirst } = dutiesOf(settings)
+  return isWeb && isFirst ? openCatcher(settings) : undefined
+}
+
+function openLog({ logLevel }: Settings): Deps['log'] {
+  const log = pino({ level: logLevel })
+  return (membership ? log.child({ process: membership.number }) : log) as unknown as Deps['log']
+}
+
+/** Mounts /dev/mail, unless the service runs on a database of the operator's own. */
+async function mountMailPages(app: FastifyInstance, catcher: Catcher | undefined, { databaseUrl, dataDir }: Settings): Promise<void> {
+  if (catcher) mountCatcher(app, catcher)
+  else if (!databaseUrl) mountCatcher(app, await openCaughtMails(caughtMailIn(dataDir)))
+}
+
+const portOf = (app: FastifyInstance) => (app.server.address() as AddressInfo).port
+
+/** Loads OpenTelemetry only if the OTEL_* variables ask for traces. */
+async function startTracing(log: Deps['log']): Promise<Tracer | undefined> {
+  const settings = readTracing(process.env)
+  if (!settings) return undefined
+  const { openTracer } = await import('./platform/opentelemetry.ts')
+  const tracer = openTracer(settings, log)
+  useTracer(tracer)
+  return tracer
+}
+
+/** Without SMTP_URL, mail goes to the catcher of this process, or a worker's to that of the service with the same DATA_DIR. */
+async function fallbackSmtp({ databaseUrl, dataDir }: Settings, catcher: Catcher | undefined): Promise<{ fallbackSmtpUrl?: string }> {
+  const target = catcher ?? (databaseUrl ? undefined : await catcherOfService(dataDir))
+  return target ? { fallbackSmtpUrl: `smtp://${target.host}:${target.port}` } : {}
+}
+
+/**
+ * Creates the demo account on the first start with the embedded PostgreSQL, and returns a text that says how to use it. The service
+ * also runs without the account, so a failure is only logged.
+ */
+async function describeDemo(deps: Deps, catcher: Catcher): Promise<string> {
+  const { dataDir } = deps.settings
+  try {
+    const created = await createDemo(deps, catcher)
+    if (!created) return readLogin(dataDir) ? `The demo account's passwords and keys are in ${loginFile(dataDir)}` : ''
+    const { owner, member, viewer, keys } = created
+    return `
+A demo account was created. Sign in with POST /api/auth/login, or send a key as a bearer token:
+${[owner, member, viewer].map(({ name, email, password }) => `  ${name.padEnd(14)} ${email.padEnd(20)} password ${password}`).join('\n')}
+  account key    ${keys.account}
+  personal key   ${keys.personal} (${member.name})
+The passwords and keys are kept in ${loginFile(dataDir)}. In another terminal, npm run demo walks through it.`
+  } catch (error) {
+    deps.log.error({ err: error }, 'the demo account was not created')
+    return ''
+  }
+}
+
+/** Listens on METRICS_PORT, if there is one. */
+async function listenForOperators(deps: Deps): Promise<FastifyInstance | undefined> {
+  const { host, metricsPort: port } = deps.settings
+  if (port === undefined) return undefined
+  const app = buildOperatorApp(deps)
+  await listen(app, { host, port, setting: 'METRICS_PORT' })
+  return app
+}
+
+/** Listens at INBOUND_SMTP, if it is set. */
+async function receiveMail(deps: Deps): Promise<Receiver | undefined> {
+  const { inboundSmtp } = deps.settings
+  if (!inboundSmtp) return undefined
+  return openReceiver(deps).catch((error) => {
+    if (error instanceof CertificateError) throw new StartError(error.message)
+    throw listenError(error, { ...inboundSmtp, setting: 'INBOUND_SMTP' })
+  })
+}
+
+function receiverLine({ address: { address, port } }: Receiver, { inboundSmtp, catchDomain }: Settings): string {
+  const host = address.includes(':') ? `[${address}]` : address
+  return `Mail for ${catchDomain} is received at ${inboundSmtp?.protocol}://${host}:${port}`
+}
+
+function operatorAddress(app: FastifyInstance | undefined, settings: Settings): string {
+  return app ? `; health and metrics are at ${urlOf(settings, portOf(app))}` : ''
+}
+
+/** Records the running service in DATA_DIR. Of several services the first is recorded, because mail integrations name its catcher. */
+function recordService({ dataDir, catchDomain }: Settings, catcher: Catcher, url: string): void {
+  const recorded = readServiceFile(dataDir)
+  // A recorded pid may belong to another process by now, so the catcher's port decides.
+  const isOtherRunning = recorded?.isAlive && recorded.catcher.port !== catcher.port
+  if (!isOtherRunning)
+    writeServiceFile(dataDir, { pid: process.pid, url, catchDomain, catcher: { host: catcher.host, port: catcher.port } })
+}

@@ -1,0 +1,198 @@
+/** Several processes on one port: what dies is started again, what is stopped loses nothing, and nothing is left behind. */
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, expect, it, vi } from 'vitest'
+import { testApp } from './support/app.ts'
+import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
+
+const app = await testApp()
+const environment = {
+  ...{ DATABASE_URL: app.settings.databaseUrl ?? '', DATA_DIR: app.settings.dataDir, SECRET_KEY: 'a key for tests, long enough to be one' },
+  ...{ RATE_LIMIT_PER_MINUTE: '0', RATE_LIMIT_PER_HOUR: '0' },
+}
+// A start takes a second or two, and ten on a busy machine.
+vi.setConfig({ testTimeout: 90_000 })
+afterAll(endAll)
+const service = await startProcesses(environment)
+const { keys } = await app.account()
+const PATIENT = { timeout: 15_000, interval: 20 }
+
+/** Clients that send one request after the other, and connect again when their connection is lost. */
+function busyClients({ connect }: Processes, number = 8) {
+  const answers: { status: number; process: string | undefined }[] = []
+  /** The process of each connection that was lost, as far as it had answered before. */
+  const lost: (string | undefined)[] = []
+  let isEnding = false
+  async function run(): Promise<void> {
+    let connection: Connection = connect()
+    for (let turn = 0; !isEnding; turn++) {
+      try {
+        const path = turn % 2 ? '/healthz' : '/api/spaces/list'
+        const { status } = await connection.send('GET', path, { key: keys.account })
+        answers.push({ status, process: connection.process() })
+      } catch {
+        lost.push(connection.process())
+        connection = connect()
+      }
+    }
+    connection.close()
+  }
+  const running = Array.from({ length: number }, run)
+  const processes = () => [...new Set(answers.map(({ process }) => process))]
+  return {
+    answers,
+    lost,
+    /** The processes that have answered, in the order of their first answers. */
+    processes,
+    untilAnswered: (count: number) => vi.waitFor(() => expect(processes().length).toBeGreaterThanOrEqual(count), PATIENT),
+    async end() {
+      isEnding = true
+      await Promise.all(running)
+    },
+  }
+}
+
+it('a process that is killed loses the requests that it had, and no other; another one takes its place', async () => {
+  const before = service.pids()
+  const counted = async () =>
+    Number(/route="\/api\/spaces\/list",status="200"\} (\d+)/.exec(await (await fetch(`${service.operatorUrl}/metrics`)).text())?.[1])
+  const clients = busyClients(service)
+  await clients.untilAnswered(2)
+  const earlier = await counted()
+  const [killed = 0] = before
+  process.kill(killed, 'SIGKILL')
+  await vi.waitFor(() => expect(service.pids().filter((pid) => !before.includes(pid))).toHaveLength(1), PATIENT)
+  await vi.waitFor(async () => {
+    const { both } = service
+    const [one, other] = await Promise.race([both(), sleep(500).then(() => Promise.reject(new Error('Only one process answers')))])
+    one.close()
+    other.close()
+  }, PATIENT)
+  await clients.end()
+  expect(clients.answers.filter(({ status }) => status !== 200)).toEqual([])
+  // All of one process, and one for each connection at most.
+  expect(new Set(clients.lost).size).toBeLessThanOrEqual(1)
+  expect(clients.lost.length).toBeLessThanOrEqual(8)
+  expect(service.output()).toMatch(
+    new RegExp(`"process":[12],"pid":${killed},"code":null,"signal":"SIGKILL","pause_ms":0,"msg":"a process has ended`),
+  )
+  // What the killed process had counted at the last scrape still counts.
+  expect(await counted()).toBeGreaterThanOrEqual(earlier)
+})
+
+it('a process that is asked to stop loses no request at all, and another one takes its place', async () => {
+  const before = service.pids()
+  const clients = busyClients(service)
+  await clients.untilAnswered(2)
+  process.kill(before[1] ?? 0, 'SIGTERM')
+  await vi.waitFor(() => expect(isAlive(before[1] ?? 0)).toBe(false), PATIENT)
+  await vi.waitFor(() => expect(service.pids()).toHaveLength(2), PATIENT)
+  await clients.end()
+  expect(clients.lost).toEqual([])
+  expect(clients.answers.filter(({ status }) => status !== 200)).toEqual([])
+})
+
+it('connections that a process was given and has not accepted go to another when it dies', async () => {
+  await service.both()
+  const [hanging = 0] = service.pids()
+  process.kill(hanging, 'SIGSTOP')
+  // Every second connection is given to the process that does not run.
+  const connections = Array.from({ length: 4 }, () => service.connect())
+  const answers = connections.map((connection) => connection.send('GET', '/healthz'))
+  await Promise.race(answers)
+  process.kill(hanging, 'SIGKILL')
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  for (const connection of connections) connection.close()
+})
+
+/** Begins a request, whose body the test ends later. */
+async function pendingRequest({ url }: Processes): Promise<{ finish(): Promise<string>; socket: Socket }> {
+  const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong' })
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let answer = ''
+  socket.on('data', (chunk) => {
+    answer += chunk
+  })
+  socket.on('error', () => {})
+  const headers = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue']
+  socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
+  await vi.waitFor(() => expect(answer).toContain('100 Continue'), PATIENT)
+  return {
+    socket,
+    finish: async () => {
+      socket.write(body)
+      await once(socket, 'close')
+      return answer
+    },
+  }
+}
+
+const untilRefused = ({ url }: Processes) => vi.waitFor(() => expect(fetch(url)).rejects.toThrow(), PATIENT)
+const untilGone = (pids: number[]) => vi.waitFor(() => expect(pids.filter(isAlive)).toEqual([]), PATIENT)
+
+it('a supervisor that is killed leaves no process behind, and requests that have begun are answered', async () => {
+  const pids = service.pids()
+  const pending = await pendingRequest(service)
+  service.supervisor.kill('SIGKILL')
+  await untilRefused(service)
+  expect(pids.filter(isAlive).length).toBeGreaterThan(0)
+  expect(await pending.finish()).toMatch(/\r\nHTTP\/1\.1 401 /)
+  await untilGone(pids)
+})
+
+it('Ctrl-C answers what has begun and ends all, with the mail catcher and the embedded database', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-processes-'))
+  const embedded = await startProcesses({ DATA_DIR: dataDir })
+  const pids = embedded.pids()
+  const connections = await embedded.both()
+  // Only one process catches mails, and both show them.
+  for (const connection of connections) expect((await connection.send('GET', '/dev/mail.json')).body).toEqual([])
+  for (const connection of connections) connection.close()
+  const pending = await pendingRequest(embedded)
+  embedded.signalAll('SIGINT')
+  await untilRefused(embedded)
+  expect(await pending.finish()).toMatch(/\r\nHTTP\/1\.1 401 /)
+  expect(await embedded.ended).toBe(0)
+  await untilGone(pids)
+  expect(existsSync(join(dataDir, 'postgres', 'postmaster.pid'))).toBe(false)
+  rmSync(dataDir, { recursive: true })
+})
+
+it('a second Ctrl-C ends all at once', async () => {
+  const run = await startProcesses(environment)
+  const pids = run.pids()
+  const pending = await pendingRequest(run)
+  run.signalAll('SIGINT')
+  await untilRefused(run)
+  const repeating = setInterval(() => run.signalAll('SIGINT'), 100)
+  expect(await run.ended.finally(() => clearInterval(repeating))).toBe(1)
+  await untilGone(pids)
+  pending.socket.destroy()
+})
+
+it('a wrong setting ends the start with one line, wherever it shows', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const wrong = [
+    [{ PROCESSES: 'many' }, 'PROCESSES: must be a whole number from 1 to 128, or auto'],
+    [{ PROCESSES: '2', PORT: String(port) }, `PORT: ${port} is in use on 127.0.0.1`],
+    // These show in the processes.
+    [{ PROCESSES: '2', METRICS_PORT: String(port) }, `METRICS_PORT: ${port} is in use on 127.0.0.1`],
+    [{ PROCESSES: '2', DATABASE_URL: 'postgresql://a:b@127.0.0.1:1/x' }, 'The database cannot be reached'],
+  ] as const
+  await Promise.all(
+    wrong.map(async ([settings, line]) => {
+      const { output, ended } = launch({ ...environment, ...settings })
+      expect(await ended).toBe(1)
+      expect(output()).toMatch(/^Gridpost cannot start\. [^\n]*\n$/)
+      expect(output()).toContain(line)
+    }),
+  )
+  other.close()
+})
