@@ -79,7 +79,7 @@ it('a process that is killed loses the requests that it had, and no other; anoth
   expect(new Set(clients.lost).size).toBeLessThanOrEqual(1)
   expect(clients.lost.length).toBeLessThanOrEqual(8)
   expect(service.output()).toMatch(
-    new RegExp(`"process":[12],"pid":${killed},"code":null,"signal":"SIGKILL","pause_ms":0,"msg":"a process has ended`),
+    new RegExp(`"process":[12],"ended_pid":${killed},"code":null,"signal":"SIGKILL","pause_ms":0,"msg":"a process has ended`),
   )
   // What the killed process had counted at the last scrape still counts.
   expect(await counted()).toBeGreaterThanOrEqual(earlier)

@@ -5,7 +5,7 @@
 import cluster from 'node:cluster'
 
 /** Which of the processes this is: 1 to `count`. */
-export interface Membership {
+interface Membership {
   number: number
   count: number
 }
@@ -22,13 +22,12 @@ function readMembership(text = ''): Membership | undefined {
 }
 
 /**
- * The part of this process in a limit that holds for all. The parts add up to the whole, unless `least` makes them larger.
+ * The part of this process in a limit that holds for all. The parts add up to the whole, unless `least` makes them larger. The first
+ * processes get one more each of what cannot be divided.
  * @param least what a process needs in any case
  */
-export const ownPart = (whole: number, least = 1): number => (membership ? partOf(whole, membership, least) : whole)
-
-/** The part of one process: the first ones get one more each of what cannot be divided. */
-export function partOf(whole: number, { number, count }: Membership, least = 1): number {
-  const part = Math.floor(whole / count) + (number <= whole % count ? 1 : 0)
-  return Math.max(least, part)
+export function ownPart(whole: number, least = 1, of: Membership | undefined = membership): number {
+  if (!of) return whole
+  const { number, count } = of
+  return Math.max(least, Math.floor(whole / count) + (number <= whole % count ? 1 : 0))
 }

@@ -102,7 +102,7 @@ export function supervise({ count, port, log }: SupervisorOptions): Supervisor {
     // It has printed the reason, unless it was killed.
     if (first) first.reject(new StartError(signal ? `A process was ended by ${signal}` : ''))
     else if (code === CANNOT_START && !ready().length) failed.reject(new StartError(''))
-    else startAgain(slot, { pid, code, signal })
+    else startAgain(slot, { ended_pid: pid, code, signal })
   }
 
   function startAgain(slot: Slot, end: object): void {
