@@ -20,7 +20,7 @@ vi.setConfig({ testTimeout: 90_000 })
 afterAll(endAll)
 const service = await startProcesses(environment)
 const { keys } = await app.account()
-const PATIENT = { timeout: 15_000, interval: 20 }
+const PATIENT = { timeout: 30_000, interval: 20 }
 
 /** Clients that send one request after the other, and connect again when their connection is lost. */
 function busyClients({ connect }: Processes, number = 8) {
@@ -49,7 +49,7 @@ function busyClients({ connect }: Processes, number = 8) {
     lost,
     /** The processes that have answered, in the order of their first answers. */
     processes,
-    untilAnswered: (count: number) => vi.waitFor(() => expect(processes().length).toBeGreaterThanOrEqual(count), PATIENT),
+    untilAnswered: (count: number) => vi.waitFor(() => expect(processes().length, service.output()).toBeGreaterThanOrEqual(count), PATIENT),
     async end() {
       isEnding = true
       await Promise.all(running)

@@ -2,6 +2,7 @@
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Settings } from '../../settings.ts'
+import { whileSupervised } from '../processes/member.ts'
 import { StartError } from '../processes/start-error.ts'
 
 interface Address {
@@ -25,7 +26,7 @@ export async function probePort({ host, port }: Pick<Settings, 'host' | 'port'>)
 
 /** @throws StartError */
 export async function listen(app: FastifyInstance, { host, port, setting }: Address): Promise<void> {
-  await app.listen({ host, port }).catch((error) => {
+  await whileSupervised(app.listen({ host, port })).catch((error) => {
     throw listenError(error, { host, port, ...(setting && { setting }) })
   })
 }

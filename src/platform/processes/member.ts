@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { unavailable } from '../http/errors.ts'
 import type { Series, ToProcess, ToSupervisor } from './messages.ts'
+import { StartError } from './start-error.ts'
 
 /** The supervisor waits a little less for each process. */
 const SCRAPE_TIMEOUT_MS = 6_000
@@ -18,6 +19,16 @@ export function onStop(stop: () => void): void {
     if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
     stop()
   })
+}
+
+/** Waits for what the supervisor does, such as to listen on a port. @throws StartError if there is no supervisor any more */
+export async function whileSupervised<Result>(work: Promise<Result>): Promise<Result> {
+  if (!cluster.isWorker) return work
+  const { promise, reject } = Promise.withResolvers<never>()
+  const fail = () => reject(new StartError('The supervisor has ended'))
+  if (process.connected) process.once('disconnect', fail)
+  else fail()
+  return Promise.race([work, promise]).finally(() => process.off('disconnect', fail))
 }
 
 /** Tells the supervisor that this process answers requests. */
