@@ -5,7 +5,6 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, it, vi } from 'vitest'
 import { testApp } from './support/app.ts'
 import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
@@ -22,14 +21,17 @@ const service = await startProcesses(environment)
 const { keys } = await app.account()
 const PATIENT = { timeout: 30_000, interval: 20 }
 
-/** Clients that send one request after the other, and connect again when their connection is lost. */
-function busyClients({ connect }: Processes, number = 8) {
+/**
+ * Clients that send one request after the other, and connect again when their connection is lost. Two of them begin with a connection to each
+ * process: a process that is slow to accept is given fewer connections, so that all of the others may be of one process.
+ */
+async function busyClients({ connect, both }: Processes, number = 8) {
   const answers: { status: number; process: string | undefined }[] = []
   /** The process of each connection that was lost, as far as it had answered before. */
   const lost: (string | undefined)[] = []
   let isEnding = false
-  async function run(): Promise<void> {
-    let connection: Connection = connect()
+  async function run(first: Connection): Promise<void> {
+    let connection = first
     for (let turn = 0; !isEnding; turn++) {
       try {
         const path = turn % 2 ? '/healthz' : '/api/spaces/list'
@@ -42,7 +44,8 @@ function busyClients({ connect }: Processes, number = 8) {
     }
     connection.close()
   }
-  const running = Array.from({ length: number }, run)
+  const connections = [...(await both()), ...Array.from({ length: number - 2 }, connect)]
+  const running = connections.map(run)
   const processes = () => [...new Set(answers.map(({ process }) => process))]
   return {
     answers,
@@ -61,18 +64,13 @@ it('a process that is killed loses the requests that it had, and no other; anoth
   const before = service.pids()
   const counted = async () =>
     Number(/route="\/api\/spaces\/list",status="200"\} (\d+)/.exec(await (await fetch(`${service.operatorUrl}/metrics`)).text())?.[1])
-  const clients = busyClients(service)
+  const clients = await busyClients(service)
   await clients.untilAnswered(2)
   const earlier = await counted()
   const [killed = 0] = before
   process.kill(killed, 'SIGKILL')
   await vi.waitFor(() => expect(service.pids().filter((pid) => !before.includes(pid))).toHaveLength(1), PATIENT)
-  await vi.waitFor(async () => {
-    const { both } = service
-    const [one, other] = await Promise.race([both(), sleep(500).then(() => Promise.reject(new Error('Only one process answers')))])
-    one.close()
-    other.close()
-  }, PATIENT)
+  for (const connection of await service.both()) connection.close()
   await clients.end()
   expect(clients.answers.filter(({ status }) => status !== 200)).toEqual([])
   // All of one process, and one for each connection at most.
@@ -87,7 +85,7 @@ it('a process that is killed loses the requests that it had, and no other; anoth
 
 it('a process that is asked to stop loses no request at all, and another one takes its place', async () => {
   const before = service.pids()
-  const clients = busyClients(service)
+  const clients = await busyClients(service)
   await clients.untilAnswered(2)
   process.kill(before[1] ?? 0, 'SIGTERM')
   await vi.waitFor(() => expect(isAlive(before[1] ?? 0)).toBe(false), PATIENT)
@@ -119,6 +117,7 @@ async function pendingRequest({ url }: Processes): Promise<{ finish(): Promise<s
     answer += chunk
   })
   socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
   const headers = ['Host: localhost', 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Expect: 100-continue']
   socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`)
   await vi.waitFor(() => expect(answer).toContain('100 Continue'), PATIENT)
@@ -126,10 +125,20 @@ async function pendingRequest({ url }: Processes): Promise<{ finish(): Promise<s
     socket,
     finish: async () => {
       socket.write(body)
-      await once(socket, 'close')
+      await closed
       return answer
     },
   }
+}
+
+/** A connection without a request. */
+async function connected({ url }: Processes): Promise<{ closed: Promise<unknown> }> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  // Without a reader the end of the other side is not noticed.
+  socket.on('error', () => {}).resume()
+  await once(socket, 'connect')
+  return { closed }
 }
 
 const untilRefused = ({ url }: Processes) => vi.waitFor(() => expect(fetch(url)).rejects.toThrow(), PATIENT)
@@ -154,7 +163,12 @@ it('Ctrl-C answers what has begun and ends all, with the mail catcher and the em
   for (const connection of connections) expect((await connection.send('GET', '/dev/mail.json')).body).toEqual([])
   for (const connection of connections) connection.close()
   const pending = await pendingRequest(embedded)
+  // They wait for a process when the processes stop to listen, so some are given to one that does not accept them any more.
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  const waiting = await Promise.all(Array.from({ length: 50 }, () => connected(embedded)))
   embedded.signalAll('SIGINT')
+  for (const pid of pids) process.kill(pid, 'SIGCONT')
+  await Promise.all(waiting.map(({ closed }) => closed))
   await untilRefused(embedded)
   expect(await pending.finish()).toMatch(/\r\nHTTP\/1\.1 401 /)
   expect(await embedded.ended).toBe(0)
