@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 const REQUESTS_END_WITHIN_MS = 10_000
 const SWEEP_EVERY_MS = 50
 /** A client that has sent nothing for this long has no reason to send something in the very moment in which its connection is closed. */
-const RELEASE_MS = 1_000
+const RELEASE_WITHIN_MS = 5_000
 
 /** Limits the time that `app.close()` takes. */
 export function limitShutdownTime(app: FastifyInstance): void {
@@ -39,13 +39,14 @@ export function limitShutdownTime(app: FastifyInstance): void {
 
 /**
  * Lets the clients go over to other processes that listen on the same port, before `app.close()`: no connection is accepted any more, and
- * each one that is kept alive ends with its next response. No request is lost, not even of a client that sends one after the other.
+ * each one that is kept alive ends with its next response. No request is lost, not even of a client that sends one after the other. Resolves
+ * when no connection is left, or after five seconds.
  */
 export async function releaseClients({ server }: FastifyInstance): Promise<void> {
   server.prependListener('request', (_, response) => {
     response.shouldKeepAlive = false
   })
   // The method of HTTP servers would also close idle connections, on which a request may be under way.
-  TcpServer.prototype.close.call(server)
-  await sleep(RELEASE_MS)
+  const released = new Promise((resolve) => TcpServer.prototype.close.call(server, resolve))
+  await Promise.race([released, sleep(RELEASE_WITHIN_MS, undefined, { ref: false })])
 }
