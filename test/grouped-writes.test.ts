@@ -49,6 +49,21 @@ it('keeps the error of one write from the others', async () => {
   expect((await stored()).sort()).toEqual([1, 2, 4])
 })
 
+it('keeps an error that only the commit finds from the others', async () => {
+  await app.db.execute(sql`create table distinct_values (value int unique deferrable initially deferred)`)
+  const add = (value: number) => app.db.writeShort(sql`insert into distinct_values values (${value})`, 'add', 'a')
+  for (const value of [1, 2, 3]) await add(value)
+  const found = await Promise.allSettled([4, 3, 5, 5].map((value) => add(value)))
+  expect(found.map((one) => (one.status === 'fulfilled' ? 'stored' : one.reason.code)).sort()).toEqual([
+    '23505',
+    '23505',
+    'stored',
+    'stored',
+  ])
+  const rows = await app.db.query<{ value: number }>(sql`select value from distinct_values order by value`)
+  expect(rows.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5])
+})
+
 it('keeps a value that cannot be sent from the others', async () => {
   await prepare()
   const unsendable = {

@@ -72,7 +72,7 @@ export class GroupedWrites {
       settle(writes, results.slice(-writes.length))
     } catch (thrown) {
       const error = thrown as Error
-      const isUndone = isAnswer(error) && (isAlone || (await isThere(client)))
+      const isUndone = isAnswer(error) && (await isThere(client))
       client.release(isUndone ? undefined : error)
       // All at once: one that is blocked by a lock must not delay the others.
       if (isUndone && !isAlone) for (const write of writes) void this.#commit([write])
