@@ -13,7 +13,7 @@ import { FairPool } from './fair-pool.ts'
 import { GroupedWrites } from './grouped-writes.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
-import { PreparedNames, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, PreparedNames, runPrepared, runPrinted } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
@@ -165,6 +165,10 @@ export function openDatabase(
     client.on('error', () => {})
     closeIfSilent(client, usualSilentMs)
     if (observe) observeStatements(client, observe)
+  })
+  pool.on('release', (_, client) => {
+    // The pool drops a connection that is ending. It has no active statement when it is released.
+    if (hasTooManyPrepared(client)) client.end().catch(() => {})
   })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 

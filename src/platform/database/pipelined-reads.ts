@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
 /** If no answer arrives in this time, a statement is probably blocked on a lock; later reads use the pool. */
@@ -56,7 +56,7 @@ interface PipelineOptions {
   silentMs: number
 }
 
-/** Connects at the first statement, and again after the connection was lost or has reached its lifetime. */
+/** Connects at the first statement, and again after the connection was lost, has reached its lifetime or keeps too many statements. */
 export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds, observe, silentMs }: PipelineOptions): PipelinedReads {
   let open: Pipeline | undefined
   let opening: Promise<void> | undefined
@@ -98,7 +98,7 @@ export function openPipelinedReads(config: pg.ClientConfig, { maxLifetimeSeconds
         return null
       }
       if (open.isStuck) return null
-      if (now - open.openedAt <= maxLifetimeSeconds * 1000) return send(open, statement, isPrinted)
+      if (now - open.openedAt <= maxLifetimeSeconds * 1000 && !hasTooManyPrepared(open.client)) return send(open, statement, isPrinted)
       const { client } = open
       open = undefined
       // pg ends the connection after it has answered the pending statements.

@@ -5,12 +5,17 @@ import { BoundedMap } from '../bounded-map.ts'
 import { memo } from '../memo.ts'
 import { type DataRow, PrintedRows } from './printed-rows.ts'
 
-/** A connection never drops a prepared statement by itself, so only the texts that were used last are prepared … */
+/** PostgreSQL keeps a prepared statement as long as its connection, so only the texts that were used last are prepared … */
 const MAX_PREPARED = 200
 /** … each under the labels that were used last … */
 const MAX_LABELS = 3
 /** … and only from the third use on: a walk over 2,000 tables prepares nothing. */
 const PREPARED_FROM_USE = 3
+/**
+ * A connection with more prepared statements than this is replaced: callers choose fields, and each choice makes a text that may become one
+ * of those 200. A statement of sixty fields takes 250 KB of PostgreSQL's memory.
+ */
+const MOST_ON_CONNECTION = 300
 
 interface Use {
   name: string
@@ -153,6 +158,11 @@ class PreparedQuery extends PgQuery {
     const { fields, _parsers, _prebuiltEmptyResultObject } = this._result
     this.#known?.descriptions.set(this.name, { fields, _parsers, _prebuiltEmptyResultObject })
   }
+}
+
+/** True if the connection keeps so many prepared statements that another one should take its place. */
+export function hasTooManyPrepared(client: pg.ClientBase): boolean {
+  return knownBy((client as unknown as { connection: Connection }).connection).descriptions.size > MOST_ON_CONNECTION
 }
 
 /** Runs the statement. */
