@@ -132,7 +132,7 @@ test('two reports at once about the same addresses in opposite orders do not blo
   await app.db.execute(
     sql`insert into email_suppressions (account_id, email, reason) values (${accountId}, ${ann}, 'hard_bounce'), (${accountId}, ${bob}, 'hard_bounce')`,
   )
-  // The first report waits for the lock, then the second: whoever holds Bob's row while it waits for Ann's would block the first.
+  // The first report waits for the lock, then the second: if it held Bob's row while it waits for Ann's, it would block the first.
   const locker = await app.db.connect()
   await locker.query('begin')
   await locker.query('select from email_suppressions where account_id = $1 and email = $2 for update', [accountId, ann])

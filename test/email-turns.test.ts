@@ -32,7 +32,7 @@ async function thread() {
       ...[`From: ${from}`, `To: reply-${token}@reply.example.net`, `Message-ID: <${randomBytes(8).toString('hex')}@customer.example>`],
       ...['', text, '', ...Array.from({ length: bytes / 1_000 }, () => 'A line of text that is not short at all. '.repeat(24))],
     ])
-  /** Keeps whoever reads its messages waiting. @returns lets them go on */
+  /** Locks the token, for which a job that reads one of these messages waits. @returns a function that unlocks it */
   const hold = async () => {
     const locker = await app.db.connect()
     await locker.query('begin')

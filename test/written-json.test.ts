@@ -197,7 +197,7 @@ it.each(WRITTEN)('replays %s for an Idempotency-Key, over REST and RPC', async (
   expect(runs).toBe(2)
 })
 
-it('gives its value to whoever stringifies it', () => {
+it('is stringified as its value', () => {
   expect(JSON.stringify({ value: new WrittenJson(JSON.stringify(VALUE)) })).toBe(JSON.stringify({ value: VALUE }))
   expect(JSON.stringify(new WrittenList(Buffer.from(JSON.stringify(ROWS)), FACTS))).toBe(JSON.stringify({ rows: ROWS, ...FACTS }))
 })

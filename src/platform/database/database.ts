@@ -61,7 +61,7 @@ export interface Database {
   readShortPrinted(statement: Statement, label: string): Promise<PrintedRows>
   /**
    * Like `query`, for a short write that is the whole change. Outside a transaction, writes of one group that arrive together share a
-   * commit; the failure of one is no failure of the others (grouped-writes.ts).
+   * commit; a write that fails does not make the others fail (grouped-writes.ts).
    * @param group a name, for writes that may wait for each other: those of one table
    */
   writeShort<Row>(statement: Statement, label: string, group: string): Promise<Row[]>

@@ -116,8 +116,8 @@ const SHUTDOWN = /^(57P|08)/
 const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && !SHUTDOWN.test(error.code ?? '57P')
 
 /**
- * False for a server that ended the connection after its error, such as for a full disk of its log: the commit may have been written. The error
- * does not tell, because its severity is in the language of the server.
+ * False if the server ended the connection after its error, for example because the disk of its log is full: the commit may have been
+ * written. The error itself cannot show this, because its severity is in the language of the server.
  */
 const isThere = (client: pg.ClientBase): Promise<boolean> =>
   runTogether(client, [ARE_YOU_THERE]).then(

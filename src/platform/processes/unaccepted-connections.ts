@@ -50,7 +50,7 @@ export function passOnUnaccepted({ process: child }: Worker): void {
     if (given && !accepted && !listenersOn(given.key).size) given.connection.close()
   })
   let isDisconnected = false
-  // While a process has not read a connection, Node does not tell of the end of its channel.
+  // Node delays 'disconnect' for a dead process as long as a connection that was sent to it has not been read.
   child.once('exit', () => {
     setTimeout(() => isDisconnected || child.emit('disconnect'), LAST_WORDS_MS)
   })
