@@ -1,6 +1,7 @@
 /** Composes the mail about one or more notifications of one person. */
 import { escapeHtml } from '../platform/html.ts'
-import { instantOf, localDate, localTime, readableDate, readableInstant } from '../platform/time.ts'
+import { readableDate, readableInstant } from '../platform/readable-time.ts'
+import { instantOf, localDate, localTime } from '../platform/time.ts'
 import type { EventType } from './notify.ts'
 
 /** A notification, with the task or record that it is about. */

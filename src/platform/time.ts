@@ -7,6 +7,7 @@
  */
 // The package's main entry loads all of date-fns, which takes a second at each start.
 import { fromZonedTime } from 'date-fns-tz/fromZonedTime'
+import { BoundedMap } from './bounded-map.ts'
 
 const SECOND = 1000
 const HOUR = 3_600_000
@@ -157,6 +158,12 @@ const dateOf = (midnight: Date) => midnight.toISOString().slice(0, 10)
 
 // ── time zones ──────────────────────────────────────────────────────────────
 
+/**
+ * The number of time zones whose formats stay in memory. There are about 600 names, but each can be written in thousands of ways, in upper
+ * and lower case, and a format takes 15 KB.
+ */
+export const MOST_ZONES = 1_000
+
 /** Whether the name is a time zone of the IANA database, such as `Europe/Berlin` or `UTC`, in any case. */
 export function isTimeZone(name: string): boolean {
   // Intl accepts offsets such as +02:00; the zone of a person has a name, because its offset changes.
@@ -183,50 +190,6 @@ export function localTime(instant: Date, timeZone: string): string {
 export function localInstant(instant: Date, timeZone: string): string {
   return new Date(instant.getTime() + offsetAt(instant.getTime(), timeZone)).toISOString().slice(0, -5).replace('T', ' ')
 }
-
-/** A calendar date for people: Tuesday, 31 March 2026. */
-export const readableDate = (date: string): string => readableDay(new Date(`${date}T00:00:00Z`), 'UTC')
-
-/** An instant for people in the zone: Tuesday, 31 March 2026, 16:30. */
-export const readableInstant = (at: Date, timeZone: string): string =>
-  `${readableDay(at, timeZone)}, ${localTime(at, timeZone).slice(0, 5)}`
-
-function readableDay(at: Date, timeZone: string): string {
-  const format = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone })
-  // Whether a comma follows the weekday depends on the version of ICU.
-  return format.format(at).replace(/^(\p{L}+),? /u, '$1, ')
-}
-
-/** A calendar date in a text: 31 March 2026. */
-export const writtenDate = (date: string): string => WRITTEN_DATE.format(utcMidnight(date))
-
-const WRITTEN_DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-
-/** An instant in a text, as clocks in the zone show it: 31 March 2026, 16:30 CEST. */
-export const writtenInstant = (at: Date, timeZone: string): string => {
-  const [date = '', time = ''] = localInstant(at, timeZone).split(' ')
-  return `${writtenDate(date)}, ${time.slice(0, 5)} ${zoneName(at, timeZone)}`
-}
-
-/** The short name of the zone at that instant, such as CEST; where English has none, its offset, such as GMT-3. */
-function zoneName(at: Date, timeZone: string): string {
-  let format = zoneNames.get(timeZone)
-  if (!format) {
-    const formats = ZONE_LOCALES.map((locale) => new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: 'short' }))
-    const isNamed = (one: Intl.DateTimeFormat) => SEASONS.every((season) => !/\d/.test(nameIn(one, season)))
-    format = formats.find(isNamed) ?? (formats[0] as Intl.DateTimeFormat)
-    zoneNames.set(timeZone, format)
-  }
-  return nameIn(format, at)
-}
-
-const nameIn = (format: Intl.DateTimeFormat, at: Date) => format.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? ''
-
-/** By zone, the format of the first variety of English that has a name for it, in winter and in summer. */
-const zoneNames = new Map<string, Intl.DateTimeFormat>()
-/** Each variety of English has names for the zones of its countries only. */
-const ZONE_LOCALES = ['en-GB', 'en-US', 'en-AU', 'en-NZ', 'en-ZA', 'en-IN', 'en-HK']
-const SEASONS = [new Date('2026-01-01T00:00:00Z'), new Date('2026-07-01T00:00:00Z')]
 
 /**
  * The first instant of the local hour, at which mail digests are sent. In a zone with an offset of half an hour it is at half past in UTC;
@@ -285,7 +248,7 @@ export function dayAt(instant: Date, timeZone: string): { date: string } & Insta
 }
 
 /** By zone, each for the current second: clocks change only at whole seconds, and many requests ask within one. */
-const days = new Map<string, { second: number; date: string } & InstantRange>()
+const days = new BoundedMap<string, { second: number; date: string } & InstantRange>(MOST_ZONES)
 
 /** The last date with a year of four digits. */
 export const LAST_DATE = '9999-12-31'
@@ -313,7 +276,7 @@ export function offsetAt(instant: number, timeZone: string): number {
   return local - Math.floor(instant / SECOND) * SECOND
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>()
+const clocks = new BoundedMap<string, Intl.DateTimeFormat>(MOST_ZONES)
 
 /** Formatters are kept, one for each zone in use: creating one takes about 50 µs, using it 2 µs. */
 function clockOf(timeZone: string): Intl.DateTimeFormat {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { writtenDate, writtenInstant } from '../../src/platform/readable-time.ts'
 import {
   addDays,
   addMonths,
@@ -14,14 +15,13 @@ import {
   localDate,
   localInstant,
   localTime,
+  MOST_ZONES,
   parseInstant,
   startOfDay,
   startOfHour,
   startOfMonths,
   startOfWeek,
   timeOfDay,
-  writtenDate,
-  writtenInstant,
 } from '../../src/platform/time.ts'
 
 const HOUR = 3_600_000
@@ -159,6 +159,21 @@ describe('in a text', () => {
 })
 
 describe('time zones', () => {
+  test('keep the formats of a bounded number of names, which can be written in any case', () => {
+    const made = vi.spyOn(Intl, 'DateTimeFormat')
+    const name = 'antarctica/dumontdurville'
+    const spelled = (way: number) => name.replace(/[a-z]/g, (letter, at) => (way & (1 << at) ? letter.toUpperCase() : letter))
+    const formatsMadeFor = (zone: string) => {
+      made.mockClear()
+      expect(localTime(new Date('2026-11-22T13:30:00Z'), zone)).toBe('23:30:00')
+      return made.mock.calls.length
+    }
+    expect([formatsMadeFor(name), formatsMadeFor(name)]).toEqual([1, 0])
+    for (let way = 1; way <= MOST_ZONES; way++) formatsMadeFor(spelled(way))
+    expect(formatsMadeFor(name)).toBe(1)
+    made.mockRestore()
+  })
+
   test.each(['UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'Pacific/Apia', 'America/Argentina/Buenos_Aires'])('%s is one', (name) => {
     expect(isTimeZone(name)).toBe(true)
   })
