@@ -1,7 +1,9 @@
 /** Loses database connections while they are in use, as every restart or failover of PostgreSQL does. */
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDatabase, sql } from '../src/platform/database/database.ts'
+import { closeIfSilent } from '../src/platform/database/silent-connections.ts'
 import { isOutage } from '../src/platform/http/errors.ts'
 import { type Answer, testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
@@ -79,6 +81,24 @@ it('answers 503 to changes while the database is read-only, and goes on reading'
   expect(texts).toEqual(Array(3).fill('503 The database is read-only at the moment true'))
   expect(reads.map(({ status }) => status)).toEqual([200, 200])
   await expect.poll(async () => (await create()).status, { timeout: 5_000 }).toBe(200)
+})
+
+it('answers a statement that is sent at the moment when its connection has been silent for long', async () => {
+  const { connection } = await testDatabase()
+  const client = new pg.Client(connection)
+  await client.connect()
+  client.on('error', () => {})
+  closeIfSilent(client, 100)
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  // This listener runs after the one of closeIfSilent, in the same turn.
+  const answers = new Promise((resolve) => {
+    stream.once('timeout', () => resolve(client.query('select 1 as one')))
+  })
+  try {
+    expect(await answers).toMatchObject({ rows: [{ one: 1 }] })
+  } finally {
+    await client.end()
+  }
 })
 
 it('gives up statements to a server that has gone without a word, and uses other connections', async () => {

@@ -23,10 +23,12 @@ export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   stream.setTimeout(silentMs).on('timeout', () => {
     // Once it has fired on an idle connection, the timer of Node 24 does not start again with the next statement.
     stream.setTimeout(silentMs)
+    const { _activeQuery: unanswered } = inside
+    if (!unanswered) return
     const { bytesRead } = stream
     // If this process was busy, the answer may have arrived. The immediate runs after the socket was read.
     setImmediate(() => {
-      if (inside._activeQuery && stream.bytesRead === bytesRead) stream.destroy()
+      if (inside._activeQuery === unanswered && stream.bytesRead === bytesRead) stream.destroy()
     })
   })
 }
