@@ -3,17 +3,23 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
-import { FairLimit } from '../fair-limit.ts'
 import { tooBusy } from '../http/errors.ts'
 import { currentParty } from '../party.ts'
-import { ownPart } from '../processes/own-part.ts'
 import { isTracing } from '../tracing.ts'
-import { cancelQuery } from './cancel-query.ts'
 import { FairPool } from './fair-pool.ts'
 import { GroupedWrites } from './grouped-writes.ts'
-import { type ObserveStatement, observeStatements } from './observe-statements.ts'
+import type { ObserveStatement } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
-import { hasTooManyPrepared, PreparedNames, runPrepared, runPrinted } from './prepared-statements.ts'
+import {
+  MAX_LIFETIME_SECONDS,
+  type Named,
+  poolSettings,
+  queryPlaces,
+  runStatement,
+  watchConnections,
+  withConnection,
+} from './pooled-statements.ts'
+import { PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
@@ -113,20 +119,10 @@ interface RunOptions {
   signal?: AbortSignal | undefined
 }
 
-/** A statement with the name under which it is prepared, if it is. */
-interface Named extends Statement {
-  name: string | undefined
-}
-
 const transactions = new AsyncLocalStorage<OpenTransaction>()
 
-const MAX_LIFETIME_SECONDS = 600
 /** Twice the longest time of a statement. */
 const SILENT_MS = 20_000
-/** Connections that queries never take, so that writes and short reads always find one. */
-const KEPT_FREE = ownPart(2)
-/** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
-const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000, refusingWaitMs: 500 }
 
 interface DatabaseOptions {
   /** The most connections of the pool; 10 by default. */
@@ -137,47 +133,19 @@ interface DatabaseOptions {
   silentMs?: number | undefined
 }
 
-/**
- * Opens the pool, which serves Prisma and hand-written statements. A connection lives for ten minutes at most, because it keeps a
- * catalogue cache of each user table that it has used (docs/decisions/0001-typed-tables.md).
- */
+/** Opens the pool, which serves Prisma and hand-written statements. */
 export function openDatabase(
   config: pg.PoolConfig,
   { size = 10, observe, silentMs: usualSilentMs = SILENT_MS }: DatabaseOptions = {},
 ): Database {
-  const connection = {
-    ...config,
-    max: size,
-    connectionTimeoutMillis: 2_000,
-    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
-    idleTimeoutMillis: 30_000,
-    // Parallel workers take milliseconds to start and all requests share the cores, so only scans of large tables should use them.
-    options:
-      '-c parallel_setup_cost=5000 -c TimeZone=UTC -c DateStyle=ISO -c statement_timeout=10000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000',
-    types: wireTypes,
-  } satisfies pg.PoolConfig
+  const connection = poolSettings(config, size)
   const pool = new TransactionPool(connection)
-  // The pool replaces an idle connection that the server has closed.
-  pool.on('error', () => {})
-  // pg listens for errors of idle connections only. Without a listener a connection that is lost while a request uses it would end the
-  // process. The statement itself fails, so the listener has nothing to do.
-  pool.on('connect', (client) => {
-    client.on('error', () => {})
-    closeIfSilent(client, usualSilentMs)
-    if (observe) observeStatements(client, observe)
-  })
-  pool.on('release', (_, client) => {
-    // The pool drops a connection that is ending. It has no active statement when it is released.
-    if (hasTooManyPrepared(client)) client.end().catch(() => {})
-  })
+  watchConnections(pool, { observe, silentMs: usualSilentMs })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
 
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
-
-  const places = Math.max(1, size - KEPT_FREE)
-  // Of several accounts none takes all places, because a query may run for ten seconds.
-  const queries = new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
+  const queries = queryPlaces(size)
   const groupedWrites = new GroupedWrites(pool, observe)
   const pipelinedReads = openPipelinedReads(connection, { maxLifetimeSeconds: MAX_LIFETIME_SECONDS, observe, silentMs: usualSilentMs })
 
@@ -191,16 +159,16 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch({ text, values, name }: Named, { group, isPrinted, signal }: RunOptions): Promise<pg.QueryResult> {
+  async function dispatch(statement: Named, { group, isPrinted, signal }: RunOptions): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
-    const runOn = (of: pg.Pool | pg.ClientBase) => {
-      if (isPrinted) return runPrinted(of, { name, text, values })
-      return name ? runPrepared(of, { name, text, values }) : of.query(text, values)
+    if (client) return runStatement(client, statement, isPrinted)
+    if (signal) {
+      const read = () => withConnection(pool, signal, (connected) => runStatement(connected, statement, isPrinted))
+      return queries.run(currentParty(), read, { signal, refusal: tooBusy })
     }
-    if (client) return runOn(client)
-    if (signal) return queries.run(currentParty(), () => runCancellable(signal, runOn), { signal, refusal: tooBusy })
+    const { name, text, values } = statement
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
-    return runOn(pool)
+    return runStatement(pool, statement, isPrinted)
   }
 
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
@@ -209,26 +177,6 @@ export function openDatabase(
     const isShared = name !== undefined && !transactions.getStore()?.client
     const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
     return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
-  }
-
-  /** Cancels the statement when the signal aborts. The connection is released after the cancel request, which must not hit the next statement. */
-  async function runCancellable(signal: AbortSignal, runOn: (client: pg.ClientBase) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
-    const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
-    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
-    const client = await promise
-    let cancelled: Promise<void> | undefined
-    const onAbort = () => {
-      cancelled = cancelQuery(client)
-    }
-    signal.addEventListener('abort', onAbort, { once: true })
-    try {
-      signal.throwIfAborted()
-      return await runOn(client)
-    } finally {
-      signal.removeEventListener('abort', onAbort)
-      await cancelled
-      client.release()
-    }
   }
 
   return {
@@ -308,19 +256,6 @@ class TransactionPool extends FairPool {
       return client
     })
   }
-}
-
-const INT8 = 20
-const NUMERIC = 1700
-const AS_TEXT = new Set([1082, 1083, 1114, 1184])
-
-/** Dates stay text: pg's own parsers create Date objects in the time zone of the machine, at half the throughput. */
-const wireTypes: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
-    if (oid === INT8 || oid === NUMERIC) return Number
-    if (AS_TEXT.has(oid)) return String
-    return pg.types.getTypeParser(oid, format)
-  }) as typeof pg.types.getTypeParser,
 }
 
 /** The instant without its fraction of a second, as the database stores it. */
