@@ -42,8 +42,8 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   replay <id|since>                                 reads a stored inbound message again, or all since YYYY-MM-DD HH:MM:SS in UTC (docs/email.md)
   rotate-secrets                                    encrypts everything stored with the new SECRET_KEY, while the old one is in SECRET_KEY_PREVIOUS
   doctor [--json]                                   looks for weak settings, unreachable parts, damage and leftovers; changes nothing
-  files check [--repair]                            reads all stored files, and reports what is missing, damaged or belongs to nothing; --repair fills in
-                                                    missing hashes and deletes what belongs to nothing
+  files check [--repair]                            reads all stored files, compares them with their rows and uses, and reports what does not agree; --repair
+                                                    mends what it can, drops unused files, and deletes bytes that nothing names
   files move <to>                                   moves all files from STORAGE_PREVIOUS to STORAGE, which is <to>; the service runs on (docs/operations.md)
   backup <file.tar.gz>                              the embedded database with its files; a service may go on running
   restore <file.tar.gz> [--replace]                 into DATA_DIR; no service may be running

@@ -40,6 +40,9 @@ async function age(key: string): Promise<void> {
   await utimes(join(app.settings.storage, createHash('sha256').update(key).digest('hex').slice(0, 2), key), then, then)
 }
 
+/** The rest of a summary in which rows and uses agree. */
+const USES = ', 0 unused, 0 rowless, 0 misplaced, 0 dropped, 0 uncounted'
+
 it('finds what is missing, damaged and orphaned, and repairs what it can', async () => {
   const { account, path } = await setUp()
   const add = async (text: string) => {
@@ -47,12 +50,12 @@ it('finds what is missing, damaged and orphaned, and repairs what it can', async
     return (await app.as(account.member).post(`${path}/files/create`, { field_id: 'files', name: 'a', data })).body.at(-1).path as string
   }
   const [a, b] = [await add('hello'), await add('world')]
-  expect(await check()).toEqual({ isClean: true, lines: ['2 files, 10 bytes: 0 missing, 0 damaged, 0 orphaned'] })
+  expect(await check()).toEqual({ isClean: true, lines: [`2 files, 10 bytes: 0 missing, 0 damaged, 0 orphaned${USES}`] })
 
   await storage.remove(a)
   expect(await check()).toEqual({
     isClean: false,
-    lines: [`missing ${a}: the storage has no bytes`, '2 files, 5 bytes: 1 missing, 0 damaged, 0 orphaned'],
+    lines: [`missing ${a}: the storage has no bytes`, `2 files, 5 bytes: 1 missing, 0 damaged, 0 orphaned${USES}`],
   })
   await storage.write(a, Buffer.from('jello'))
   expect(await check()).toMatchObject({ isClean: false, lines: [`damaged ${a}: the bytes have another hash`, expect.anything()] })
@@ -67,7 +70,7 @@ it('finds what is missing, damaged and orphaned, and repairs what it can', async
   for (const key of [orphan, young, thumbnail, foreign]) await storage.write(key, Buffer.from('bytes'))
   for (const key of [orphan, thumbnail, foreign]) await age(key)
   const orphaned = `orphaned ${orphan}: no row names these bytes`
-  const summary = '2 files, 10 bytes: 0 missing, 0 damaged, 1 orphaned'
+  const summary = `2 files, 10 bytes: 0 missing, 0 damaged, 1 orphaned${USES}`
   const waiting = '1 leftovers of uploads wait for the clean-up'
   expect(await check()).toEqual({ isClean: false, lines: [orphaned, summary, waiting] })
   expect(await check(true)).toEqual({ isClean: true, lines: [orphaned, summary, waiting, '1 orphans deleted'] })
@@ -93,7 +96,7 @@ it('finds what is missing, damaged and orphaned, and repairs what it can', async
   })
   await sweepAfter(30)
   await storage.remove(young)
-  expect(await check()).toEqual({ isClean: true, lines: ['2 files, 10 bytes: 0 missing, 0 damaged, 0 orphaned'] })
+  expect(await check()).toEqual({ isClean: true, lines: [`2 files, 10 bytes: 0 missing, 0 damaged, 0 orphaned${USES}`] })
 })
 
 it('deletes no orphans when there are so many that the storage may belong to another database', async () => {
@@ -200,7 +203,11 @@ it('is clean after kills during uploads and the clean-up, and what was acknowled
   await sweepAfter(30)
   await sweepLeftoversAfter(30)
   const { isClean, lines } = await check()
-  expect(lines).toEqual([expect.stringMatching(/^\d+ files, \d+ bytes: 0 missing, 0 damaged, 0 orphaned$/)])
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^\d+ files, \d+ bytes: 0 missing, 0 damaged, 0 orphaned, 0 unused, 0 rowless, 0 misplaced, 0 dropped, 0 uncounted$/,
+    ),
+  ])
   expect(isClean).toBe(true)
   const admin = spawn('node_modules/.bin/node', ['scripts/admin.ts', 'files', 'check'], {
     env: await environment(),

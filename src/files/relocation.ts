@@ -1,8 +1,8 @@
 /** Moves all files from one storage to another, while the service runs with both (`npm run admin -- files move`). */
-import { createHash } from 'node:crypto'
 import { type Database, sql } from '../platform/database/database.ts'
 import type { Storage } from '../platform/storage/storage.ts'
 import { setHost } from '../platform/stored-files.ts'
+import { digest as digestOf } from './digest.ts'
 import { THUMBNAIL_PREFIX } from './thumbnails/thumbnail-keys.ts'
 
 const AT_ONCE = 4
@@ -80,19 +80,12 @@ async function moveBytes(db: Database, { from, to, key, row }: Move, done: Reloc
   done.bytes += source.size
 }
 
-const same = (one: NamedBytes | null, other: NamedBytes) => one?.size === other.size && one.sha256 === other.sha256
-
 async function digest(storage: Storage, key: string): Promise<NamedBytes | null> {
-  const bytes = await storage.read(key)
-  if (!bytes) return null
-  const hash = createHash('sha256')
-  let size = 0
-  for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    hash.update(chunk)
-    size += chunk.length
-  }
-  return { size, sha256: hash.digest('hex') }
+  const found = await digestOf(storage, key)
+  return found && { size: found.size, sha256: found.sha256.toString('hex') }
 }
+
+const same = (one: NamedBytes | null, other: NamedBytes) => one?.size === other.size && one.sha256 === other.sha256
 
 async function rowsNaming(db: Database, keys: string[]): Promise<Map<string, NamedBytes>> {
   const rows = await db.query<NamedBytes & { path: string; storage_key: string | null }>(sql`

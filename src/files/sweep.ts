@@ -9,6 +9,7 @@ import { expiryOf } from './dropped/service.ts'
 import { lockExpired } from './queries.ts'
 import { pathOfThumbnail, THUMBNAIL_PREFIX, thumbnailKeys } from './thumbnails/thumbnail-keys.ts'
 import { sumUpTallies } from './usage/service.ts'
+import { usedPaths } from './uses/queries.ts'
 
 /** The time in which an upload can be attached. */
 const KEPT_HOURS = 24
@@ -115,8 +116,12 @@ async function removeOrphans({ db, storage, log }: Context, before: Date): Promi
   }
   if (found > Math.max(FEW_ORPHANS, examined * ORPHANS_PART))
     return log.error({ orphans: found, files: examined }, 'too many files without a row: does the storage belong to another database?')
-  for (const path of orphans) await storage.remove(path)
-  if (orphans.length) log.warn({ files: orphans.length }, 'files without a row deleted')
+  // Their rows are lost, and the bytes may be the last copy.
+  const used = await usedPaths(db, orphans)
+  if (used.size) log.error({ files: used.size }, 'files in use have no row: npm run admin -- files check names them')
+  const unused = orphans.filter((path) => !used.has(path))
+  for (const path of unused) await storage.remove(path)
+  if (unused.length) log.warn({ files: unused.length }, 'files without a row deleted')
 }
 
 /** The paths that no row names. */

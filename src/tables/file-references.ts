@@ -2,7 +2,7 @@
 
 import { holdsFiles } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files.ts'
 import { tableDefinitions } from './definition-cache.ts'
 
@@ -23,24 +23,54 @@ export async function holdersOf(db: Database, files: readonly Place[]): Promise<
 }
 
 /**
- * Selects the path and the record of each reference in the tables and tasks. A deleted table has none. No alias can be confused with a
- * user's column, because the columns of user tables are read in selects of their own.
+ * Counts the references to the files by the record or task that their rows name. The references of other records are not looked for, which
+ * would take a scan of the table.
+ * @returns for each used path the number of its references
  */
-export async function references(db: Database, tableIds: readonly number[], taskIds: readonly number[]): Promise<Sql> {
+export async function countNear(db: Database, files: readonly (Place & { record_id: number | null })[]): Promise<Map<string, number>> {
+  if (!files.length) return new Map()
+  const idsOf = (column: 'table_id' | 'task_id' | 'record_id') => [...new Set(files.flatMap((file) => file[column] ?? []))]
+  const counted = await db.query<{ path: string; uses: number }>(sql`
+    select used.path, count(*)::int as uses
+    from unnest(${files.map(({ path }) => path)}::text[], ${files.map(({ table_id }) => table_id)}::int[],
+        ${files.map(({ record_id }) => record_id)}::int[], ${files.map(({ task_id }) => task_id)}::int[])
+      as f (path, table_id, record_id, task_id)
+    join (${await references(db, idsOf('table_id'), idsOf('task_id'), idsOf('record_id'))}) used on used.path = f.path
+      and case when f.task_id is null then used.table_id is not distinct from f.table_id and used.record_id is not distinct from f.record_id
+        else used.task_id is not distinct from f.task_id end
+    group by used.path`)
+  return new Map(counted.map(({ path, uses }) => [path, uses]))
+}
+
+/**
+ * Selects the path, the table and record, or the task, of each reference in the tables and tasks. A deleted table has none. No alias can be confused with a
+ * user's column, because the columns of user tables are read in selects of their own.
+ * @param recordIds limits the references of tables to these records
+ */
+export async function references(
+  db: Database,
+  tableIds: readonly number[],
+  taskIds: readonly number[],
+  recordIds?: readonly number[],
+): Promise<Sql> {
   const tables = await tableDefinitions(db, [...tableIds])
+  const ofRecords = (column: Sql) => (recordIds ? sql`and ${column} = any(${recordIds}::int[])` : empty)
   const cells = [...tables.values()].flatMap(({ id, fields }) =>
-    fields
-      .filter(holdsFiles)
-      .map((field) => sql`select id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null`),
+    fields.filter(holdsFiles).map(
+      (field) => sql`
+          select ${id}::int as table_id, null::int as task_id, id as record_id, ${ident(field.id)} as files from ${recordsOf(id)} where ${ident(field.id)} is not null ${ofRecords(sql`id`)}`,
+    ),
   )
   const lists = [
-    sql`select record_id, attachments as files from record_comments where table_id = any(${tableIds}::int[]) and attachments <> '[]'`,
-    sql`select null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
-    sql`select null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    sql`
+      select table_id, null::int as task_id, record_id, attachments as files from record_comments
+      where table_id = any(${tableIds}::int[]) and attachments <> '[]' ${ofRecords(sql`record_id`)}`,
+    sql`select null::int, id, null::int, attachments from tasks where id = any(${taskIds}::int[]) and attachments <> '[]'`,
+    sql`select null::int, task_id, null::int, attachments from task_comments where task_id = any(${taskIds}::int[]) and attachments <> '[]'`,
     ...cells,
   ]
   return sql`
-    select listed.record_id, entries.entry->>'path' as path
+    select listed.table_id, listed.task_id, listed.record_id, entries.entry->>'path' as path
     from (${join(lists, ' union all ')}) listed, jsonb_array_elements(listed.files) as entries (entry)`
 }
 
