@@ -12,23 +12,31 @@ interface Inside {
   _activeQuery: unknown
 }
 
+/** The connection is closed when a statement has been without an answer in this many looks at it, one after the other. */
+const LOOKS = 4
+
 /**
- * Closes the connection when one of its statements has had no answer for this time, so that the statement fails like on any lost connection.
+ * Closes the connection when one of its statements has had no answer for this time, or up to a quarter more, so that the statement fails
+ * like on any lost connection. The socket's own timer is of no use: it may fire in the turn in which a statement is sent.
  * @param client is connected
  * @param silentMs more than any statement on the connection may take
  */
 export function closeIfSilent(client: pg.ClientBase, silentMs: number): void {
   const inside = client as unknown as Inside
   const { stream } = inside.connection
-  stream.setTimeout(silentMs).on('timeout', () => {
-    // Once it has fired on an idle connection, the timer of Node 24 does not start again with the next statement.
-    stream.setTimeout(silentMs)
-    const { _activeQuery: unanswered } = inside
-    if (!unanswered) return
-    const { bytesRead } = stream
-    // If this process was busy, the answer may have arrived. The immediate runs after the socket was read.
-    setImmediate(() => {
-      if (inside._activeQuery === unanswered && stream.bytesRead === bytesRead) stream.destroy()
-    })
-  })
+  let unanswered: unknown
+  let bytesRead = 0
+  let looks = 0
+  const timer = setInterval(() => {
+    if (inside._activeQuery !== unanswered || stream.bytesRead !== bytesRead) {
+      unanswered = inside._activeQuery
+      bytesRead = stream.bytesRead
+      looks = 0
+    } else if (unanswered && ++looks >= LOOKS) {
+      // If this process was busy, the answer may have arrived. The immediate runs after the socket was read.
+      setImmediate(() => stream.bytesRead === bytesRead && stream.destroy())
+    }
+  }, silentMs / LOOKS)
+  timer.unref()
+  stream.once('close', () => clearInterval(timer))
 }
