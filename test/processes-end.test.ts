@@ -17,7 +17,7 @@ const environment = {
 // A start takes a second or two, and ten on a busy machine.
 vi.setConfig({ testTimeout: 90_000 })
 afterAll(endAll)
-const service = await startProcesses(environment)
+const service = await startProcesses({ ...environment, INBOUND_SMTP: 'smtp://127.0.0.1:0' })
 const { keys } = await app.account()
 const PATIENT = { timeout: 30_000, interval: 20 }
 
@@ -59,6 +59,25 @@ async function busyClients({ connect, both }: Processes, number = 8) {
     },
   }
 }
+
+/** What a mail server says first. */
+async function greetingOn(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  const [chunk] = await once(socket, 'data')
+  socket.destroy()
+  return String(chunk)
+}
+
+it('gives each of PORT, METRICS_PORT and INBOUND_SMTP a port of its own if all are 0', async () => {
+  const [, mail] = /is received at smtp:\/\/127\.0\.0\.1:(\d+)/.exec(service.output()) ?? []
+  // Connections are given to the processes in turn, so each kind reaches both.
+  const sixTimes = <Answer>(ask: () => Promise<Answer>) => Promise.all(Array.from({ length: 6 }, ask))
+  const statuses = (url: string) => sixTimes(async () => (await fetch(url, { headers: { connection: 'close' } })).status)
+  expect(await statuses(`${service.url}/api/spaces/list`)).toEqual(Array(6).fill(401))
+  expect(await statuses(`${service.operatorUrl}/api/spaces/list`)).toEqual(Array(6).fill(404))
+  expect(await statuses(`${service.operatorUrl}/metrics`)).toEqual(Array(6).fill(200))
+  expect(await sixTimes(() => greetingOn(Number(mail)))).toEqual(Array(6).fill(expect.stringMatching(/^220 .* Gridpost/)))
+})
 
 it('a process that is killed loses the requests that it had, and no other; another one takes its place', async () => {
   const before = service.pids()
@@ -106,6 +125,31 @@ it('connections that a process was given and has not accepted go to another when
   process.kill(hanging, 'SIGKILL')
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200])
   for (const connection of connections) connection.close()
+})
+
+it('pauses longer before each start of a process that dies again and again, while the others answer', async () => {
+  const run = await startProcesses(environment)
+  const [kept = 0, ...killed] = run.pids()
+  const clients = await busyClients(run)
+  await clients.untilAnswered(2)
+  for (let deaths = 0; deaths < 3; deaths++) {
+    const pid = await vi.waitFor(() => {
+      const [found] = run.pids().filter((child) => child !== kept && !killed.slice(0, deaths).includes(child))
+      expect(found).toBeDefined()
+      return found ?? 0
+    }, PATIENT)
+    killed[deaths] = pid
+    process.kill(pid, 'SIGKILL')
+  }
+  const pauses = () =>
+    [...run.output().matchAll(/"process":2,"ended_pid":(\d+),.*"pause_ms":(\d+)/g)].map(([, ...found]) => found.map(Number))
+  await vi.waitFor(() => expect(pauses()).toHaveLength(3), PATIENT)
+  expect(pauses()).toEqual([0, 500, 1_000].map((pause, index) => [killed[index], pause]))
+  await vi.waitFor(() => expect(run.pids().filter((pid) => ![kept, ...killed].includes(pid))).toHaveLength(1), PATIENT)
+  await clients.end()
+  expect(clients.answers.filter(({ status }) => status !== 200)).toEqual([])
+  run.signalAll('SIGTERM')
+  expect(await run.ended).toBe(0)
 })
 
 /** Begins a request, whose body the test ends later. */
