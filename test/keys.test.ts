@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rotate, update } from '../src/keys/service.ts'
 import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
 import { formatInstant } from '../src/platform/time.ts'
 import { testApp } from './support/app.ts'
 
@@ -88,6 +89,27 @@ describe('API keys', () => {
     await useAfter(60)
     await expect.poll(lastUsed).toBe(formatInstant(new Date(start + 60_000)))
     app.setClock(null)
+  })
+
+  it('record the last use of many that are used at once, one of which is being changed', async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => app.account()))
+    const ids = accounts.map(({ id }) => id)
+    const used = async () => {
+      const rows = await app.db.query<{ account_id: number }>(
+        sql`select distinct account_id from api_keys where account_id = any(${ids}) and last_used_at is not null order by account_id`,
+      )
+      return rows.map(({ account_id }) => account_id)
+    }
+    const [locked, ...others] = ids.toSorted((a, b) => a - b)
+    const useAll = () => Promise.all(accounts.map(({ keys }) => app.as(keys.account).get('/api/key/self')))
+    const changing = await app.db.connect()
+    await changing.query(`begin; select from api_keys where account_id = ${locked} for update`)
+    await useAll()
+    await expect.poll(used).toEqual(others)
+    await changing.end()
+    // The use of the locked key was left out, so the next one is recorded.
+    await useAll()
+    await expect.poll(used).toEqual([locked, ...others])
   })
 
   it('win over a cookie when both are sent', async () => {

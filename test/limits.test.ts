@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createLimits } from '../src/platform/http/rate-limits.ts'
 import { newKeySecret } from '../src/platform/secrets.ts'
 import { testApp } from './support/app.ts'
+import { databaseWith } from './support/statements.ts'
 
 const app = await testApp({ RATE_LIMIT_PER_MINUTE: '40', RATE_LIMIT_PER_HOUR: '100' })
 const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
@@ -115,5 +116,27 @@ describe('rate limits', () => {
     const actor = { kind: 'account', accountId: id } as Parameters<(typeof processes)[0]['take']>[0]
     const tries = await Promise.all(Array.from({ length: 150 }, (_, index) => processes[index % 3]?.take(actor, now)))
     expect(tries.filter((budget) => !budget?.isExceeded)).toHaveLength(40)
+  })
+
+  it('count many accounts that ask several processes at once, each for itself, in few statements', async () => {
+    const now = new Date('2030-01-01T16:00:00Z')
+    let statements = 0
+    const db = databaseWith(app.db, () => {
+      statements++
+    })
+    const processes = [0, 1].map(() => createLimits(db, { perMinute: 3, perHour: 5 }))
+    const accounts = Array.from({ length: 30 }, (_, index) => 900_000 + index)
+    const tries = await Promise.all(
+      Array.from({ length: 4 }, (_, turn) =>
+        accounts.map(async (accountId) => {
+          const actor = { kind: 'account', accountId } as Parameters<(typeof processes)[0]['take']>[0]
+          return { accountId, isExceeded: (await processes[turn % 2]?.take(actor, now))?.isExceeded }
+        }),
+      ).flat(),
+    )
+    const served = accounts.map((account) => tries.filter(({ accountId, isExceeded }) => accountId === account && !isExceeded).length)
+    expect(served).toEqual(accounts.map(() => 3))
+    // By themselves they would take more than 200.
+    expect(statements).toBeLessThan(30)
   })
 })

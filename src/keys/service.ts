@@ -1,9 +1,11 @@
 import { audit, differing } from '../audit/log.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource } from '../platform/access/authorize.ts'
+import { Batches } from '../platform/batches.ts'
 import type { Context, Deps } from '../platform/context.ts'
 import { type Database, empty, type Sql, sql } from '../platform/database/database.ts'
-import { badInput, forbidden, notFound } from '../platform/http/errors.ts'
+import { badInput, forbidden, isOutage, notFound } from '../platform/http/errors.ts'
+import { memo } from '../platform/memo.ts'
 import { newKeySecret, tokenHash } from '../platform/secrets.ts'
 import { formatInstant, parseInstant } from '../platform/time.ts'
 import type { Key, KeyUpdate, NewKey, Self } from './schema.ts'
@@ -144,14 +146,34 @@ async function checkSpaces({ db, actor }: Context, kind: string, spaceIds: numbe
 }
 
 const NOTE_AFTER_MS = 60_000
+/** Uses of different keys share a statement, and its commit. */
+const NOTES = { restMs: 100, most: 500 }
+
+interface Use {
+  keyId: number
+  at: string
+}
+
+const usesOf = memo((db: Database) => new Batches((uses: readonly Use[]) => noteUses(db, uses), { ...NOTES, isForAll: isOutage }))
 
 /** Records the last use, at most once a minute. The caller does not wait for the write. */
-export function noteKeyUse({ db, log }: Deps, actor: Actor, lastUsedAt: string | null, now: Date): void {
-  const oldest = formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
-  if (lastUsedAt && lastUsedAt > oldest) return
-  db.execute(sql`
-    update api_keys set last_used_at = ${formatInstant(now)}::timestamp
-    where id = ${actor.keyId}::int and (last_used_at is null or last_used_at <= ${oldest}::timestamp)`).catch((error: unknown) =>
-    log.warn({ err: error }, 'last use of the key not recorded'),
-  )
+export function noteKeyUse({ db, log }: Deps, { keyId }: Actor, lastUsedAt: string | null, now: Date): void {
+  if (keyId === null || (lastUsedAt && lastUsedAt > noteableBefore(now))) return
+  usesOf(db)
+    .add({ keyId, at: formatInstant(now) })
+    .catch((error: unknown) => log.warn({ err: error }, 'last use of the key not recorded'))
+}
+
+const noteableBefore = (now: Date) => formatInstant(new Date(now.getTime() - NOTE_AFTER_MS))
+
+/** A key that another statement is changing is left out: it is probably another process that records its use. */
+async function noteUses(db: Database, uses: readonly Use[]): Promise<undefined[]> {
+  const latest = new Map(uses.map(({ keyId, at }) => [keyId, at]))
+  await db.execute(sql`
+    update api_keys set last_used_at = u.at
+    from unnest(${[...latest.keys()]}::int[], ${[...latest.values()]}::timestamp[]) as u (id, at)
+    where api_keys.id = u.id and api_keys.id in (
+      select k.id from api_keys k where k.id = any(${[...latest.keys()]}::int[]) for update skip locked)
+      and (last_used_at is null or last_used_at <= u.at - make_interval(secs => ${NOTE_AFTER_MS / 1_000}))`)
+  return uses.map(() => undefined)
 }

@@ -1,14 +1,18 @@
 /** Rate limits. A process leases a slice of a window from the database and counts it down in memory (design.md §4). */
 import type { Actor } from '../access/authenticate.ts'
+import { Batches } from '../batches.ts'
 import { type Database, sql } from '../database/database.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { formatInstant } from '../time.ts'
 import { openAddressWindows } from './address-windows.ts'
+import { isOutage } from './errors.ts'
 
 /** The part of a window's limit that one lease takes. The count over all processes is exact to within one slice for each. */
 const SLICE = 0.05
 /** The limit of an account key is divided by this for sessions and personal keys. */
 const PERSONAL_PART = 4
+/** How many leases one statement takes at most. */
+const MOST_LEASES = 200
 
 interface Window {
   id: string
@@ -18,7 +22,7 @@ interface Window {
   left: number
   /** Requests that no process had leased when this process last asked. */
   unleased: number
-  lease: Promise<void> | null
+  lease: Promise<undefined> | null
 }
 
 interface Taken {
@@ -48,6 +52,8 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
   const takeAddress = openAddressWindows(addressLimit)
   /** The seconds and the most requests of each window. */
   const limits = [[3600, perHour] as const, [60, perMinute] as const].filter(([, most]) => most > 0)
+  /** Leases that are asked for together share a statement: of many accounts each needs new ones in every minute. */
+  const leases = new Batches((asked: readonly Window[]) => leaseTogether(db, asked), { most: MOST_LEASES, isForAll: isOutage })
   let sweptAt = 0
 
   function windowOf(owner: string, seconds: number, limit: number, now: number): Window {
@@ -73,18 +79,19 @@ export function createLimits(db: Database, { perMinute, perHour }: { perMinute: 
 
   /** Takes from each window that applies. @returns the tightest; undefined if there is no limit */
   async function takeFromAll(owner: string, part: number, now: number): Promise<Taken | undefined> {
+    const all = limits.map(([seconds, most]) => windowOf(owner, seconds, Math.ceil(most / part), now))
+    // Others who wait for a lease may take all of it first.
+    while (all.some(mustLease)) await Promise.all(all.filter(mustLease).map(leaseMore))
     let tightest: Taken | undefined
-    for (const [seconds, most] of limits) {
-      const window = windowOf(owner, seconds, Math.ceil(most / part), now)
-      // Others who wait for the lease may take all of it first.
-      while (mustLease(window)) {
-        window.lease ??= leaseMore(db, window)
-        await window.lease
-      }
-      const taken = takeFrom(window)
-      if (!tightest || isTighter(taken, tightest)) tightest = taken
-    }
+    for (const taken of all.map(takeFrom)) if (!tightest || isTighter(taken, tightest)) tightest = taken
     return tightest
+  }
+
+  function leaseMore(window: Window): Promise<undefined> {
+    window.lease ??= leases.add(window).finally(() => {
+      window.lease = null
+    })
+    return window.lease
   }
 
   return {
@@ -124,22 +131,33 @@ function isTighter(a: Taken, b: Taken): boolean {
   return more === 0 ? a.window.endsAt > b.window.endsAt : more < 0
 }
 
-/** Leases a slice in one statement. If two processes lease the last slice at once, the second gets what remains. */
-async function leaseMore(db: Database, window: Window): Promise<void> {
-  try {
-    const slice = Math.min(Math.max(1, Math.ceil(window.limit * SLICE)), window.limit)
-    const [row] = await db.query<{ used: number }>(
-      sql`insert into rate_windows (id, used, expires_at) values (${window.id}, ${slice}, ${formatInstant(new Date(window.endsAt))}::timestamp)
-        on conflict (id) do update set used = rate_windows.used + ${slice} where rate_windows.used < ${window.limit}
-        returning used`,
-      'limits:lease',
-    )
-    window.left = row ? slice - Math.max(0, row.used - window.limit) : 0
-    window.unleased = row ? Math.max(0, window.limit - row.used) : 0
-  } finally {
-    window.lease = null
+/**
+ * Leases a slice of each window in one statement. If two processes lease the last slice at once, the second gets what remains. All processes
+ * take the rows in the same order, so that none of two waits for the other.
+ */
+async function leaseTogether(db: Database, windows: readonly Window[]): Promise<undefined[]> {
+  const slices = windows.map(sliceOf)
+  const rows = await db.query<{ id: string; used: number }>(
+    sql`insert into rate_windows as w (id, used, expires_at)
+      select l.id, l.slice, l.ends_at
+      from unnest(${windows.map(({ id }) => id)}::text[], ${slices}::int[],
+        ${windows.map(({ endsAt }) => formatInstant(new Date(endsAt)))}::timestamp[]) as l (id, slice, ends_at)
+      order by l.id
+      on conflict (id) do update set used = w.used + excluded.used
+      returning id, used`,
+    'limits:lease',
+  )
+  const usedBy = new Map(rows.map(({ id, used }) => [id, used]))
+  for (const window of windows) {
+    const slice = sliceOf(window)
+    const used = usedBy.get(window.id) ?? window.limit + slice
+    window.left = Math.max(0, slice - Math.max(0, used - window.limit))
+    window.unleased = Math.max(0, window.limit - used)
   }
+  return windows.map(() => undefined)
 }
+
+const sliceOf = ({ limit }: Window) => Math.min(Math.max(1, Math.ceil(limit * SLICE)), limit)
 
 /** Deletes the windows that have ended. */
 export async function deleteExpiredWindows(db: Database, now: Date): Promise<void> {
