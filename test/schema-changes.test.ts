@@ -22,6 +22,26 @@ async function dealsTable(rows: number): Promise<number> {
 
 const post = (path: string, body?: object) => app.as(account.admin).post(path, body)
 
+test('a change of one of two tables that were made alike leaves the other as it is', async () => {
+  const [one, other] = [await dealsTable(0), await dealsTable(0)]
+  const fieldsOf = async (table: number) => {
+    // Both are read by a query first, from which they are known.
+    for (const id of [one, other]) await post(`/api/table/${id}/records/query`, {})
+    return (await app.as(account.admin).get(`/api/table/${table}/get`)).body.fields
+  }
+  const before = await fieldsOf(other)
+  expect(before).toEqual(await fieldsOf(one))
+  await post(`/api/table/${one}/field/stage/update`, { options: ['New', 'Lost'], force: true })
+  await post(`/api/table/${one}/fields/create`, { name: 'Age', type: 'number' })
+  await post(`/api/table/${one}/field/company/update`, { name: 'Firm' })
+  expect(await fieldsOf(other)).toEqual(before)
+  expect((await fieldsOf(one)).map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['Firm', 'Stage', 'Age']))
+  const create = (table: number, data: object) => post(`/api/table/${table}/records/create`, { data })
+  expect((await create(one, { company: 'A', age: 3, stage: 'Lost' })).status).toBe(200)
+  expect((await create(other, { company: 'A', stage: 'Won' })).status).toBe(200)
+  expect((await create(other, { age: 3 })).body.message).toContain("'age' is not a field of this table")
+})
+
 /** Sends queries and `change` while a connection locks the table, and unlocks it before `change` is awaited. @returns the answers */
 async function whileHeld(table: number, hold: string, change: () => ReturnType<typeof post>) {
   const other = await app.db.connect()

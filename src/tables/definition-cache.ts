@@ -1,4 +1,4 @@
-/** Reads the definitions of tables, once for each version of a table, and caches them. */
+/** Reads the definitions of tables, once for each version of a table, and caches the latest. */
 
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
@@ -6,21 +6,27 @@ import { type Database, sql } from '../platform/database/database.ts'
 import { notFound } from '../platform/http/errors.ts'
 import { memo } from '../platform/memo.ts'
 
-/** A field takes about 300 bytes: 2,000 tables of 20 fields take 12 MB. */
-const MAX_KEPT = 2_000
+/** A field takes about 300 bytes: 10,000 tables of 20 fields take 60 MB if no two have the same fields. */
+const MAX_KEPT = 10_000
+/** How many lists of fields are looked for among those that tables have. As text, one of 20 fields takes about 5 KB. */
+const MAX_LISTS = 500
 
-/** The definitions that were read from a database, by table and version. */
-const definitionsOf = memo((_: Database) => new BoundedMap<string, TableDef>(MAX_KEPT))
 /** The latest definition that was read of each table. */
 const latestOf = memo((_: Database) => new BoundedMap<number, TableDef>(MAX_KEPT))
+
+/**
+ * Lists of fields, by the text in which the database gives them. Tables that were made alike, such as those of many accounts, share a list, and
+ * with it what is derived from the list (memo.ts).
+ */
+const lists = new BoundedMap<string, FieldDef[]>(MAX_LISTS)
 
 /**
  * Returns the definition of a table, at least as new as the given version, which comes with the row that authorised the request.
  * @throws AppError 404 when the table does not exist
  */
 export async function tableDefinition(db: Database, { id, version }: { id: number; version: number }): Promise<TableDef> {
-  const known = definitionsOf(db).get(`${id}:${version}`)
-  if (known) return known
+  const known = latestOf(db).get(id)
+  if (known && known.version >= version) return known
   const [table] = await readDefinitions(db, [id])
   if (!table) throw notFound('Table')
   keep(db, table)
@@ -42,8 +48,8 @@ export const guessedDefinition = (db: Database, tableId: number): TableDef | und
 function keep(db: Database, table: TableDef): void {
   // A transaction that is rolled back gives its version number to the next change, so a definition that was read inside one is not kept.
   if (db.inTransaction()) return
-  definitionsOf(db).set(`${table.id}:${table.version}`, table)
-  latestOf(db).set(table.id, table)
+  const known = latestOf(db).get(table.id)
+  if (!known || known.version <= table.version) latestOf(db).set(table.id, table)
 }
 
 type StoredField = Omit<FieldDef, 'key' | 'calc'>
@@ -61,8 +67,9 @@ const isConverting = sql`exists (
 
 /** Version and fields come from one snapshot, so that no version is cached with the fields of another. */
 async function readDefinitions(db: Database, ids: readonly number[]): Promise<TableDef[]> {
-  const rows = await db.query<Omit<TableDef, 'fields'> & { fields: StoredField[] }>(
-    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting", coalesce(f.fields, '[]') as fields
+  const read = ids.length === 1 ? db.readShort : db.query
+  const rows = await read<Omit<TableDef, 'fields'> & { fields: string }>(
+    sql`select t.id, t.space_id, t.account_id, t.name, t.version, ${isConverting} as "isConverting", coalesce(f.fields::text, '[]') as fields
       from tables t
       left join lateral (
         select json_agg(json_build_object('id', id, 'name', name, 'type', type, 'required', required, 'always_hidden', always_hidden,
@@ -73,8 +80,14 @@ async function readDefinitions(db: Database, ids: readonly number[]): Promise<Ta
       where t.id = any(${ids}) and t.deleted_at is null`,
     'table-definitions',
   )
-  return rows.map(({ fields, ...table }) => ({
-    ...table,
-    fields: [KEY_FIELD, ...fields.map((field) => ({ ...field, key: false, calc: false })), ...CALC_FIELDS],
-  }))
+  return rows.map(({ fields, ...table }) => ({ ...table, fields: listOf(fields) }))
+}
+
+function listOf(text: string): FieldDef[] {
+  const known = lists.get(text)
+  if (known) return known
+  const stored = JSON.parse(text) as StoredField[]
+  const list = [KEY_FIELD, ...stored.map((field) => ({ ...field, key: false, calc: false })), ...CALC_FIELDS]
+  lists.set(text, list)
+  return list
 }
