@@ -1,14 +1,14 @@
 /** Compares the answers of the servers: only servers with the same answer do the same work. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Case } from './case.ts'
-import type { Target } from './drive.ts'
+import { headersOf, type Target } from './drive.ts'
 import type { Answer, Peer } from './others/peer.ts'
 
 /** Ours and bare must give identical answers, other products the same rows or number. @throws Error with the answers that differ */
 export async function compareAnswers(one: Case, targets: readonly Target[]): Promise<void> {
   const answers = await Promise.all(
     targets.map(async (target) => {
-      const init = { method: target.method, headers: target.headers, ...(target.body && { body: JSON.stringify(target.body(1)) }) }
+      const init = { method: target.method, headers: headersOf(target, 1), ...(target.body && { body: JSON.stringify(target.body(1)) }) }
       const answer = await fetch(target.url + target.path(1), init)
       const body = (await answer.json()) as Record<string, unknown>
       if (!answer.ok) throw new Error(`${one.name} (${target.name}) answers ${answer.status}: ${JSON.stringify(body)}`)

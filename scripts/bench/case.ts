@@ -10,6 +10,8 @@ export interface Case {
   ours: (index: number) => string
   bare: (index: number) => string
   body?: (index: number) => unknown
+  /** The secret of the caller, if it changes from request to request. */
+  secret?: (index: number) => string
   /** The minimum ratio of our requests per second to those of bare. */
   goal: number
   /** The upper limit of the median for one caller, in milliseconds. */
@@ -25,6 +27,8 @@ export interface Case {
 /** The connections through which a suite creates its data. */
 export interface Ground {
   db: Database
+  /** The address of the service. */
+  url: string
   /** The account, its owner, and a key of the account. Each data directory has its own. */
   account: Account
   /** Calls the service with the key. */
@@ -49,6 +53,8 @@ export interface Service {
 /** The environment of a step, which measures something other than a case. */
 export interface Field extends Ground, Service {
   pids: Pids
+  /** The settings of the service, for a step that starts another process of it. */
+  environment: Record<string, string>
 }
 
 export interface Pids {

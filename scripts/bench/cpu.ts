@@ -40,10 +40,15 @@ function childrenOf(pid: number): Stat[] {
 export const largestChildMb = (pid: number): number => Math.max(...childrenOf(pid).map((child) => rssMb(child.pid)))
 
 /** The private memory of the process in megabytes, without shared memory such as the buffers of Postgres. */
-export function rssMb(pid: number): number {
+export const rssMb = (pid: number): number => memoryMb(pid, 'RssAnon')
+
+/** The memory of the process in megabytes, with its program and what it shares. */
+export const residentMb = (pid: number): number => memoryMb(pid, 'VmRSS')
+
+function memoryMb(pid: number, kind: 'RssAnon' | 'VmRSS'): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    return Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1024
+    return Number(new RegExp(`${kind}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN) / 1024
   } catch {
     return Number.NaN
   }

@@ -13,8 +13,14 @@ export interface Target {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
+  /** The secret of the caller, if it changes from request to request. */
+  secret?: (index: number) => string
   path(index: number): string
   body?: (index: number) => unknown
+}
+
+export function headersOf({ headers, secret }: Target, index: number): Record<string, string> {
+  return secret ? { ...headers, authorization: `Bearer ${secret(index)}` } : headers
 }
 
 export interface Figures {
@@ -71,8 +77,10 @@ interface Driven extends Pick<Figures, 'perSecond' | 'p50' | 'p99'> {
   count: number
 }
 
+/** Counts the requests of all rounds, so that a case that chooses by the index does not choose the same in each round. */
+let asked = 0
+
 async function byAutocannon(target: Target, { connections, seconds }: Load): Promise<Driven> {
-  let index = 0
   const result = await autocannon({
     url: target.url,
     connections,
@@ -83,15 +91,16 @@ async function byAutocannon(target: Target, { connections, seconds }: Load): Pro
         method: target.method,
         headers: target.headers,
         setupRequest: (sent) => {
-          index++
-          return { ...sent, path: target.path(index), ...(target.body && { body: JSON.stringify(target.body(index)) }) }
+          const index = ++asked
+          const body = target.body && { body: JSON.stringify(target.body(index)) }
+          return { ...sent, path: target.path(index), headers: headersOf(target, index), ...body }
         },
       },
     ],
   })
   const { requests, duration, latency } = result
   if (result.non2xx || result.errors || !requests.total)
-    throw new Error(`of ${requests.total} answers ${result.non2xx} were no success, ${result.errors} errors at ${target.path(index)}`)
+    throw new Error(`of ${requests.total} answers ${result.non2xx} were no success, ${result.errors} errors at ${target.path(asked)}`)
   return { count: requests.total, perSecond: requests.total / duration, p50: latency.p50, p99: latency.p99 }
 }
 
@@ -120,11 +129,11 @@ async function ask(target: Target, callers: number, milliseconds: number, reques
   const agent = new Agent({ keepAlive: true, maxSockets: callers })
   const times: number[] = []
   let end = performance.now() + milliseconds
-  let index = 0
+  let sent = 0
   const caller = async () => {
-    while (index < requests && performance.now() < end) {
+    while (sent++ < requests && performance.now() < end) {
       const from = performance.now()
-      await send(agent, target, ++index)
+      await send(agent, target, ++asked)
       times.push(performance.now() - from)
     }
   }
@@ -139,7 +148,9 @@ async function ask(target: Target, callers: number, milliseconds: number, reques
 }
 
 /** Reads the whole answer. */
-function send(agent: Agent, { url, path, method, headers, body }: Target, index: number): Promise<void> {
+function send(agent: Agent, target: Target, index: number): Promise<void> {
+  const { url, path, method, body } = target
+  const headers = headersOf(target, index)
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     const sent = request(url + path(index), { agent, method, headers, signal }, (answer) => {

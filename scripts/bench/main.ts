@@ -22,7 +22,7 @@ import { mail } from './mail/suite.ts'
 import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
 import { startOthers } from './others/start.ts'
-import { type Process, startArguments, startProcess } from './process.ts'
+import { type Process, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
 import { records } from './records/suite.ts'
 import { unhurried } from './sql.ts'
@@ -62,13 +62,14 @@ interface Place {
 
 async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDir, started }: Place): Promise<void> {
   const profiling = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
-  const service = await startProcess([...profiling, ...startArguments()], /listens on (http[^;\s]+)/, {
+  const environment = {
     DATA_DIR: dataDir,
     PORT: '0',
     LOG_LEVEL: 'warn',
     RATE_LIMIT_PER_MINUTE: '100000000',
     RATE_LIMIT_PER_HOUR: '1000000000',
-  })
+  }
+  const service = await startProcess([...profiling, ...startArguments()], SERVICE_LISTENS, environment)
   started.push(service)
   const postgres = await openEmbeddedPostgres({ dataDir })
   const db = openDatabase(postgres.connection)
@@ -99,8 +100,7 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
 
     const failed = cases.length ? await measureCases() : []
     const steps = Object.entries(suite.steps ?? {}).filter(([name]) => isWanted(options.only, name))
-    for (const [, step] of steps)
-      await step.run({ ...(await groundOn(db, service.found, account)), pids, url: service.found, records }, prepared)
+    for (const [, step] of steps) await step.run({ ...(await groundOn(db, service.found, account)), pids, records, environment }, prepared)
     if (failed.length) throw new ScriptError(`\nWithout figures:\n${failed.join('\n')}`)
   } finally {
     await db.close()
@@ -154,6 +154,7 @@ async function makeAccount(db: Database): Promise<Account> {
 async function groundOn(db: Database, url: string, account: Account): Promise<Ground> {
   return {
     db,
+    url,
     account,
     key: api(url, { authorization: `Bearer ${account.secret}` }),
     browser: api(url, {

@@ -63,7 +63,7 @@ export async function measure(cases: readonly Case[], servers: Servers, rounds: 
 
 /** The service, the bare server, and the other products that support the case. */
 function targetsOf(one: Case, servers: Servers): Target[] {
-  const { method, body } = one
+  const { method, body, secret } = one
   const own = SIDES.map((side): Target => {
     const authorization = { ...(side === 'ours' && { authorization: `Bearer ${servers.secret}` }) }
     return {
@@ -73,6 +73,7 @@ function targetsOf(one: Case, servers: Servers): Target[] {
       url: servers[side],
       headers: { ...jsonType(body), ...authorization },
       path: one[side],
+      ...(secret && side === 'ours' && { secret }),
       ...(body && { body }),
     }
   })

@@ -10,6 +10,9 @@ export interface Process {
   stop(): Promise<void>
 }
 
+/** What the service prints once it listens: its address is the first group. */
+export const SERVICE_LISTENS = /listens on (http[^;\s]+)/
+
 /** The arguments that `npm start` passes to node, including the flags of V8. @param root the folder of another release */
 export function startArguments(root = join(import.meta.dirname, '../..')): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }

@@ -5,7 +5,7 @@ import type { Database } from '../../src/platform/database/database.ts'
 
 /** Uses a connection without timeouts and without checks of foreign keys, because the data are known to be valid. */
 export async function unhurried<T>(db: Database, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await db.connect()
+  const client = await db.connect(Number.POSITIVE_INFINITY)
   try {
     await client.query(`set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
       set maintenance_work_mem = '1GB'; set session_replication_role = replica`)

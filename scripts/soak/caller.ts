@@ -21,6 +21,7 @@ export async function makeCaller(db: Database, url: string, name: string): Promi
   const cookie = `${SESSION_COOKIE}=${await startSession({ db, settings: { keepSessionsDays: 1 } }, ownerId, now)}`
   const ground = {
     db,
+    url,
     account: { accountId, ownerId, secret },
     key: api(url, { authorization: `Bearer ${secret}` }),
     browser: api(url, { cookie }),

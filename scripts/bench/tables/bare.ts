@@ -2,13 +2,13 @@
 import { openBare, optionTitles } from '../bare.ts'
 
 const {
-  setting: { tableIds },
+  setting: { tableId },
   pool,
   app,
   listen,
-} = openBare<{ tableIds: number[] }>()
+} = openBare<{ tableId: number }>()
 // The options of all tables are the same.
-const titles = await optionTitles(pool, tableIds[0] ?? 0)
+const titles = await optionTitles(pool, tableId)
 
 interface Row extends Record<string, unknown> {
   id: number

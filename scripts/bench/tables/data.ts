@@ -1,29 +1,55 @@
-/** Two thousand tables of five hundred records: the tables are created through the API, their records by SQL. */
+/** Ten thousand tables of five hundred records in two thousand accounts: made through the API, except for the records. */
+import { createAccount } from '../../../src/accounts/service.ts'
+import { insertKey } from '../../../src/keys/service.ts'
 import { recordsOf } from '../../../src/platform/database/database.ts'
+import { api } from '../api.ts'
 import type { Ground } from '../case.ts'
 import { FIELDS } from '../foundation/data.ts'
 import { chance, unhurried } from '../sql.ts'
 
-export interface Filled {
+export interface Tenant {
+  /** The secret of a key of the account. */
+  secret: string
   tableIds: number[]
 }
 
-const TABLES = 2_000
+export interface Filled {
+  tenants: Tenant[]
+}
+
+const TENANTS = 2_000
+const TABLES_OF_A_TENANT = 5
 const AT_ONCE = 4
 
-export async function fill({ db, key, account }: Ground, { records }: { records: number }): Promise<Filled> {
-  const { id: spaceId } = (await key('POST', '/api/spaces/create', { name: 'Bench' })) as { id: number }
+export async function fill(ground: Ground, { records }: { records: number }): Promise<Filled> {
+  const tenants: Tenant[] = []
+  let next = 0
+  const work = () =>
+    unhurried(ground.db, async (client) => {
+      while (next < TENANTS) {
+        const number = next++
+        const { ownerId, ...tenant } = await makeTenant(ground, number)
+        for (const tableId of tenant.tableIds) await client.query(insertion(tableId), [records, ownerId])
+        tenants[number] = tenant
+      }
+    })
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  return { tenants }
+}
+
+async function makeTenant({ db, url }: Ground, number: number): Promise<Tenant & { ownerId: number }> {
+  const now = new Date()
+  const owner = { email: `tenant${number}.${now.getTime()}@example.com`, name: `Owner ${number}` }
+  const { accountId, ownerId } = await createAccount(db, `Tenant ${number}`, owner, now)
+  const { secret } = await insertKey(db, { accountId, userId: ownerId }, { kind: 'account', name: 'Bench' }, now)
+  const key = api(url, { authorization: `Bearer ${secret}` })
+  const { id: spaceId } = (await key('POST', '/api/spaces/create', { name: 'Sales' })) as { id: number }
   const tableIds: number[] = []
-  for (let from = 1; from <= TABLES; from += AT_ONCE) {
-    const made = Array.from({ length: AT_ONCE }, (_, index) =>
-      key('POST', `/api/space/${spaceId}/tables/create`, { name: `Deals ${from + index}`, fields: FIELDS }),
-    )
-    for (const table of await Promise.all(made)) tableIds.push((table as { id: number }).id)
+  for (let index = 1; index <= TABLES_OF_A_TENANT; index++) {
+    const made = await key('POST', `/api/space/${spaceId}/tables/create`, { name: `Deals ${index}`, fields: FIELDS })
+    tableIds.push((made as { id: number }).id)
   }
-  await unhurried(db, async (client) => {
-    for (const tableId of tableIds) await client.query(insertion(tableId), [records, account.ownerId])
-  })
-  return { tableIds }
+  return { secret, tableIds, ownerId }
 }
 
 const insertion = (tableId: number) => `
