@@ -3,10 +3,10 @@
  * without an object for a row (docs/decisions/0024-written-pages.md).
  */
 import type { PrintedCell } from '../platform/database/printed-rows.ts'
-import type { JsonWriter } from '../platform/json-writer.ts'
+import { JsonPiece, type JsonWriter } from '../platform/json-writer.ts'
 
 /** Values as finished JSON, by the ids that cells hold. */
-export type JsonById = ReadonlyMap<number, Uint8Array>
+export type JsonById = ReadonlyMap<number, JsonPiece>
 
 /**
  * Writes one cell.
@@ -15,15 +15,15 @@ export type JsonById = ReadonlyMap<number, Uint8Array>
 export type CellJson = (cell: PrintedCell, json: JsonWriter, named: JsonById) => void
 
 /** Makes the value JSON once, for all cells that refer to it. */
-export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+export const jsonPiece = (value: unknown): JsonPiece => new JsonPiece(JSON.stringify(value))
 
-const NULL = jsonBytes(null)
-export const TRUE = jsonBytes(true)
-export const FALSE = jsonBytes(false)
-export const NO_VALUES = jsonBytes([])
-const BEGIN = Buffer.from('[')
-const COMMA = Buffer.from(',')
-const END = Buffer.from(']')
+const NULL = jsonPiece(null)
+export const TRUE = jsonPiece(true)
+export const FALSE = jsonPiece(false)
+export const NO_VALUES = jsonPiece([])
+const BEGIN = new JsonPiece('[')
+const COMMA = new JsonPiece(',')
+const END = new JsonPiece(']')
 
 /** Writes null for an empty cell. */
 const orNull =
@@ -38,7 +38,7 @@ export const textJson: CellJson = orNull((cell, json) => json.string(cell))
 
 /** Writes a number, spelled as JSON.stringify spells the JavaScript number. What is no number becomes null. */
 export const numberJson: CellJson = orNull((cell, json) => {
-  if (isShortInteger(cell)) return json.printed(cell)
+  if (isPlainNumber(cell)) return json.printed(cell)
   const text = cell.text()
   json.text(text.length <= EXACT_LENGTH && AS_IN_JAVASCRIPT.test(text) ? text : JSON.stringify(Number(text)))
 })
@@ -47,16 +47,23 @@ export const numberJson: CellJson = orNull((cell, json) => {
 const EXACT_LENGTH = 15
 /** Without needless zeros, and not so small that JavaScript would write an exponent. */
 const AS_IN_JAVASCRIPT = /^(?:0|-?[1-9]\d*(?:\.\d*[1-9])?|-?0\.(?!0{6})\d*[1-9])$/
-const [ZERO, NINE] = [48, 57]
+const [POINT, ZERO, NINE] = [46, 48, 57]
 
 /**
- * Whether the value consists of a few digits. While the field becomes one of texts, its column may already hold `007` or an empty text,
- * which are no JSON.
+ * Whether the value is spelled as in JSON beyond doubt: a few digits that do not begin with 0, perhaps with a point among them, behind which the
+ * last is not 0. While the field becomes one of texts, its column may already hold `007` or an empty text, which are no JSON.
  */
-function isShortInteger({ bytes, start, end }: PrintedCell): boolean {
-  if (end - start > EXACT_LENGTH || start === end || (bytes[start] === ZERO && end - start > 1)) return false
-  for (let at = start; at < end; at++) if ((bytes[at] as number) < ZERO || (bytes[at] as number) > NINE) return false
-  return true
+function isPlainNumber({ bytes, start, end }: PrintedCell): boolean {
+  if (end - start > EXACT_LENGTH || start === end) return false
+  if (bytes[start] === ZERO) return end - start === 1
+  let point = -1
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] as number
+    if (byte >= ZERO && byte <= NINE) continue
+    if (byte !== POINT || point >= 0 || at === start) return false
+    point = at
+  }
+  return point < 0 || (point < end - 1 && bytes[end - 1] !== ZERO)
 }
 
 /** Writes the value with the id that the cell holds; null if there is none. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type CellJson, type JsonById, jsonBytes, listOf, numberJson, oneOf, textJson } from '../../src/fields/cell-json.ts'
+import { type CellJson, type JsonById, jsonPiece, listOf, numberJson, oneOf, textJson } from '../../src/fields/cell-json.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
 import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
 import { JsonWriter } from '../../src/platform/json-writer.ts'
@@ -104,8 +104,8 @@ describe('a text', () => {
 
 describe('ids', () => {
   const values: JsonById = new Map([
-    [7, jsonBytes({ id: 7 })],
-    [12, jsonBytes('half a pair \ud83d')],
+    [7, jsonPiece({ id: 7 })],
+    [12, jsonPiece('half a pair \ud83d')],
   ])
 
   test('become their values, and those of deleted values nothing', () => {

@@ -2,7 +2,7 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
-import { type JsonById, jsonBytes, listOf, oneOf } from '../cell-json.ts'
+import { type JsonById, jsonPiece, listOf, oneOf } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -99,7 +99,7 @@ const titlesOf = memo(
 )
 
 /** The titles as JSON. */
-const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((options ?? []).map(({ id, title }) => [id, jsonBytes(title)])))
+const titleJsonOf = memo(({ options }: FieldSettings): JsonById => new Map((options ?? []).map(({ id, title }) => [id, jsonPiece(title)])))
 
 /** The ids of the options by title: a batch may name a million titles, and a field may have 500 options. */
 const idsOf = memo(

@@ -4,13 +4,15 @@
  */
 import { createRequire } from 'node:module'
 
-const FIRST_BYTES = 16_384
+/** The bytes for a whole message of the connection: the rows that follow the first are probably in it. */
+const MOST_FIRST_BYTES = 65_536
 /** Before each value are four bytes with its length; -1 stands for NULL. */
 const LENGTH_BYTES = 4
+const NO_BYTES = Buffer.alloc(0)
 const [COMMA, MINUS, ZERO, NINE, BRACE] = [44, 45, 48, 57, 123]
 
 export class PrintedRows {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #bytes = NO_BYTES
   #end = 0
   #starts: number[] = []
 
@@ -22,7 +24,7 @@ export class PrintedRows {
   add(bytes: Buffer, start: number, end: number): void {
     const needed = this.#end + end - start
     if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length, Math.min(bytes.length - start, MOST_FIRST_BYTES)))
       this.#bytes.copy(larger, 0, 0, this.#end)
       this.#bytes = larger
     }
@@ -57,6 +59,7 @@ export class PrintedRows {
 /** One value of a row, and the way to the next. */
 export class PrintedCell {
   readonly bytes: Buffer
+  readonly view: DataView
   /** Where the value begins and ends; both are the same for NULL and for an empty text. */
   start = 0
   end = 0
@@ -64,13 +67,12 @@ export class PrintedCell {
 
   constructor(bytes: Buffer) {
     this.bytes = bytes
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   /** Moves to the value whose length begins at this byte. */
   moveTo(at: number): void {
-    const { bytes } = this
-    const length =
-      ((bytes[at] as number) << 24) | ((bytes[at + 1] as number) << 16) | ((bytes[at + 2] as number) << 8) | (bytes[at + 3] as number)
+    const length = this.view.getInt32(at)
     this.isNull = length < 0
     this.start = at + LENGTH_BYTES
     this.end = this.isNull ? this.start : this.start + length

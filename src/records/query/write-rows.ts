@@ -1,6 +1,6 @@
 /** Writes the rows of a page as JSON, from what PostgreSQL prints (docs/decisions/0024-written-pages.md). */
 
-import { type CellJson, type JsonById, jsonBytes } from '../../fields/cell-json.ts'
+import { type CellJson, type JsonById, jsonPiece } from '../../fields/cell-json.ts'
 import type { FieldDef } from '../../fields/definition.ts'
 import type { FieldTypeDefinition, Lookups } from '../../fields/field-type.ts'
 import { TYPES } from '../../fields/registry.ts'
@@ -8,14 +8,14 @@ import type { Database } from '../../platform/database/database.ts'
 import { outdated } from '../../platform/database/outdated-definition.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
-import { JsonWriter } from '../../platform/json-writer.ts'
+import { JsonPiece, JsonWriter } from '../../platform/json-writer.ts'
 import { memo } from '../../platform/memo.ts'
 import { readTitles, readUsers } from '../cells/named.ts'
 
 /** A column of the page. */
 interface Column {
   /** What precedes the cell: `,"amount":`. */
-  key: Uint8Array
+  key: JsonPiece
   write: CellJson
   names: FieldTypeDefinition['names']
   tableId: number | null
@@ -26,16 +26,16 @@ const columnsOf = memo((fields: readonly FieldDef[]): readonly Column[] =>
   fields
     .filter(({ key }) => !key)
     .map((field) => ({
-      key: Buffer.from(`,${JSON.stringify(field.id)}:`),
+      key: new JsonPiece(`,${JSON.stringify(field.id)}:`),
       write: TYPES[field.type].json(field),
       names: TYPES[field.type].names,
       tableId: field.lookup_table_id,
     })),
 )
 
-const FIRST = Buffer.from('[{"id":')
-const FOLLOWING = Buffer.from('},{"id":')
-const END = Buffer.from('}]')
+const FIRST = new JsonPiece('[{"id":')
+const FOLLOWING = new JsonPiece('},{"id":')
+const END = new JsonPiece('}]')
 const EMPTY = Buffer.from('[]')
 
 /**
@@ -54,7 +54,7 @@ export async function writeRows(
   if (!rows.length) return EMPTY
   const columns = columnsOf(fields)
   const namedBy = await readNamed(db, accountId, columns, rows, lookups)
-  const cells = columns.map(({ key, write, ...column }) => ({ key, write, named: namedBy(column) }))
+  const cells = columns.map((column) => ({ key: column.key, write: column.write, named: namedBy(column) }))
   const json = new JsonWriter()
   rows.eachRow((cell, index) => {
     json.json(index === 0 ? FIRST : FOLLOWING)
@@ -94,7 +94,7 @@ async function readNamed(
   return ({ names, tableId }) => (names === 'users' ? users : titles.get(names === 'records' ? (tableId ?? 0) : 0)) ?? NONE
 }
 
-const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonBytes(value)]))
+const jsonById = (values: ReadonlyMap<number, unknown>): JsonById => new Map([...values].map(([id, value]) => [id, jsonPiece(value)]))
 
 /** The different ids in some of the columns. @throws `outdated` for a value that is no id: the field has just become one of texts */
 function idsIn(isMeant: readonly boolean[], rows: PrintedRows): number[] {
