@@ -203,6 +203,34 @@ describe('a page shows', async () => {
     }
   })
 
+  test('users whom an earlier page named without asking for them again, and others, too', async () => {
+    const { readShort } = app.db
+    let asked = 0
+    app.db.readShort = (statement, label) => {
+      if (label === 'users-of-cells') asked++
+      return readShort(statement, label)
+    }
+    const askedFor = async (id: number) => {
+      asked = 0
+      expect((await first()).owner.id).toBe(id)
+      return asked
+    }
+    try {
+      // A statement takes another along once both are used often.
+      for (let n = 0; n < 5; n++) await first()
+      expect(await askedFor(account.member.id)).toBe(0)
+      const [{ id } = { id: 0 }] = await app.db.query<{ id: number }>(sql`
+        insert into users (account_id, email, name, status, timezone, created_at, updated_at)
+        select account_id, 'new@example.com', 'New', 'active', timezone, now(), now() from users where id = ${account.member.id} returning id`)
+      await app.db.execute(sql`update ${recordsOf(table.id)} set owner = ${id}`)
+      expect([await askedFor(id), await askedFor(id)]).toEqual([1, 0])
+      await app.db.execute(sql`update ${recordsOf(table.id)} set owner = ${account.member.id}`)
+      expect(await askedFor(account.member.id)).toBe(0)
+    } finally {
+      app.db.readShort = readShort
+    }
+  })
+
   test('the name of a deleted user, and null for a user whose row is gone', async () => {
     const [{ id } = { id: 0 }] = await app.db.query<{ id: number }>(sql`
       insert into users (account_id, email, name, status, timezone, created_at, updated_at)

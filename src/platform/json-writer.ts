@@ -29,11 +29,11 @@ export class JsonPiece {
   readonly words: Int32Array
 
   constructor(json: string) {
-    const bytes = Buffer.from(json)
-    this.length = bytes.length
-    const padded = new DataView(new ArrayBuffer(Math.ceil(bytes.length / WORD_BYTES) * WORD_BYTES))
-    for (const [index, byte] of bytes.entries()) padded.setUint8(index, byte)
-    this.words = Int32Array.from({ length: padded.byteLength / WORD_BYTES }, (_, index) => padded.getInt32(index * WORD_BYTES, true))
+    this.length = Buffer.byteLength(json)
+    this.words = new Int32Array(Math.ceil(this.length / WORD_BYTES))
+    const bytes = Buffer.alloc(this.words.length * WORD_BYTES)
+    bytes.write(json)
+    for (let word = 0; word < this.words.length; word++) this.words[word] = bytes.readInt32LE(word * WORD_BYTES)
   }
 }
 

@@ -11,15 +11,16 @@ import { GroupedWrites } from './grouped-writes.ts'
 import type { ObserveStatement } from './observe-statements.ts'
 import { openPipelinedReads } from './pipelined-reads.ts'
 import {
+  type FollowingRead,
   MAX_LIFETIME_SECONDS,
-  type Named,
   poolSettings,
   queryPlaces,
   runStatement,
+  runWithFollowing,
   watchConnections,
   withConnection,
 } from './pooled-statements.ts'
-import { PreparedNames } from './prepared-statements.ts'
+import { type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
@@ -57,7 +58,7 @@ export interface Database {
    */
   query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
   /** Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. */
-  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal): Promise<PrintedRows>
+  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, following?: Following): Promise<PrintedRows>
   /**
    * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
    * others (pipelined-reads.ts).
@@ -95,6 +96,17 @@ export interface Database {
   close(): Promise<void>
 }
 
+/**
+ * A short read that a statement with a signal takes along: it runs behind it on the same connection and sees nothing older, without a round trip
+ * of its own. It is left out while its text is rare.
+ */
+export interface Following {
+  statement: Statement
+  label: string
+  /** Gets the rows, before the statement itself is answered. */
+  answered(rows: unknown[]): void
+}
+
 /** Counts of connections, and of those who wait for one. */
 export interface DatabaseLoad {
   busy: number
@@ -117,6 +129,7 @@ interface RunOptions {
   group?: string
   isPrinted?: boolean
   signal?: AbortSignal | undefined
+  following?: Following | undefined
 }
 
 const transactions = new AsyncLocalStorage<OpenTransaction>()
@@ -159,16 +172,25 @@ export function openDatabase(
     return result
   }
 
-  async function dispatch(statement: Named, { group, isPrinted, signal }: RunOptions): Promise<pg.QueryResult> {
+  async function dispatch(statement: Named, { group, isPrinted, signal, following }: RunOptions): Promise<pg.QueryResult> {
     const client = transactions.getStore()?.client
     if (client) return runStatement(client, statement, isPrinted)
     if (signal) {
-      const read = () => withConnection(pool, signal, (connected) => runStatement(connected, statement, isPrinted))
+      const next = following && named(following)
+      const read = () =>
+        withConnection(pool, signal, (connected) =>
+          next ? runWithFollowing(connected, statement, next) : runStatement(connected, statement, isPrinted),
+        )
       return queries.run(currentParty(), read, { signal, refusal: tooBusy })
     }
     const { name, text, values } = statement
     if (group !== undefined && name) return groupedWrites.run(group, { name, text, values })
     return runStatement(pool, statement, isPrinted)
+  }
+
+  function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {
+    const name = prepared.nameOf(label, text)
+    return name === undefined ? undefined : { statement: { name, text, values }, answered }
   }
 
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
@@ -182,8 +204,8 @@ export function openDatabase(
   return {
     query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
       (await run(statement, label, { signal })).rows as Row[],
-    queryPrinted: async (statement, label, signal) =>
-      (await run(statement, label, { signal, isPrinted: true })).rows as unknown as PrintedRows,
+    queryPrinted: async (statement, label, signal, following) =>
+      (await run(statement, label, { signal, isPrinted: true, following })).rows as unknown as PrintedRows,
     readShort: <Row>(statement: Statement, label: string) => readShort(statement, label) as Promise<Row[]>,
     readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],

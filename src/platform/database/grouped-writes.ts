@@ -7,7 +7,8 @@ import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { currentParty, runFor } from '../party.ts'
 import type { ObserveStatement } from './observe-statements.ts'
-import { type NamedStatement, runTogether } from './prepared-statements.ts'
+import type { NamedStatement } from './prepared-statements.ts'
+import { runTogether } from './statement-groups.ts'
 
 /** The statements of one commit at most, so that nobody waits for many others. */
 const MOST_TOGETHER = 32

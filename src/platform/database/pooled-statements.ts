@@ -4,21 +4,15 @@ import { FairLimit } from '../fair-limit.ts'
 import { ownPart } from '../processes/own-part.ts'
 import { cancelQuery } from './cancel-query.ts'
 import { type ObserveStatement, observeStatements } from './observe-statements.ts'
-import { hasTooManyPrepared, runPrepared, runPrinted } from './prepared-statements.ts'
+import { hasTooManyPrepared, type Named, type NamedStatement, runPrepared, runPrinted } from './prepared-statements.ts'
 import { closeIfSilent } from './silent-connections.ts'
+import { runPrintedThen } from './statement-groups.ts'
 
 export const MAX_LIFETIME_SECONDS = 600
 /** Connections that queries never take, so that writes and short reads always find one. */
 const KEPT_FREE = ownPart(2)
 /** A query that waits for a place holds no connection, so it may wait longer than a write waits for a connection. */
 const QUERY_WAITS = { mostWaiting: 100, waitMs: 5_000, refusingWaitMs: 500 }
-
-/** A statement with the name under which it is prepared, if it is. */
-export interface Named {
-  name: string | undefined
-  text: string
-  values: unknown[]
-}
 
 /**
  * The settings of a pool and of its connections. A connection lives for ten minutes at most, because it keeps a catalogue cache of each
@@ -58,6 +52,19 @@ export function watchConnections(pool: pg.Pool, { observe, silentMs }: { observe
 export function queryPlaces(size: number): FairLimit {
   const places = Math.max(1, size - KEPT_FREE)
   return new FairLimit({ places, crowdedPlaces: places, keptFree: Math.min(KEPT_FREE, places - 1), ...QUERY_WAITS })
+}
+
+/** A read that follows a printed statement on its connection. */
+export interface FollowingRead {
+  statement: NamedStatement
+  answered(rows: unknown[]): void
+}
+
+/** Runs the printed statement with the read that follows, in one round trip. */
+export async function runWithFollowing(client: pg.ClientBase, statement: Named, following: FollowingRead): Promise<pg.QueryResult> {
+  const [printed, read] = await runPrintedThen(client, statement, following.statement)
+  following.answered(read.rows)
+  return printed
 }
 
 export function runStatement(of: pg.Pool | pg.ClientBase, { name, text, values }: Named, isPrinted = false): Promise<pg.QueryResult> {

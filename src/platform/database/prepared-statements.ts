@@ -65,7 +65,7 @@ interface Description {
 }
 
 /** The members of pg's connection that its types do not declare. */
-interface Connection {
+export interface Connection {
   stream: { cork(): void; uncork(): void }
   /** Names whose Parse was sent and not answered. */
   submittedNamedStatements: Record<string, unknown>
@@ -113,7 +113,7 @@ const knownBy = memo((connection: Connection) => {
  * of twenty columns cost as much as the rest of a short statement. The description of a prepared statement cannot change: Postgres
  * refuses to run an outdated one (0A000).
  */
-class PreparedQuery extends PgQuery {
+export class PreparedQuery extends PgQuery {
   #known: ReturnType<typeof knownBy> | undefined
 
   /** pg would copy an object with the name, property by property, which costs 2 % of a small request. */
@@ -179,7 +179,7 @@ function run(client: pg.Pool | pg.ClientBase, query: PreparedQuery): Promise<pg.
 }
 
 /** Keeps the rows as they were printed: no parser is called, and nothing is made of a value. */
-class PrintedQuery extends PreparedQuery {
+export class PrintedQuery extends PreparedQuery {
   readonly #rows = new PrintedRows()
 
   constructor(statement: NamedStatement) {
@@ -192,96 +192,12 @@ class PrintedQuery extends PreparedQuery {
   }
 }
 
-/** Runs the statement, prepared if it has a name. */
-export function runPrinted(
-  client: pg.Pool | pg.ClientBase,
-  { name = '', text, values }: Omit<NamedStatement, 'name'> & { name: string | undefined },
-): Promise<pg.QueryResult> {
+/** A statement that has a name if it is prepared. */
+export interface Named extends Omit<NamedStatement, 'name'> {
+  name: string | undefined
+}
+
+/** Runs the statement. */
+export function runPrinted(client: pg.Pool | pg.ClientBase, { name = '', text, values }: Named): Promise<pg.QueryResult> {
   return run(client, new PrintedQuery({ name, text, values }))
-}
-
-/**
- * Statements that are sent without a Sync between them: PostgreSQL runs them as one transaction, and commits it at the Sync that follows the
- * last. For pg they are one query, which passes each message on to the statement that it answers.
- */
-class PreparedGroup {
-  /** Those that were sent, in the order of their answers. */
-  readonly #sent: PreparedQuery[] = []
-  readonly #queries: readonly PreparedQuery[]
-  #answered = 0
-  callback: (error: unknown) => void
-
-  constructor(queries: readonly PreparedQuery[], callback: (error: unknown) => void) {
-    this.#queries = queries
-    this.callback = callback
-  }
-
-  /** The statement that the next message answers. */
-  get #current(): PreparedQuery | undefined {
-    return this.#sent[this.#answered]
-  }
-
-  /** pg notes under the name and the text of its query that a statement is parsed. */
-  get name(): string | undefined {
-    return this.#current?.name
-  }
-
-  get text(): string | undefined {
-    return this.#current?.text
-  }
-
-  submit(connection: Connection): void {
-    connection.stream.cork()
-    for (const query of this.#queries) if (query.prepareUnsynced(connection)) this.#sent.push(query)
-    connection.sync()
-    connection.stream.uncork()
-  }
-
-  handleRowDescription(message: unknown): void {
-    this.#current?.handleRowDescription(message)
-  }
-
-  handleDataRow(message: unknown): void {
-    this.#current?.handleDataRow(message)
-  }
-
-  handleCommandComplete(message: unknown, connection: Connection): void {
-    this.#current?.handleCommandComplete(message, connection)
-    this.#answered++
-  }
-
-  handleReadyForQuery(connection: Connection): void {
-    for (const query of this.#sent) query.handleReadyForQuery(connection)
-    this.callback(undefined)
-  }
-
-  handleError(error: unknown, connection: Connection): void {
-    // PostgreSQL has skipped the statements that follow, and has not parsed them.
-    for (const { name } of this.#sent.slice(this.#answered)) delete connection.submittedNamedStatements[name]
-    this.callback(error)
-  }
-}
-
-/**
- * Runs the statements in one transaction, with one round trip.
- * @returns the result of each, or the error of one whose values could not be sent
- * @throws the error of the first statement that fails, or of the commit; then all are rolled back, unless the connection was lost
- */
-export function runTogether(client: pg.ClientBase, statements: readonly NamedStatement[]): Promise<(pg.QueryResult | Error)[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<(pg.QueryResult | Error)[]>()
-  const results: (pg.QueryResult | Error)[] = []
-  const { _types } = client as unknown as { _types: unknown }
-  const queries = statements.map((statement, index) => {
-    const query = new PreparedQuery(statement)
-    query._result._types = _types
-    query.callback = (error, result) => {
-      results[index] = error ?? (result as pg.QueryResult)
-    }
-    return query
-  })
-  const group = new PreparedGroup(queries, (error) => (error ? reject(error) : resolve(results)))
-  // Observers of the connection know each statement by itself, from the caller that waits for it.
-  const { query } = pg.Client.prototype as unknown as { query(group: PreparedGroup): void }
-  query.call(client, group)
-  return promise
 }

@@ -2,17 +2,22 @@
 
 import type { LookupValue, UserValue } from '../../fields/cell.ts'
 import type { Lookups } from '../../fields/field-type.ts'
-import { type Database, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import { type Database, type Following, ident, join, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 
 /** Reads users, deleted ones included: their names stay readable. */
 export async function readUsers(db: Database, accountId: number, ids: readonly number[]): Promise<ReadonlyMap<number, UserValue>> {
   if (!ids.length) return new Map()
-  const users = await db.readShort<UserValue>(
-    sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
-    'users-of-cells',
-  )
-  return new Map(users.map((user) => [user.id, user]))
+  const { statement, label } = selectUsers(accountId, ids)
+  return usersById(await db.readShort<UserValue>(statement, label))
 }
+
+/** The statement of `readUsers`. */
+export const selectUsers = (accountId: number, ids: readonly number[]): Pick<Following, 'statement' | 'label'> => ({
+  statement: sql`select id, email, name from users where account_id = ${accountId} and id = any(${ids}::int[])`,
+  label: 'users-of-cells',
+})
+
+export const usersById = (users: readonly UserValue[]): Map<number, UserValue> => new Map(users.map((user) => [user.id, user]))
 
 /** Reads the titles of records, by table and id, in one statement. @param idsOf returns the ids to read of a table */
 export async function readTitles(

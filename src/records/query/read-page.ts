@@ -2,34 +2,36 @@
 
 import { recordUse } from '../../indexes/uses.ts'
 import type { Context } from '../../platform/context.ts'
-import type { Sql } from '../../platform/database/database.ts'
+import type { Following, Sql } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { encodeCursor } from '../../platform/http/cursor.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import type { SecretKeys } from '../../settings.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
+import { ExpectedUsers } from './expected-users.ts'
 import { printPage, printSelectedCount } from './print.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
 import { writeRows } from './write-rows.ts'
 
 export async function readPage(context: Context, page: ResolvedPage): Promise<WrittenList<Row>> {
   const { db, actor, settings, signal } = context
+  const users = new ExpectedUsers(actor.accountId, page.fields)
   const [rows, counted] = await Promise.all([
-    readRows(context, page),
+    readRows(context, page, users.following),
     page.isCounted ? db.query<{ count: number }>(printSelectedCount(page), undefined, signal) : undefined,
   ])
   const next_cursor = page.walk && cutToLimit(rows, page, page.walk, settings.secretKeys)
-  const written = await writeRows(db, actor.accountId, page.fields, rows, page.queryContext.lookups)
+  const written = await writeRows(db, page.fields, rows, { users, lookups: page.queryContext.lookups })
   return new WrittenList(written, { total: counted && (counted[0]?.count ?? 0), next_cursor })
 }
 
-/** Reads the rows, and notes a slow query so that an index can be built for it. */
-async function readRows(context: Context, page: ResolvedPage): Promise<PrintedRows> {
+/** Reads the rows, and behind them what follows. Notes a slow query so that an index can be built for it. */
+async function readRows(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
   const { selection, order, limit } = page
   const { statement, fallback } = printPage(page)
   const name = matchesText(selection) ? undefined : 'records-page'
-  const read = (sql: Sql) => context.db.queryPrinted(sql, name, context.signal)
+  const read = (sql: Sql) => context.db.queryPrinted(sql, name, context.signal, following)
   const startedAt = performance.now()
   try {
     const rows = await read(statement)

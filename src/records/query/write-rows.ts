@@ -10,7 +10,15 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { JsonPiece, JsonWriter } from '../../platform/json-writer.ts'
 import { memo } from '../../platform/memo.ts'
-import { readTitles, readUsers } from '../cells/named.ts'
+import { readTitles } from '../cells/named.ts'
+import type { ExpectedUsers } from './expected-users.ts'
+
+/** What the cells refer to. */
+interface References {
+  users: Pick<ExpectedUsers, 'named'>
+  /** From `lookupsOf` with at least the fields of the page. */
+  lookups: Lookups
+}
 
 /** A column of the page. */
 interface Column {
@@ -42,18 +50,11 @@ const EMPTY = Buffer.from('[]')
  * Writes the rows as a JSON array of their ids and cells. The users and records that cells refer to are read after the rows, for all of
  * them together, so that no name and no title is older than its row.
  * @param rows from a statement that begins with `selectList(fields)`
- * @param lookups from `lookupsOf` with at least these fields
  */
-export async function writeRows(
-  db: Database,
-  accountId: number,
-  fields: readonly FieldDef[],
-  rows: PrintedRows,
-  lookups: Lookups,
-): Promise<Buffer> {
+export async function writeRows(db: Database, fields: readonly FieldDef[], rows: PrintedRows, references: References): Promise<Buffer> {
   if (!rows.length) return EMPTY
   const columns = columnsOf(fields)
-  const namedBy = await readNamed(db, accountId, columns, rows, lookups)
+  const namedBy = await readNamed(db, columns, rows, references)
   const cells = columns.map((column) => ({ key: column.key, write: column.write, named: namedBy(column) }))
   const json = new JsonWriter()
   rows.eachRow((cell, index) => {
@@ -76,19 +77,13 @@ type Reference = Pick<Column, 'names' | 'tableId'>
 /** Reads what the cells refer to. Runs at most two statements, whatever the number of rows. */
 async function readNamed(
   db: Database,
-  accountId: number,
   columns: readonly Reference[],
   rows: PrintedRows,
-  lookups: Lookups,
+  { users: expected, lookups }: References,
 ): Promise<(column: Reference) => JsonById> {
   const idsOf = (isMeant: (column: Reference) => boolean) => idsIn(columns.map(isMeant), rows)
-  const users = jsonById(
-    await readUsers(
-      db,
-      accountId,
-      idsOf(({ names }) => names === 'users'),
-    ),
-  )
+  const ids = idsOf(({ names }) => names === 'users')
+  const users = jsonById(ids.length ? await expected.named(db, ids) : new Map())
   const records = await readTitles(db, lookups, (id) => idsOf(({ names, tableId }) => names === 'records' && tableId === id))
   const titles = new Map([...records].map(([tableId, named]) => [tableId, jsonById(named)]))
   return ({ names, tableId }) => (names === 'users' ? users : titles.get(names === 'records' ? (tableId ?? 0) : 0)) ?? NONE

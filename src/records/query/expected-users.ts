@@ -1,0 +1,49 @@
+/**
+ * The users that a page probably names: those whom pages with the same fields have named before. They are read behind the rows in the same round
+ * trip, so no name is older than its row. Users whom nobody expected need a round trip of their own.
+ */
+import type { UserValue } from '../../fields/cell.ts'
+import type { FieldDef } from '../../fields/definition.ts'
+import type { Database, Following } from '../../platform/database/database.ts'
+import { memo } from '../../platform/memo.ts'
+import { readUsers, selectUsers, usersById } from '../cells/named.ts'
+
+/** More users are not expected, because a page that names one of them reads all. */
+const MOST_EXPECTED = 20
+
+/** The ids of the users whom pages with these fields named, those of the last one first. */
+const namedBefore = memo((_fields: readonly FieldDef[]): { ids: readonly number[] } => ({ ids: [] }))
+
+export class ExpectedUsers {
+  readonly #accountId: number
+  readonly #before: { ids: readonly number[] }
+  readonly #expected: readonly number[]
+  #users: Map<number, UserValue> | undefined
+
+  constructor(accountId: number, fields: readonly FieldDef[]) {
+    this.#accountId = accountId
+    this.#before = namedBefore(fields)
+    this.#expected = this.#before.ids
+  }
+
+  /** Reads them behind the statement of the page; undefined if nobody is expected. */
+  get following(): Following | undefined {
+    if (!this.#expected.length) return undefined
+    return {
+      ...selectUsers(this.#accountId, this.#expected),
+      answered: (rows) => {
+        this.#users = usersById(rows as UserValue[])
+      },
+    }
+  }
+
+  /** The users with the ids that the rows name. Reads those that were not expected. */
+  async named(db: Database, ids: readonly number[]): Promise<ReadonlyMap<number, UserValue>> {
+    const users = this.#users
+    const others = users ? ids.filter((id) => !this.#expected.includes(id)) : ids
+    if (users && !others.length) return users
+    this.#before.ids = [...new Set([...ids, ...this.#expected])].slice(0, MOST_EXPECTED)
+    const read = await readUsers(db, this.#accountId, others)
+    return users ? new Map([...users, ...read]) : read
+  }
+}
