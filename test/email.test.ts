@@ -102,6 +102,10 @@ const lastReceived = () => {
   if (!received) throw new Error('nothing received')
   return received
 }
+const envelopesTo = () => smtp.received.map(({ envelopeTo }) => envelopeTo)
+/** The envelope sender of the last copy for the recipient. */
+const returnAddressOf = (recipient: string) =>
+  smtp.received.findLast(({ envelopeTo }) => envelopeTo.includes(recipient))?.envelopeFrom as string
 const replyAddressOf = (raw: string) => /reply-[0-9a-f]{16}@reply\.example\.net/.exec(raw)?.[0] as string
 const pixelOf = (html: string | undefined) => /src="[^"]*(\/email\/pixel\/[\w-]+\.png)"/.exec(html ?? '')?.[1] as string
 
@@ -160,9 +164,8 @@ describe('sending a mail', () => {
     })
     expect([table, record, space, member.id].every(Boolean)).toBe(true)
 
-    expect(smtp.received).toHaveLength(1)
-    const { email, raw, envelopeTo, envelopeFrom } = lastReceived()
-    expect(envelopeTo).toEqual(['ann@customer.example', 'carl@customer.example', 'boss@example.com'])
+    expect(envelopesTo()).toEqual([['ann@customer.example'], ['carl@customer.example'], ['boss@example.com']])
+    const { email, raw, envelopeFrom } = lastReceived()
     expect(raw).not.toContain('boss@')
     expect(email).toMatchObject({
       from: { name: 'Desk', address: 'desk@example.com' },
@@ -172,7 +175,8 @@ describe('sending a mail', () => {
       messageId: row.metadata.messageId,
     })
     expect(email.replyTo).toEqual([{ address: expect.stringMatching(/^reply-[0-9a-f]{16}@reply\.example\.net$/), name: '' }])
-    expect(envelopeFrom).toBe(replyAddressOf(raw))
+    expect(envelopeFrom).toMatch(/^reply-[0-9a-f]{16}@reply\.example\.net$/)
+    expect(envelopeFrom).not.toBe(replyAddressOf(raw))
     expect(email.text?.trim()).toBe('Dear Ann')
     expect(email.html).toContain('<p>Dear Ann</p><img src="')
   })
@@ -253,7 +257,7 @@ describe('sending a mail', () => {
     const { sent } = await desk()
     const { metadata } = await sent({ to: ['a@b.example', 'a@b.example'], cc: ['a@b.example', 'c@b.example'] })
     expect([metadata.to, metadata.cc, metadata.recipients.length]).toEqual([['a@b.example'], ['c@b.example'], 2])
-    expect(lastReceived().envelopeTo).toEqual(['a@b.example', 'c@b.example'])
+    expect(envelopesTo()).toEqual([['a@b.example'], ['c@b.example']])
   })
 
   test('keeps the order of its recipients', async () => {
@@ -981,7 +985,7 @@ describe('the webhook', () => {
   test('recognises a report on one of two recipients', async () => {
     const { sent, comment } = await desk()
     const { id } = await sent({ to: ['full@customer.example', 'slow@customer.example'] })
-    await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
+    await webhook(fixture('dsn-exchange', returnAddressOf('full@customer.example')))
     await processed()
     const { metadata } = await comment(id)
     expect(metadata.status).toBe('sent')
@@ -1005,7 +1009,7 @@ describe('the webhook', () => {
     smtp.recipients.set('slow@customer.example', 451)
     const { body } = await send({ to: ['full@customer.example', 'slow@customer.example'] })
     await eventually(async () => expect((await comment(body.id)).metadata.recipients[0].status).toBe('sent'))
-    await webhook(fixture('dsn-exchange', replyAddressOf(lastReceived().raw)))
+    await webhook(fixture('dsn-exchange', returnAddressOf('full@customer.example')))
     await processed()
     expect((await comment(body.id)).metadata.status).toBe('sent')
     smtp.recipients.set('slow@customer.example', 550)

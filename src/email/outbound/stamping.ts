@@ -3,13 +3,12 @@ import { type EmailChange, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/http/errors.ts'
-import { type Lease, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'
+import { type Handover, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'
 
 /** How many attempts are stamped in one statement. */
 const MOST_AT_ONCE = 60
 
-interface Stamp {
-  lease: Lease
+interface Stamp extends Handover {
   /** How the comment changes to show what the recipients may have got; undefined if it shows that already. */
   change: Omit<EmailChange, 'commentId'> | undefined
 }
@@ -36,10 +35,9 @@ export function openStamping(context: () => Context): Stamping {
 }
 
 async function stampTogether(context: Context, stamps: readonly Stamp[]): Promise<('stamped' | 'lost' | 'locked')[]> {
-  const leases = stamps.map(({ lease }) => lease)
-  if (!stamps.some(({ change }) => change)) return stampAttempts(context, leases, false)
+  if (!stamps.some(({ change }) => change)) return stampAttempts(context, stamps, false)
   return context.transaction(async () => {
-    const results = await stampAttempts(context, leases, true)
+    const results = await stampAttempts(context, stamps, true)
     await change(
       context,
       stamps.filter((_, index) => results[index] === 'stamped'),
@@ -51,7 +49,7 @@ async function stampTogether(context: Context, stamps: readonly Stamp[]): Promis
 /** Uses a transaction even for one statement: outside of one, PostgreSQL would complete the waiting statement of a killed worker. */
 function stampAlone(context: Context, stamp: Stamp): Promise<void> {
   return context.transaction(async () => {
-    await stampAttempt(context, stamp.lease)
+    await stampAttempt(context, stamp)
     await change(context, [stamp])
   })
 }

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "reply_tokens" ADD COLUMN     "recipient" TEXT;
