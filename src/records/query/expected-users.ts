@@ -4,6 +4,7 @@
  */
 import type { UserValue } from '../../fields/cell.ts'
 import type { FieldDef } from '../../fields/definition.ts'
+import { BoundedMap } from '../../platform/bounded-map.ts'
 import type { Database, Following } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { readUsers, selectUsers, usersById } from '../cells/named.ts'
@@ -11,19 +12,22 @@ import { readUsers, selectUsers, usersById } from '../cells/named.ts'
 /** More users are not expected, because a page that names one of them reads all. */
 const MOST_EXPECTED = 20
 
-/** The ids of the users whom pages with these fields named, those of the last one first. */
-const namedBefore = memo((_fields: readonly FieldDef[]): { ids: readonly number[] } => ({ ids: [] }))
+/** Tables that were made alike share their fields, so this many of their accounts are told apart. */
+const MOST_ACCOUNTS = 1_000
+
+/** By account, the ids of the users whom pages with these fields named, those of the last page first. */
+const namedBefore = memo((_fields: readonly FieldDef[]) => new BoundedMap<number, readonly number[]>(MOST_ACCOUNTS))
 
 export class ExpectedUsers {
   readonly #accountId: number
-  readonly #before: { ids: readonly number[] }
+  readonly #namedBefore: BoundedMap<number, readonly number[]>
   readonly #expected: readonly number[]
   #users: Map<number, UserValue> | undefined
 
   constructor(accountId: number, fields: readonly FieldDef[]) {
     this.#accountId = accountId
-    this.#before = namedBefore(fields)
-    this.#expected = this.#before.ids
+    this.#namedBefore = namedBefore(fields)
+    this.#expected = this.#namedBefore.get(accountId) ?? []
   }
 
   /** Reads them behind the statement of the page; undefined if nobody is expected. */
@@ -42,7 +46,7 @@ export class ExpectedUsers {
     const users = this.#users
     const others = users ? ids.filter((id) => !this.#expected.includes(id)) : ids
     if (users && !others.length) return users
-    this.#before.ids = [...new Set([...ids, ...this.#expected])].slice(0, MOST_EXPECTED)
+    this.#namedBefore.set(this.#accountId, [...new Set([...ids, ...this.#expected])].slice(0, MOST_EXPECTED))
     const read = await readUsers(db, this.#accountId, others)
     return users ? new Map([...users, ...read]) : read
   }
