@@ -26,8 +26,8 @@ const FEATURES =
 const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
 const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'processes', 'storage']
-/** The one room that may be inside another room: the embedded PostgreSQL. */
-const EMBEDDED = 'database/embedded'
+/** The rooms that may be inside another room. */
+const INNER_ROOMS = ['database/embedded', 'database/replicas']
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
 const ROOT_FILES = ['main.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
 /** A folder of a feature with more files than this should be split into rooms by concept. */
@@ -154,7 +154,7 @@ function misplaced(path: string): Finding {
 
 function folderFinding(path: string, feature: string, room: string): Finding | undefined {
   if (feature === PLATFORM) {
-    if (!room || PLATFORM_ROOMS.includes(room) || room === EMBEDDED) return undefined
+    if (!room || PLATFORM_ROOMS.includes(room) || INNER_ROOMS.includes(room)) return undefined
     const instead = 'Move it to one of those rooms, or add the room to PLATFORM_ROOMS in scripts/house-rules.ts.'
     return { path, what: `platform/${room}/ is not a room`, why: `The platform has the rooms ${PLATFORM_ROOMS.join(', ')}.`, instead }
   }

@@ -20,6 +20,7 @@ import { mountHealth } from './platform/http/health.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
 import { watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
+import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
 import { mountRest } from './platform/http/rest.ts'
 import { mountRpc, RPC_BODY_LIMIT, RPC_PREFIX } from './platform/http/rpc.ts'
@@ -53,6 +54,7 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   const cookies = await openCookies(app)
   const overload = openOverloadProtection(deps.metrics)
   addRequestContext(app, { deps, cookies, overload })
+  if (deps.replicas) answerPositions(app, deps.replicas)
   logAnswers(app)
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
@@ -155,6 +157,7 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
       'x-ignored',
       'etag',
       'idempotent-replayed',
+      POSITION_HEADER,
       'retry-after',
       'x-ratelimit-limit',
       'x-ratelimit-remaining',
@@ -254,6 +257,7 @@ function contextOf({ deps, cookies, overload }: Parts, request: FastifyRequest, 
     now,
     idempotencyKeys: typeof key === 'string' ? idempotencyKeys(request.url, key) : [],
     ifMatch: headers['if-match'],
+    position: headers[POSITION_HEADER] as string | undefined,
     setHeader: (name, value) => void reply.header(name, value),
     // The calls of a batch share it.
     signal: () => {

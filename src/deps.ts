@@ -18,6 +18,8 @@ import { openEmbeddedPostgres } from './platform/database/embedded/embedded-post
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
+import { replicaMetrics } from './platform/database/replicas/metrics.ts'
+import { openReplicas } from './platform/database/replicas/replicas.ts'
 import { traceStatement } from './platform/database/traces.ts'
 import { httpMetrics } from './platform/http/metrics.ts'
 import { createLimits } from './platform/http/rate-limits.ts'
@@ -42,6 +44,7 @@ const cascades: readonly Cascade[] = [conversionCascade, viewCascade, commentCas
 const allMetrics: readonly Metric[] = [
   ...httpMetrics,
   ...databaseMetrics,
+  ...replicaMetrics,
   ...jobMetrics,
   ...eventMetrics,
   ...indexMetrics,
@@ -87,12 +90,13 @@ export async function openDeps(
     await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
-    const db = openDatabase(connection, {
-      size: ownPart(settings.databasePool, LEAST_CONNECTIONS),
-      observe: observeStatement(metrics),
-      silentMs: overrides.databaseSilentMs,
-    })
-    closers.push(() => db.close())
+    const [size, observe] = [ownPart(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
+    const primary = openDatabase(connection, { size, observe, silentMs: overrides.databaseSilentMs })
+    closers.push(() => primary.close())
+    const { replicaUrls: urls, replicaMaxLagMs: maxLagMs } = settings
+    const replicas = urls.length ? openReplicas(primary, { urls, maxLagMs, size, observe, metrics, log }) : undefined
+    closers.push(() => replicas?.close())
+    const db = replicas?.db ?? primary
     const recorder = await recordSecretKey(db, settings.secretKeys, log)
     closers.push(() => recorder.stop())
     const announcer = announceEvents(db, log)
@@ -107,6 +111,7 @@ export async function openDeps(
     closers.push(() => feed.close())
     const deps: Deps = {
       db,
+      replicas,
       settings,
       jobs,
       storage: openStorage(settings.storage, { log, previous: settings.storagePrevious, limitMs: overrides.storageLimitMs }),

@@ -22,6 +22,7 @@ const List = z.string().transform((text) =>
     .filter(Boolean),
 )
 
+const DatabaseUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' })
 const SecretKey = z.string().min(32, 'must have at least 32 characters')
 
 /** The values that Fastify accepts for trustProxy. It throws for any other. */
@@ -54,7 +55,9 @@ export const Environment = z.object({
   METRICS_PORT: Port.optional(),
   METRICS_TOKEN: z.string().regex(/^\S+$/, 'must not contain spaces').optional(),
   DATA_DIR: z.string().default('.data'),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgresql:// URL' }).optional(),
+  DATABASE_URL: DatabaseUrl.optional(),
+  DATABASE_REPLICA_URLS: List.pipe(z.array(DatabaseUrl)).default([]),
+  REPLICA_MAX_LAG_MS: Count.min(100).max(60_000).default(1_000),
   SECRET_KEY: SecretKey.optional(),
   SECRET_KEY_PREVIOUS: List.pipe(z.array(SecretKey)).default([]),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional(),
@@ -129,6 +132,10 @@ export interface Settings {
   dataDir: string
   /** Undefined for the embedded PostgreSQL. */
   databaseUrl: string | undefined
+  /** Streaming replicas of the database, for reads that may be a moment old. */
+  replicaUrls: string[]
+  /** A replica that is further behind is not read. */
+  replicaMaxLagMs: number
   secretKeys: SecretKeys
   /** Without a trailing slash. If undefined, the address that the service listens on is used. */
   publicUrl: string | undefined
@@ -198,6 +205,7 @@ export function readSettings(environment: Record<string, string | undefined> = p
     throw new SettingsError('METRICS_PORT: must differ from PORT')
   checkStorage(env)
   if (env.DATABASE_URL && !env.SECRET_KEY) throw new SettingsError('SECRET_KEY: is required with DATABASE_URL')
+  if (env.DATABASE_REPLICA_URLS.length && !env.DATABASE_URL) throw new SettingsError('DATABASE_REPLICA_URLS: needs DATABASE_URL')
   return {
     port: env.PORT,
     host: env.HOST,
@@ -205,6 +213,8 @@ export function readSettings(environment: Record<string, string | undefined> = p
     metricsToken: env.METRICS_TOKEN,
     dataDir,
     databaseUrl: env.DATABASE_URL,
+    replicaUrls: env.DATABASE_REPLICA_URLS,
+    replicaMaxLagMs: env.REPLICA_MAX_LAG_MS,
     secretKeys: secretKeysOf(env.SECRET_KEY ?? keptSecretKey(dataDir), env.SECRET_KEY_PREVIOUS),
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, ''),
     catchDomain: env.CATCH_DOMAIN.toLowerCase(),

@@ -12,6 +12,7 @@ import { counted, type Database, type Examined, type Finding } from './finding.t
 import { checkOwners, checkSecrets } from './orphan-checks.ts'
 import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
 import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.ts'
+import { checkReplicas } from './replica-checks.ts'
 import { checkIndexes, checkRecords, checkSystemTables, checkTriggers } from './schema-checks.ts'
 import { checkSettings } from './settings-checks.ts'
 import { checkDisks, checkStorage } from './storage-checks.ts'
@@ -28,6 +29,7 @@ type Check = (examined: Examined) => Promise<Finding[] | null>
 const DATABASE_CHECKS: Record<string, Check> = {
   server: checkServer,
   migrations: checkMigrations,
+  replicas: checkReplicas,
   'system tables': checkSystemTables,
   records: checkRecords,
   indexes: checkIndexes,

@@ -6,7 +6,7 @@ import { AuditEntry, AuditQuery } from './schema.ts'
 import * as service from './service.ts'
 
 export const auditRouter = router({
-  list: accountProcedure(callers.managers, { isOwnerOnly: true })
+  list: accountProcedure(callers.managers, { isOwnerOnly: true, readsPrimary: true })
     .meta(rest('GET', '/api/audit/list', docs.list, { isList: true }))
     .input(AuditQuery)
     .output(listOf(AuditEntry))

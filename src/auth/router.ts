@@ -31,7 +31,7 @@ export const authRouter = router({
       return { ok: true }
     }),
 
-  me: accountProcedure(callers.session)
+  me: accountProcedure(callers.session, { readsPrimary: true })
     .meta(rest('GET', '/api/auth/me', docs.me))
     .input(NoInput)
     .output(Me)
@@ -82,7 +82,7 @@ export const authRouter = router({
 })
 
 export const sessionsRouter = router({
-  list: accountProcedure(callers.session)
+  list: accountProcedure(callers.session, { readsPrimary: true })
     .meta(rest('GET', '/api/auth/sessions/list', sessionDocs.list, { isList: true }))
     .input(NoInput)
     .output(listOf(Session))

@@ -82,7 +82,10 @@ async function writeWhole(context: Context, table: TableRef, viewId: number | un
       current = { ...current, version }
     }
   }
-  return withColumnsLocked(context, table.id, ({ version }) => write(context, { ...current, version }, viewId, file, true))
+  const writeLocked = ({ version }: TableDef) => write(context, { ...current, version }, viewId, file, true)
+  const run = () => withColumnsLocked(context, table.id, writeLocked)
+  // The lock does not keep a replica from replaying a change.
+  return context.replicas ? context.replicas.onPrimary(run) : run()
 }
 
 /** @throws AppError 404 if the table has been deleted */

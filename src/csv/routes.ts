@@ -8,6 +8,7 @@ import type { Deps } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { badShape } from '../platform/http/errors.ts'
 import { unsupported } from '../platform/http/json-body.ts'
+import { noteCall, readingWhere } from '../platform/http/read-your-writes.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
 import { idsOf } from '../platform/http/rest.ts'
 import { refuseInvalidText } from '../platform/http/text-encoding.ts'
@@ -23,7 +24,7 @@ import { ImportQuery, NewTableQuery } from './schema.ts'
 import { MAX_PACKED_MB } from './workbooks/workbook.ts'
 
 const MB = 1_048_576
-const EXPORT: Access = { callers: callers.any, resource: tableResource, right: 'read' }
+const EXPORT: Access = { callers: callers.any, resource: tableResource, right: 'read', prefersReplica: true }
 const IMPORT: Access = { callers: callers.any, resource: tableResource, right: 'write' }
 
 const NEW_TABLE: Access = { callers: callers.managers, resource: spaceResource, right: 'admin' }
@@ -54,8 +55,11 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
 /** Checks the request before its body is read, as procedures with ids in the path do. */
 async function requireAccess(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
   const ids = idsOf(request.params as Record<string, string>)
+  noteCall(request.context, isWrite ? 'mutation' : 'query')
   request.context.admission = await admit(accessRequestOf(request.context), access, isWrite, ids)
 }
+
+const grantedRow = ({ context }: FastifyRequest): object => context.admission?.row ?? {}
 
 function grantedTo({ context }: FastifyRequest) {
   const { actor, row } = context.admission as { actor: Parameters<typeof tableOf>[1]; row: object }
@@ -79,7 +83,11 @@ async function sendExport(request: FastifyRequest, reply: FastifyReply): Promise
     const { fileName } = await exportRecords(context, table, query.data.view_id)
     return reply.headers(exportHeaders(fileName)).send(Readable.from([]))
   }
-  const { fileName, bytes, content } = await writeExport(context, table, query.data.view_id)
+  const { fileName, bytes, content } = await readingWhere(
+    request.context,
+    { type: 'query', access: EXPORT, row: grantedRow(request) },
+    () => writeExport(context, table, query.data.view_id),
+  )
   return reply.headers({ ...exportHeaders(fileName), 'content-length': bytes }).send(content)
 }
 

@@ -6,7 +6,7 @@ import { Key, KeyPath, KeyUpdate, KeyWithSecret, NewKey, Self } from './schema.t
 import * as keys from './service.ts'
 
 export const keysRouter = router({
-  list: accountProcedure(callers.session)
+  list: accountProcedure(callers.session, { readsPrimary: true })
     .meta(rest('GET', '/api/keys/list', docs.list, { isList: true }))
     .input(NoInput)
     .output(listOf(Key))
@@ -39,7 +39,7 @@ export const keysRouter = router({
       return { ok: true }
     }),
 
-  self: accountProcedure(callers.keys)
+  self: accountProcedure(callers.keys, { readsPrimary: true })
     .meta(rest('GET', '/api/key/self', docs.self))
     .input(NoInput)
     .output(Self)

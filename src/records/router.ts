@@ -72,19 +72,19 @@ export const recordsRouter = router({
     .output(QueryAnswer)
     .query(answering(({ ctx, input }) => query(ctx.context, ctx.table, input))),
 
-  explain: tableProcedure('read', callers.any, { isSilent: true })
+  explain: tableProcedure('read', callers.any, { isSilent: true, prefersReplica: true })
     .meta(rest('POST', '/api/table/{table_id}/records/explain', docs.explain, { mayIgnore: true }))
     .input(RecordsQuery)
     .output(Explanation)
     .query(answering(({ ctx, input }) => explain(ctx.context, ctx.table, input))),
 
-  count: tableProcedure('read', callers.any)
+  count: tableProcedure('read', callers.any, { prefersReplica: true })
     .meta(rest('POST', '/api/table/{table_id}/records/count', docs.count, { mayIgnore: true }))
     .input(RecordsQuery)
     .output(Counted)
     .query(answering(({ ctx, input }) => count(ctx.context, ctx.table, input))),
 
-  groups: tableProcedure('read', callers.any)
+  groups: tableProcedure('read', callers.any, { prefersReplica: true })
     .meta(rest('POST', '/api/table/{table_id}/records/groups', docs.groups, { mayIgnore: true, isList: true }))
     .input(RecordsGroups)
     .output(listOf(RecordGroup))

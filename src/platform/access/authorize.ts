@@ -62,6 +62,10 @@ export interface Access {
   isOwnerOnly?: boolean
   /** For an operation without credentials that delays repeated attempts itself: the budget of the address is shown, but refuses nothing. */
   hasOwnThrottle?: boolean
+  /** For a query about rights or what was done with them: its reads never go to a replica. */
+  readsPrimary?: boolean
+  /** For a query that may take long: it waits for a replica that is a little behind rather than load the primary. */
+  prefersReplica?: boolean
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */
   isSilent?: boolean
 }

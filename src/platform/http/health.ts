@@ -14,7 +14,7 @@ const KEEP_MS = 250
 const STORAGE_CHECK = { withinMs: 1_000, keepMs: 5_000 }
 
 /** Mounts /healthz and /readyz. */
-export function mountHealth(app: FastifyInstance, { db, jobs, storage }: Deps): void {
+export function mountHealth(app: FastifyInstance, { db, jobs, storage, replicas }: Deps): void {
   const config = { isAlwaysServed: true }
   app.get('/healthz', { config }, async () => ({ ok: true }))
 
@@ -30,7 +30,9 @@ export function mountHealth(app: FastifyInstance, { db, jobs, storage }: Deps): 
     const [database, migrations, queue, isStorageThere] = await Promise.all(each)
     // Without the storage everything but files works, and other processes would not have it either, so the process stays in rotation.
     const ok = database && migrations && queue
-    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere })
+    // Strangers may ask, so neither names nor reasons are told.
+    const counted = replicas && { replicas: { read: replicas.all.filter(({ isRead }) => isRead).length, all: replicas.all.length } }
+    return reply.code(ok ? 200 : 503).send({ ok, database, migrations, queue, storage: isStorageThere, ...counted })
   })
 }
 
@@ -86,7 +88,8 @@ export const healthOperations: PlainOperation[] = [
     summary: 'Check that the process can serve requests',
     description:
       'The database answers, all migrations are applied, and the queue runs. If one of them fails, the same body comes with 503. `storage` says ' +
-      'whether files can be stored and read; it does not change the status, because everything else works without.',
+      'whether files can be stored and read; it does not change the status, because everything else works without. With replicas of the database, ' +
+      '`replicas` says how many there are and how many are read, which does not change the status either.',
     isPublic: true,
     responses: {
       200: Answer({ ok: true, database: true, migrations: true, queue: true, storage: true }),

@@ -97,7 +97,7 @@ function completeIntegers(value: unknown): void {
 
 /** Adds to an operation what the generator does not know: callers, examples, headers and errors. */
 function complete(operation: Operation, procedure: RestProcedure): void {
-  const { meta, name } = procedure
+  const { meta, name, type } = procedure
   operation.operationId = name
   operation.security = securityOf(meta.access.callers)
   for (const content of Object.values(operation.requestBody?.content ?? {})) content.example = meta.example?.input ?? {}
@@ -109,11 +109,17 @@ function complete(operation: Operation, procedure: RestProcedure): void {
     [String(meta.status ?? 200)]: successOf(operation, procedure),
     ...errorsOf(procedure),
   }
-  const own = [...(meta.isRepeatable ? [IDEMPOTENCY_KEY] : []), ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : [])]
+  const { callers, readsPrimary } = meta.access
+  const mayReadReplica = type === 'query' && callers.length > 0 && !readsPrimary
+  const own = [
+    ...(mayReadReplica ? [POSITION] : []),
+    ...(meta.isRepeatable ? [IDEMPOTENCY_KEY] : []),
+    ...(meta.etag === 'answered and heeded' ? [IF_MATCH] : []),
+  ]
   if (own.length) operation.parameters = [...(operation.parameters ?? []), ...own]
 }
 
-function successOf({ responses }: Operation, { meta, name }: RestProcedure) {
+function successOf({ responses }: Operation, { meta, name, type }: RestProcedure) {
   const body = responses['200']?.content?.['application/json']
   if (!body) throw new Error(`${name} has no output`)
   if (meta.isList) body.schema = bareList(name, body.schema)
@@ -124,6 +130,7 @@ function successOf({ responses }: Operation, { meta, name }: RestProcedure) {
     ...(meta.isList ? ['X-Total-Count', 'X-Next-Cursor'] : []),
     ...(meta.etag ? ['ETag'] : []),
     ...(meta.mayIgnore ? ['X-Ignored'] : []),
+    ...(type === 'mutation' && meta.access.callers.length ? ['X-Position'] : []),
   ]
   return { description: 'Success.', headers: headerRefs(headers), content: { 'application/json': body } }
 }
@@ -135,6 +142,16 @@ const IDEMPOTENCY_KEY = {
   description:
     'A repeated request with the same key and body gets the first answer again for 24 hours, with `Idempotent-Replayed: true` and without an ETag, because the row may have changed since.',
   schema: { type: 'string', maxLength: 255 },
+}
+
+const POSITION = {
+  name: 'X-Position',
+  in: 'header',
+  required: false,
+  description:
+    'The last `X-Position` that was answered to this key or session, or several, comma-separated; browsers send it as a cookie. A replica then answers only if it ' +
+    'has what was written until then. Without it, or with one that does not count, the answer shows everything that was committed before the request.',
+  schema: { type: 'string' },
 }
 
 const IF_MATCH = {

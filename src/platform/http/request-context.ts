@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
+import type { Position } from '../database/replicas/position.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
 import { AppError } from './errors.ts'
 import type { Budget } from './rate-limits.ts'
@@ -22,6 +23,8 @@ export interface RequestContext {
   /** The key of each call of a batch, in the order of the calls. */
   idempotencyKeys: (string | undefined)[]
   ifMatch: string | undefined
+  /** The header X-Position, as it was sent. */
+  position?: string | undefined
   setHeader(name: string, value: string): void
   /** Aborts when the caller hangs up before the answer is complete. */
   signal: () => AbortSignal
@@ -40,6 +43,10 @@ export interface RequestContext {
   embed?: (answer: WrittenJson<unknown>) => unknown
   /** The written answers for which placeholders stand in the envelope (RPC). */
   placeholders?: Placeholders
+  /** What a replica must have replayed for the reads of this request (read-your-writes.ts). */
+  needed?: Promise<Position | undefined>
+  /** Whether one of its procedures may have written; undefined if it has reached none. */
+  mayHaveWritten?: boolean
   /** Whether the credentials are valid and the request was counted. */
   isCallerKnown?: boolean
 }

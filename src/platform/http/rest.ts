@@ -15,6 +15,7 @@ import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
 import { admitBody, bodyBytes, callerOfBody, LARGE_BYTES, openLargeBodies, openUploadPlaces } from './large-bodies.ts'
+import { noteCall } from './read-your-writes.ts'
 import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { BODY_LIMIT, type CallContext, type Meta } from './trpc.ts'
 import { leastFileBytes, receiveUpload } from './uploads.ts'
@@ -88,6 +89,7 @@ function mount(
     onRequest: async (request, reply) => {
       const ctx = contextOf(request)
       const ids = idsOf(request.params as Record<string, string>)
+      noteCall(ctx, type)
       if (access.idsIn !== 'body') ctx.admission = await admit(accessRequestOf(ctx), access as Access, type === 'mutation', ids)
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')

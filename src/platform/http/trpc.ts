@@ -12,6 +12,7 @@ import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
+import { noteCall, readingWhere } from './read-your-writes.ts'
 import { type Headers, repeatable, withCurrentTable } from './repeated-calls.ts'
 import { accessRequestOf, type RequestContext, serviceContext } from './request-context.ts'
 import { MAX_ID } from './schemas.ts'
@@ -117,6 +118,7 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
 /** One middleware for everything that each call needs, because each further one costs a copy of the context. @param refs names the row */
 const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
+    noteCall(request, type)
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
     const admission = request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids))
@@ -143,7 +145,7 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
     const admitAgain = () => admit({ ...accessRequestOf(request), onAuthenticated: async () => {} }, access, type === 'mutation', ids)
     const result =
       key === undefined
-        ? await proceed(admission)
+        ? await readingWhere(request, { type, access, row: admission.row }, () => proceed(admission))
         : await withCurrentTable(admission, admitAgain, (current) =>
             repeatable(request, current.actor, { path, key, raw: comparable(), headers }, () => proceed(current)),
           )
@@ -178,6 +180,8 @@ interface Options<Row extends object = object> {
   isSilent?: boolean
   isOwnerOnly?: boolean
   hasOwnThrottle?: boolean
+  readsPrimary?: boolean
+  prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */
   alongside?: Alongside<Row>
 }

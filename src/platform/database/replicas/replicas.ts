@@ -1,0 +1,207 @@
+/**
+ * Reads on replicas. A call whose reads may be a moment old runs in `reading`; its statements outside of a transaction then go to a replica
+ * that has replayed what the caller may expect to see, or else to the primary. Everything else goes to the primary, as without replicas
+ * (docs/decisions/0029-replicas.md).
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { FastifyBaseLogger } from 'fastify'
+import { AppError, isDatabaseAway, sqlState } from '../../http/errors.ts'
+import type { Metrics } from '../../metrics.ts'
+import { withinTime } from '../../time-limit.ts'
+import type { Database, Following, Statement } from '../database.ts'
+import type { ObserveStatement } from '../observe-statements.ts'
+import type { FollowingRead } from '../pooled-statements.ts'
+import { PreparedNames } from '../prepared-statements.ts'
+import type { PrintedRows } from '../printed-rows.ts'
+import { replicaReads } from './metrics.ts'
+import { endOfLog, type Position, timelineOf } from './position.ts'
+import type { RunOptions } from './replica-connections.ts'
+import { PRIMARY_SQL, type PrimaryRow } from './suitability.ts'
+import { WatchedReplica } from './watched-replica.ts'
+
+declare module '../../context.ts' {
+  interface Shared {
+    /** Of `db`, which reads from them where it may; undefined without DATABASE_REPLICA_URLS. */
+    replicas?: Replicas | undefined
+  }
+}
+
+const CHECK_EVERY_MS = 200
+/** A check of replicas does not wait for a primary that hangs. */
+const PRIMARY_WITHIN_MS = 400
+const QUERY_CANCELED = '57014'
+
+/** What the reads of a call need. */
+export interface Reading {
+  /** What must have been replayed; undefined if that cannot be said, and the primary has to be asked. */
+  position: Promise<Position | undefined>
+  /** The table whose definition the statements are written by, with the version that the primary has just named. */
+  table?: { id: number; version: number }
+  /** How long a read may wait for a replica; a read that takes long itself may wait longer. */
+  patienceMs: number
+}
+
+interface ReadOptions extends Omit<RunOptions, 'following'> {
+  next?: Following | undefined
+}
+
+interface Call extends Reading {
+  /** All reads of a call that succeed on a replica do so on the same one. */
+  replica?: WatchedReplica
+  /** Set once a replica could not answer. */
+  isOnPrimary?: boolean
+}
+
+export interface Replicas {
+  /** The database, with reads inside of `reading` on replicas. */
+  readonly db: Database
+  readonly all: readonly WatchedReplica[]
+  /** The name of the database system, once the primary has told. */
+  readonly systemId: string | undefined
+  /** Runs `fn`; its reads may go to a replica. */
+  reading<T>(reading: Reading, fn: () => T): T
+  /** Runs `fn`; its reads go to the primary, whatever it runs in. */
+  onPrimary<T>(fn: () => T): T
+  /** The end of what has been committed. */
+  currentPosition(): Promise<Position>
+  close(): Promise<void>
+}
+
+interface ReplicasOptions {
+  urls: readonly string[]
+  maxLagMs: number
+  /** The most connections to each replica. */
+  size: number
+  observe: ObserveStatement | undefined
+  metrics: Metrics
+  log: FastifyBaseLogger
+}
+
+/** Watches the replicas from now on. One that cannot be read is no error: it is put aside until it can. */
+export function openReplicas(primary: Database, { urls, metrics, ...options }: ReplicasOptions): Replicas {
+  const all = urls.map((url) => new WatchedReplica(url, options))
+  const calls = new AsyncLocalStorage<Call | undefined>()
+  const prepared = new PreparedNames()
+  let known: PrimaryRow | undefined
+  let asking: Promise<void> | undefined
+  let turn = 0
+
+  async function askPrimary(): Promise<void> {
+    const [row] = await primary.readShort<PrimaryRow>({ text: PRIMARY_SQL, values: [] }, 'replicas:primary')
+    known = row
+  }
+
+  /** A primary that does not answer, or is being replaced, leaves the replicas as they were judged. */
+  async function check(): Promise<void> {
+    asking ??= askPrimary()
+      .catch(() => {})
+      .finally(() => {
+        asking = undefined
+      })
+    await withinTime(asking, PRIMARY_WITHIN_MS, undefined)
+    const row = known
+    if (row) await Promise.all(all.map((replica) => replica.check(row)))
+  }
+
+  let isChecking = false
+  const timer = setInterval(() => {
+    if (isChecking) return
+    isChecking = true
+    void check().finally(() => {
+      isChecking = false
+    })
+  }, CHECK_EVERY_MS).unref()
+
+  /** The replica with the least to do; equal ones take turns. */
+  function choose({ timeline }: Position): WatchedReplica | undefined {
+    const fit = all.filter((replica) => replica.isRead && replica.timeline === timeline)
+    turn++
+    const [first, ...others] = fit.map((_, index) => fit[(index + turn) % fit.length] as WatchedReplica)
+    return others.reduce((least, replica) => (least && replica.connections.busy < least.connections.busy ? replica : least), first)
+  }
+
+  /** As on the primary, a read whose text is rare does not follow another. */
+  function named({ statement: { text, values }, label, answered }: Following): FollowingRead | undefined {
+    const name = prepared.nameOf(label, text)
+    return name === undefined ? undefined : { statement: { name, text, values }, answered }
+  }
+
+  async function onReplica(call: Call, { text, values }: Statement, label: string | undefined, { next, ...options }: ReadOptions) {
+    const position = await call.position
+    const replica = call.replica ?? (position && choose(position))
+    if (!position || !replica?.isRead) return undefined
+    call.replica = replica
+    const statement = { text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }
+    const following = next && named(next)
+    try {
+      return await replica.connections.run(
+        statement,
+        { ...options, following },
+        { lsn: position.lsn, table: call.table, patienceMs: call.patienceMs },
+      )
+    } catch (error) {
+      if (isFinal(error, options.signal)) throw error
+      if (isLost(error)) replica.suspect()
+      return undefined
+    }
+  }
+
+  /** Rows from a replica; undefined if the primary has to be asked. */
+  async function read(statement: Statement, label: string | undefined, options: ReadOptions): Promise<unknown[] | undefined> {
+    const call = calls.getStore()
+    if (!call || call.isOnPrimary || primary.inTransaction()) return undefined
+    const result = await onReplica(call, statement, label, options)
+    metrics.count(replicaReads, { side: result ? 'replica' : 'primary' })
+    if (!result) call.isOnPrimary = true
+    return result?.rows
+  }
+
+  const reads: Pick<Database, 'query' | 'queryPrinted' | 'readShort' | 'readShortPrinted'> = {
+    query: async <Row>(statement: Statement, label?: string, signal?: AbortSignal) =>
+      ((await read(statement, label, { signal })) as Row[] | undefined) ?? primary.query<Row>(statement, label, signal),
+    queryPrinted: async (statement, label, signal, next) =>
+      ((await read(statement, label, { signal, isPrinted: true, next })) as unknown as PrintedRows | undefined) ??
+      primary.queryPrinted(statement, label, signal, next),
+    readShort: async <Row>(statement: Statement, label: string) =>
+      ((await read(statement, label, {})) as Row[] | undefined) ?? primary.readShort<Row>(statement, label),
+    readShortPrinted: async (statement, label) =>
+      ((await read(statement, label, { isPrinted: true })) as unknown as PrintedRows | undefined) ??
+      primary.readShortPrinted(statement, label),
+  }
+
+  return {
+    db: Object.assign(Object.create(primary) as Database, reads),
+    all,
+    get systemId() {
+      return known?.system_id
+    },
+    reading: (reading, fn) => calls.run({ ...reading }, fn),
+    onPrimary: (fn) => calls.run(undefined, fn),
+    currentPosition: async () => {
+      const [row] = await primary.readShort<{ wal_file: string; next_record: string }>(
+        { text: POSITION_SQL, values: [] },
+        'replicas:position',
+      )
+      const { wal_file, next_record } = row as { wal_file: string; next_record: string }
+      return { timeline: timelineOf(wal_file), lsn: endOfLog(next_record) }
+    },
+    close: async () => {
+      clearInterval(timer)
+      await Promise.all(all.map((replica) => replica.close()))
+    },
+  }
+}
+
+/**
+ * True if the primary is not asked as well: the caller has gone, the statement has used its time, or the service is too busy. Any other
+ * error may come from the replica: it replays a change that the statement conflicts with, cannot do what the statement wants, or was shut
+ * down. If it comes from the statement, the primary answers the same.
+ */
+const isFinal = (error: unknown, signal: AbortSignal | undefined) =>
+  signal?.aborted || error instanceof AppError || sqlState(error) === QUERY_CANCELED
+
+/** True if the server may be gone. One that lacks connections or memory (53) is there. */
+const isLost = (error: unknown) => isDatabaseAway(error) && !sqlState(error)?.startsWith('53')
+
+const POSITION_SQL = `
+  select pg_walfile_name(pg_current_wal_insert_lsn()) as wal_file, pg_current_wal_insert_lsn()::text as next_record`

@@ -1,0 +1,327 @@
+/** Reads on replicas, with real ones: each is a base copy of the running server. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { raw, sql } from '../src/platform/database/database.ts'
+import { type Answer, type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
+import { type Cluster, type Server, startCluster } from './support/replica.ts'
+
+let cluster: Cluster
+let standby: Server
+let app: TestApp
+/** A second process of the service. */
+let other: TestApp
+let account: TestAccount
+let key: As
+let tableId: number
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  standby = await cluster.replicate('first')
+  const environment = { DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: standby.url, LOG_LEVEL: 'silent' }
+  app = await testApp(environment)
+  other = await testApp(environment)
+  account = await app.account()
+  key = app.as(account.keys.account)
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'Step', type: 'number' },
+  ]
+  tableId = (await key.post(`/api/space/${account.space}/tables/create`, { name: 'Things', fields })).body.id
+}, 90_000)
+
+beforeEach(async () => {
+  await judged(true)
+  await judged(true, other)
+})
+
+afterAll(async () => {
+  await app?.stop()
+  await other?.stop()
+  await cluster?.stop()
+})
+
+const replicaOf = (of: TestApp, index = 0) => of.deps.replicas?.all[index] ?? expect.fail('no replica')
+
+/** Waits until the service reads the replica, or has put it aside. @returns how long it took, in milliseconds */
+async function judged(isRead: boolean, of = app, index = 0): Promise<number> {
+  const startedAt = performance.now()
+  while (replicaOf(of, index).isRead !== isRead) {
+    if (performance.now() - startedAt > 15_000) expect.fail(`still ${replicaOf(of, index).obstacle ?? 'read'}`)
+    await sleep(5)
+  }
+  return performance.now() - startedAt
+}
+
+const queryOf = (id: number) => ({ filters: [{ column: 'id', compare: 'eq', value: id }] })
+const recordsPath = () => `/api/table/${tableId}/records`
+
+async function readsOn(side: 'replica' | 'primary', of = app): Promise<number> {
+  const text = await of.deps.metrics.text(of.deps)
+  return Number(new RegExp(`gridpost_replica_reads_total\\{side="${side}"\\} (\\d+)`).exec(text)?.[1] ?? 0)
+}
+
+async function newRecord(name: string): Promise<{ id: number; position: string }> {
+  const { body, headers, status } = await key.post(`${recordsPath()}/create`, { data: { name, step: 0 } })
+  expect(status).toBe(200)
+  return { id: body.id, position: headers.get('x-position') ?? '' }
+}
+
+/** Lets the replica replay commits later than it could. */
+async function delayed(delay: string): Promise<void> {
+  await standby.query(`alter system set recovery_min_apply_delay = '${delay}'`)
+  await standby.query('select pg_reload_conf()')
+}
+
+describe('a caller reads what they have written', () => {
+  it('in each of 2,000 pairs, in whichever process; an ungated read on the replica misses some', async () => {
+    const pairs = { done: 0, stale: 0, staleUngated: 0 }
+    const ungated = new pg.Pool({ ...standby.connection, max: 4 })
+    const before = (await readsOn('replica')) + (await readsOn('replica', other))
+    const readUngated = async (id: number, step: number) => {
+      const { rows } = await ungated.query(`select step from t${tableId}.records where id = $1`, [id])
+      pairs.staleUngated += Number(Number(rows[0]?.step) !== step)
+    }
+    const pair = async (reader: As, id: number, step: number, sendsBack: boolean) => {
+      const written = await key.post(`/api/table/${tableId}/record/${id}/update`, { data: { step } })
+      const position = written.headers.get('x-position') ?? expect.fail('no position')
+      if (step > 450) await readUngated(id, step)
+      const page = await reader.post(`${recordsPath()}/query`, queryOf(id), sendsBack ? { 'x-position': position } : {})
+      pairs.stale += Number(page.body[0]?.step !== step)
+      if (++pairs.done === 1_800) await delayed('30ms')
+    }
+    /** Half of the callers send their position back, and half read in the other process. */
+    const writeAndRead = async (caller: number) => {
+      const reader = (caller % 2 ? other : app).as(account.keys.account)
+      const { id } = await newRecord(`caller ${caller}`)
+      for (let step = 1; step <= 500; step++) await pair(reader, id, step, caller < 2)
+    }
+    try {
+      await Promise.all([0, 1, 2, 3].map(writeAndRead))
+    } finally {
+      await delayed('0')
+      await ungated.end()
+    }
+    expect(pairs).toMatchObject({ done: 2_000, stale: 0 })
+    expect(pairs.staleUngated).toBeGreaterThan(0)
+    expect((await readsOn('replica')) + (await readsOn('replica', other)) - before).toBeGreaterThan(100)
+  }, 120_000)
+
+  it('over RPC and in a session, whose position is in a cookie', async () => {
+    const member = app.as(account.member)
+    const { body } = await member.post(`${recordsPath()}/create`, { data: { name: 'mine' } })
+    const renamed = await member.post(`/api/table/${tableId}/record/${body.id}/update`, { data: { name: 'still mine' } })
+    const cookie = renamed.headers.getSetCookie().find((text) => text.startsWith('gridpost_position=')) ?? expect.fail('no cookie')
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/)
+    expect(cookie.split(';')[0]?.split('=')[1]).toBe(renamed.headers.get('x-position'))
+    const cookies = `gridpost_session=${account.member.session}; ${cookie.split(';')[0]}`
+    const page = await app.as(null).post(`${recordsPath()}/query`, queryOf(body.id), { cookie: cookies })
+    expect(page.body).toMatchObject([{ name: 'still mine' }])
+    await member.rpc.records.update.mutate({ table_id: tableId, record_id: body.id, data: { name: 'by RPC' } })
+    expect((await member.rpc.records.query.query({ table_id: tableId, ...queryOf(body.id) })).rows).toMatchObject([{ name: 'by RPC' }])
+  })
+
+  it('after a change of the fields that the replica has not replayed, although their own write is older', async () => {
+    const { id, position } = await newRecord('typed')
+    await delayed('800ms')
+    try {
+      const added = await key.post(`/api/table/${tableId}/fields/create`, { name: 'Added', type: 'text' })
+      expect(added.status).toBe(200)
+      const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': position })
+      expect(page.body).toMatchObject([{ name: 'typed', added: null }])
+    } finally {
+      await delayed('0')
+    }
+  })
+
+  it('even if the answer to a write could not name a position', async () => {
+    const { id } = await newRecord('unknown')
+    expect((await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': 'unknown' })).body).toMatchObject([{ name: 'unknown' }])
+  })
+})
+
+describe('a position that does not count', () => {
+  const forms: [string, (position: string) => string][] = [
+    ['forged', (position) => position.replace(/\.[0-9a-f]+\.([\w-]+)$/, '.fffffffffffff.$1')],
+    ['of an earlier timeline', (position) => position.replace(/\.1\./, '.0.')],
+    ['garbage', () => 'x'.repeat(4_000)],
+    ['empty', () => ''],
+    ['a list', () => ','.repeat(500)],
+  ]
+  it.each(forms)('is ignored: %s', async (_, changed) => {
+    const { id, position } = await newRecord('mine')
+    const sent = changed(position)
+    expect(sent).not.toBe(position)
+    const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': sent })
+    expect([page.status, page.body[0].name]).toEqual([200, 'mine'])
+  })
+
+  it('is ignored if it was answered to another caller', async () => {
+    const { position } = await newRecord('before')
+    const member = app.as(account.keys.personal)
+    await delayed('800ms')
+    try {
+      const { body } = await member.post(`${recordsPath()}/create`, { data: { name: 'of the member' } })
+      // With the position, which the replica has replayed, it would be asked, and would not have the record.
+      expect((await member.post(`${recordsPath()}/query`, queryOf(body.id), { 'x-position': position })).body).toHaveLength(1)
+    } finally {
+      await delayed('0')
+    }
+  })
+})
+
+describe('on the replica', () => {
+  it('at least 80 % of the reads are answered while it is quiet, and none that is about rights', async () => {
+    const { id } = await newRecord('quiet')
+    const [onReplica, onPrimary] = [await readsOn('replica'), await readsOn('primary')]
+    for (let count = 0; count < 50; count++) {
+      await key.post(`${recordsPath()}/query`, queryOf(id))
+      await key.get(`/api/tasks/onRecord/${tableId}/${id}/list`)
+    }
+    const [replica, primary] = [(await readsOn('replica')) - onReplica, (await readsOn('primary')) - onPrimary]
+    expect(replica / (replica + primary)).toBeGreaterThan(0.8)
+    const before = [await readsOn('replica'), await readsOn('primary')]
+    await app.as(account.owner).get('/api/keys/list')
+    await app.as(account.owner).get('/api/auth/sessions/list')
+    await app.as(account.owner).get('/api/audit/list')
+    expect([await readsOn('replica'), await readsOn('primary')]).toEqual(before)
+  })
+
+  it.each([
+    ['counts', () => key.post(`${recordsPath()}/count`, {})],
+    ['groups', () => key.post(`${recordsPath()}/groups`, { by: 'created_by' })],
+    ['explanations', () => key.post(`${recordsPath()}/explain`, {})],
+    ['exports', () => key.get(`/api/table/${tableId}/export.csv`)],
+    ['lists of views', () => key.get(`/api/table/${tableId}/views/list`)],
+  ] as [string, () => Promise<Answer>][])('%s are answered', async (_, ask) => {
+    const before = await readsOn('replica')
+    expect((await ask()).status).toBe(200)
+    expect(await readsOn('replica')).toBeGreaterThan(before)
+  })
+
+  it('what it cannot do is asked of the primary: unlogged tables, row locks, and what conflicts with its replay', async () => {
+    const replicas = app.deps.replicas ?? expect.fail()
+    const reading = <T>(fn: () => T) => replicas.reading({ position: replicas.currentPosition(), patienceMs: 1_000 }, fn)
+    expect(await reading(() => app.db.query(sql`select count(*) as n from rate_windows`))).toEqual([{ n: 0 }])
+    expect(await reading(() => app.db.query(sql`select id from tables where id = ${tableId} for update`))).toEqual([{ id: tableId }])
+    expect(await reading(() => app.db.query(sql`insert into rate_windows values ('x', 1, now()) returning id`))).toEqual([{ id: 'x' }])
+    await standby.query("alter system set max_standby_streaming_delay = '0'")
+    await standby.query('select pg_reload_conf()')
+    await newRecord('conflict')
+    const slow = reading(() =>
+      app.db.query<{ where: boolean }>(
+        sql`select pg_is_in_recovery() as where, pg_sleep(0.5) from t${raw(String(tableId))}.records limit 1`,
+      ),
+    )
+    await sleep(100)
+    await cluster.primary.query(`begin; lock table t${tableId}.records in access exclusive mode; commit`)
+    expect(await slow).toMatchObject([{ where: false }])
+  })
+})
+
+describe('a replica', () => {
+  /** Reads all the time until `until` resolves. @returns the statuses that were not 200, and the longest time in milliseconds */
+  async function readWhile(until: Promise<unknown>) {
+    const { id } = await newRecord('read')
+    const seen = { statuses: new Set<number>(), longestMs: 0, count: 0 }
+    let isOver = false
+    const over = until.finally(() => {
+      isOver = true
+    })
+    const readers = [key, app.as(account.member)].map(async (caller) => {
+      while (!isOver) {
+        const startedAt = performance.now()
+        const { status, body } = await caller.post(`${recordsPath()}/query`, queryOf(id))
+        seen.statuses.add(body.length === 1 ? status : 0)
+        seen.longestMs = Math.max(seen.longestMs, performance.now() - startedAt)
+        seen.count++
+      }
+    })
+    await Promise.all([over, ...readers])
+    return { statuses: [...seen.statuses], longestMs: seen.longestMs }
+  }
+
+  async function warningsDuring(run: () => Promise<void>): Promise<string[]> {
+    const warn = vi.spyOn(app.deps.log, 'warn')
+    try {
+      await run()
+      return warn.mock.calls.map((call) => String(call.at(-1)))
+    } finally {
+      warn.mockRestore()
+    }
+  }
+
+  it('is put aside without an error while its replay is paused, with one line', async () => {
+    const warnings = await warningsDuring(async () => {
+      const paused = standby.query('select pg_wal_replay_pause()').then(() => judged(false))
+      const { statuses } = await readWhile(paused)
+      expect(statuses).toEqual([200])
+      expect(await paused).toBeLessThan(1_000)
+      expect((await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, replicas: { read: 0, all: 1 } })
+    })
+    expect(warnings).toEqual([`The replica ${replicaOf(app).name} is not read: its replay is paused`])
+    await standby.query('select pg_wal_replay_resume()')
+    await judged(true)
+    expect((await app.as(null).get('/readyz')).body).toMatchObject({ ok: true, replicas: { read: 1, all: 1 } })
+  })
+
+  it('is put aside without an error when it is suspended, killed and started again', async () => {
+    standby.suspend()
+    const suspended = judged(false)
+    const { statuses, longestMs } = await readWhile(suspended)
+    standby.resume()
+    expect(statuses).toEqual([200])
+    expect(await suspended).toBeLessThan(1_000)
+    expect(longestMs).toBeLessThan(2_000)
+    await judged(true)
+    const killed = await readWhile(standby.kill().then(() => judged(false)))
+    expect(killed.statuses).toEqual([200])
+    const started = await readWhile(standby.start().then(() => judged(true)))
+    expect(started.statuses).toEqual([200])
+  })
+
+  it('that lags by more than REPLICA_MAX_LAG_MS is put aside, and taken back when it has caught up', async () => {
+    await delayed('4s')
+    const lagging = judged(false)
+    const warnings = await warningsDuring(async () => {
+      expect((await readWhile(lagging)).statuses).toEqual([200])
+    })
+    expect(warnings).toEqual([`The replica ${replicaOf(app).name} is not read: it lags by more than 1000 ms`])
+    await delayed('0')
+    await judged(true)
+  })
+
+  it('of another system, or that is none, is refused with one line, and the service does without', async () => {
+    const { host, port, user } = inject('postgres')
+    const url = `postgresql://${user}:secret@localhost:${port}/gridpost?host=${encodeURIComponent(host)}`
+    const lines: string[] = []
+    const nowhere = 'postgresql://nobody@127.0.0.1:1/none'
+    const alone = await testApp({ DATABASE_URL: cluster.primary.url, DATABASE_REPLICA_URLS: `${url}, ${cluster.primary.url},${nowhere}` })
+    vi.spyOn(alone.deps.log, 'warn').mockImplementation((...args: unknown[]) => void lines.push(String(args.at(-1))))
+    const { id } = await newRecord('alone')
+    while (lines.length < 3) await sleep(20)
+    await sleep(500)
+    const page = await alone.as(account.keys.account).post(`${recordsPath()}/query`, queryOf(id))
+    await alone.stop()
+    expect(page.body).toMatchObject([{ name: 'alone' }])
+    expect(lines.sort()).toEqual(
+      [
+        `The replica ${host}:${port}/gridpost is not read: it is a replica of another database system`,
+        `The replica ${cluster.primary.connection.host}:${port}/gridpost is not read: it is not a replica, or no longer`,
+        'The replica 127.0.0.1:1/none is not read: it does not answer',
+      ].sort(),
+    )
+  })
+})
+
+it('a key that was revoked is refused at once, however far the replica is', async () => {
+  const secret = await account.keyOf({ accountId: account.id, userId: account.owner.id }, { kind: 'account' })
+  const { body } = await app.as(secret).get('/api/key/self')
+  await delayed('800ms')
+  try {
+    expect((await app.as(account.owner).post(`/api/key/${body.key.id}/delete`)).status).toBe(200)
+    expect((await app.as(secret).post(`${recordsPath()}/query`, {})).status).toBe(401)
+  } finally {
+    await delayed('0')
+  }
+})

@@ -1,0 +1,88 @@
+/** Positions in the log, and what speaks against a replica. */
+import { describe, expect, it } from 'vitest'
+import { decodePosition, encodePosition, endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/position.ts'
+import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
+
+const keys = { current: Buffer.from('a key of at least thirty-two bytes'), previous: [Buffer.from('the key before, of thirty-two bytes')] }
+const holder = { systemId: '7711152894685733394', tokenHash: Buffer.from('hash') }
+
+describe('a position', () => {
+  it.each([
+    ['0/0', 0],
+    ['0/3000190', 0x3000190],
+    ['16/B374D848', 0x16_b374d848],
+  ])('is the number of %s', (text, lsn) => expect(lsnOf(text)).toBe(lsn))
+
+  it('ends before the header of a page that has no record yet', () => {
+    expect(['0/3000000', '0/3000018', '0/3000028', '0/3000030', '0/3001FF8'].map(endOfLog)).toEqual([
+      0x3000000, 0x3000000, 0x3000000, 0x3000030, 0x3001ff8,
+    ])
+  })
+
+  it('has the timeline of the file that is written', () => expect(timelineOf('0000000A0000000000000003')).toBe(10))
+
+  it('comes back as it was answered, also after a change of the secret key', () => {
+    const text = encodePosition({ timeline: 3, lsn: 0x16_b374d848 }, holder, { current: keys.previous[0] as Buffer, previous: [] })
+    expect(decodePosition(text, holder, keys)).toEqual({ timeline: 3, lsn: 0x16_b374d848 })
+  })
+
+  const text = encodePosition({ timeline: 3, lsn: 256 }, holder, keys)
+  it.each([
+    ['a changed byte', text.replace('.100.', '.101.'), holder],
+    ['a changed timeline', text.replace('.3.', '.4.'), holder],
+    ['more behind', `${text}A`, holder],
+    ['nothing', '', holder],
+    ['another key', text, { ...holder, tokenHash: Buffer.from('other') }],
+    ['another system', text, { ...holder, systemId: '1' }],
+  ])('is none with %s', (_, sent, of) => expect(decodePosition(sent, of, keys)).toBeUndefined())
+})
+
+const primary: PrimaryRow = {
+  system_id: '1',
+  wal_file: '000000020000000000000003',
+  flushed: '0/3000000',
+  migrations: 4,
+  last_migration: 'd',
+}
+const replica: ReplicaRow = {
+  ...{ is_replica: true, system_id: '1', replayed: '0/3000000', pause: 'not paused', is_receiving: true, receiver_status: 'streaming' },
+  ...{ timeline: 2, role: 'gridpost', migrations: 4, last_migration: 'd' },
+}
+
+it.each<[Partial<ReplicaRow>, string | undefined]>([
+  [{}, undefined],
+  [{ system_id: '2', is_replica: false }, 'it is a replica of another database system'],
+  [{ is_replica: false, pause: null, timeline: null, is_receiving: false }, 'it is not a replica, or no longer'],
+  [{ pause: 'pause requested' }, 'its replay is paused'],
+  [{ is_receiving: false, receiver_status: null, timeline: null }, 'it receives nothing from its primary'],
+  [{ receiver_status: null, timeline: null }, 'its role gridpost may not read pg_stat_wal_receiver: grant it pg_read_all_stats'],
+  [{ receiver_status: 'restarting' }, 'its connection to the primary is restarting'],
+  [{ timeline: 1 }, 'it follows timeline 1, and the database is on 2'],
+  [{ migrations: 3, last_migration: 'c' }, 'it is at an earlier migration, c'],
+  [{ migrations: 5, last_migration: 'e' }, 'it is at a later migration, e'],
+  [{ migrations: 4, last_migration: 'e' }, 'it is at a later migration, e'],
+])('against a replica with %o speaks: %s', (differences, obstacle) => {
+  expect(obstacleOf({ ...replica, ...differences }, primary)).toBe(obstacle)
+})
+
+describe('the lag', () => {
+  const at = (flushed: string, timeline = 1) => ({ flushed, wal_file: `0000000${timeline}0000000000000003` })
+
+  it('is the time since the primary wrote the first byte that is missing', () => {
+    const meter = new LagMeter()
+    meter.note(at('0/100'), 1_000)
+    meter.note(at('0/100'), 2_000)
+    meter.note(at('0/200'), 3_000)
+    expect(meter.lagAt('0/0', 4_000)).toBe(3_000)
+    expect(meter.lagAt('0/100', 4_000)).toBe(1_000)
+    expect(meter.lagAt('0/200', 9_000)).toBe(0)
+  })
+
+  it('begins anew with a timeline, and stays right however many positions are missing', () => {
+    const meter = new LagMeter()
+    for (let count = 1; count <= 5_000; count++) meter.note(at(`0/${count.toString(16)}`), count)
+    expect(meter.lagAt('0/0', 6_000)).toBe(5_999)
+    meter.note(at('0/10', 2), 6_000)
+    expect(meter.lagAt('0/10', 7_000)).toBe(0)
+  })
+})
