@@ -2,20 +2,21 @@
  * Lets requests go before the bytes of uploads. Both share one event loop and often one processor: ten uploads at once would keep every short
  * request waiting behind a chunk of each of them. The state belongs to the process, because the event loop does.
  */
+import { type Entry, InProgress } from './in-progress.ts'
 
 /** A chunk waits this long for requests in progress, so uploads always get on: at least about 50 MB/s with chunks of 64 KB. */
 const PATIENCE_MS = 1
 /** A request that takes longer waits for something else, such as a slow statement or its own body, and uploads need not wait for it. */
 const SHORT_MS = 100
 
-/** The requests in progress by their beginning, the oldest first. */
-const requests = new Map<object, number>()
+/** The beginnings of the requests in progress. */
+const requests = new InProgress<number>()
 /** The chunks that wait for their turn. */
 const waiting: (() => void)[] = []
 
 /** Counts a request as in progress, until it ends or is not short any more. */
-export const requestBegins = (request: object): void => void requests.set(request, performance.now())
-export const requestEnds = (request: object): void => void requests.delete(request)
+export const requestBegins = (): Entry<number> => requests.add(performance.now())
+export const requestEnds = (request: Entry<number>): void => requests.remove(request)
 
 /**
  * Waits until the next chunk of an upload may be handled: in a turn of the event loop without another chunk, and after the requests in
@@ -40,9 +41,9 @@ function takeTurn(): void {
 
 function hasShortRequest(): boolean {
   const begin = performance.now() - SHORT_MS
-  for (const [request, since] of requests) {
-    if (since > begin) return true
-    requests.delete(request)
+  for (const request of requests) {
+    if (request.item > begin) return true
+    requests.remove(request)
   }
   return false
 }

@@ -18,8 +18,7 @@ it('handles one chunk in each turn of the event loop, in their order', async () 
 
 it('lets a chunk wait for a request in progress, but not for long', async () => {
   vi.useFakeTimers()
-  const request = {}
-  requestBegins(request)
+  const request = requestBegins()
   let handled = 0
   for (const _ of [1, 2]) void chunkTurn().then(() => handled++)
   await vi.advanceTimersByTimeAsync(0)
@@ -33,10 +32,8 @@ it('lets a chunk wait for a request in progress, but not for long', async () => 
 
 it('does not wait for a request that has ended, nor for one that takes long', async () => {
   vi.useFakeTimers()
-  const [ended, slow] = [{}, {}]
-  requestBegins(ended)
-  requestEnds(ended)
-  requestBegins(slow)
+  requestEnds(requestBegins())
+  const slow = requestBegins()
   await vi.advanceTimersByTimeAsync(100)
   let isHandled = false
   void chunkTurn().then(() => {

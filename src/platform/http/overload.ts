@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Credentials } from '../access/authenticate.ts'
 import { FairLimit, type Place } from '../fair-limit.ts'
+import type { Entry } from '../in-progress.ts'
 import { requestBegins, requestEnds } from '../loop-turns.ts'
 import type { Metrics } from '../metrics.ts'
 import { accountParty, currentParty, runFor } from '../party.ts'
@@ -21,6 +22,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     place: Place | undefined
     party: string | undefined
+    /** While it is in progress, chunks of uploads wait for it. */
+    inProgress: Entry<number> | undefined
   }
 }
 
@@ -90,21 +93,22 @@ export function openOverloadProtection(metrics: Metrics): OverloadProtection {
       app.addHook('onClose', async () => load.stop())
       app.decorateRequest('place')
       app.decorateRequest('party')
+      app.decorateRequest('inProgress')
       app.addHook('onRequest', (request, reply, done) => {
         if (request.routeOptions.config.isAlwaysServed) return done()
         const party = partyOf(request)
         const weight = weightOf(request.url)
         request.party = party
         request.place = limit.tryEnter(party, weight)
-        if (!request.routeOptions.config.isUpload) requestBegins(request)
+        if (!request.routeOptions.config.isUpload) request.inProgress = requestBegins()
         if (request.place) runFor(party, done)
         else enterLater(request, reply, party, weight, done)
       })
       // The stream of a body runs outside of the context of its request. A request without a body is still inside.
       app.addHook('preHandler', ({ party }, _, done) => (party === undefined || party === currentParty() ? done() : runFor(party, done)))
       app.addHook('onResponse', (request, reply, done) => {
-        const { place, context } = request
-        requestEnds(request)
+        const { place, context, inProgress } = request
+        if (inProgress) requestEnds(inProgress)
         if (place) {
           limit.leave(place)
           paced.responded()

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Entry, InProgress } from '../in-progress.ts'
 import { answerHeaders } from './answer-headers.ts'
 import { respondToClientError } from './client-error.ts'
 import { BODY_LIMIT } from './trpc.ts'
@@ -27,6 +28,13 @@ export const CLIENT_LIMITS: Omit<ClientLimits, 'maxConnections'> = {
   uploadWindowMs: 20_000,
   uploadBytesPerSecond: 10 * 1_024,
   checkEveryMs: 1_000,
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Its body, which is received in time. */
+    receiving: Entry<Receiving> | undefined
+  }
 }
 
 /** A body that is being received. */
@@ -55,18 +63,20 @@ export function limitClients(app: FastifyInstance, limits: ClientLimits): void {
 
 function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
   const { bodyMs, largeBytesPerSecond, uploadWindowMs, uploadBytesPerSecond, checkEveryMs } = limits
-  const receiving = new Map<IncomingMessage, Receiving>()
+  const receiving = new InProgress<Receiving>()
   let checkedAt = performance.now()
 
   function check(): void {
     const now = performance.now()
     const passedMs = now - checkedAt
     checkedAt = now
-    for (const [raw, body] of receiving) {
-      if (raw.complete || raw.destroyed) receiving.delete(raw)
+    for (const entry of receiving) {
+      const { item: body } = entry
+      const { raw } = body.reply.request
+      if (raw.complete || raw.destroyed) receiving.remove(entry)
       // Bytes that have arrived and were not read yet show that the client waits for the service.
       else if (raw.readableLength === 0 && isTooSlow(raw, body, passedMs)) {
-        receiving.delete(raw)
+        receiving.remove(entry)
         refuse(raw, body.reply)
       }
     }
@@ -91,19 +101,20 @@ function limitBodies(app: FastifyInstance, limits: ClientLimits): void {
 
   const checks = setInterval(check, checkEveryMs).unref()
   app.addHook('onClose', async () => clearInterval(checks))
+  app.decorateRequest('receiving')
   app.addHook('onRequest', (request, reply, done) => {
     const { raw } = request
     // A request that the service makes to itself, such as the mail catcher, has no connection, and its body is there.
     const isReceived = raw.socket instanceof Socket && hasBody(request)
     if (isReceived) {
       const marks = [{ waitedMs: 0, received: 0 }]
-      receiving.set(raw, { reply, kind: kindOf(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0, marks })
+      request.receiving = receiving.add({ reply, kind: kindOf(request), bytesBefore: raw.socket.bytesRead, waitedMs: 0, marks })
     }
     done()
   })
-  // The body of a refused request is received after the response. It stays in the map until it is complete.
-  app.addHook('onResponse', ({ raw }, _, done) => {
-    if (raw.complete) receiving.delete(raw)
+  // The body of a refused request is received after the response. It stays there until it is complete.
+  app.addHook('onResponse', ({ raw, receiving: entry }, _, done) => {
+    if (entry && raw.complete) receiving.remove(entry)
     done()
   })
 }
