@@ -15,7 +15,7 @@ import { PreparedNames } from '../prepared-statements.ts'
 import type { PrintedRows } from '../printed-rows.ts'
 import { replicaReads } from './metrics.ts'
 import { endOfLog, type Position, timelineOf } from './position.ts'
-import type { RunOptions } from './replica-connections.ts'
+import type { Needed, RunOptions } from './replica-connections.ts'
 import { PRIMARY_SQL, type PrimaryRow } from './suitability.ts'
 import { WatchedReplica } from './watched-replica.ts'
 
@@ -36,7 +36,7 @@ export interface Reading {
   /** What must have been replayed; undefined if that cannot be said, and the primary has to be asked. */
   position: Promise<Position | undefined>
   /** The table whose definition the statements are written by, with the version that the primary has just named. */
-  table?: { id: number; version: number }
+  table?: { id: number; version: number } | undefined
   /** How long a read may wait for a replica; a read that takes long itself may wait longer. */
   patienceMs: number
 }
@@ -47,7 +47,7 @@ interface ReadOptions extends Omit<RunOptions, 'following'> {
 
 interface Call extends Reading {
   /** All reads of a call that succeed on a replica do so on the same one. */
-  replica?: WatchedReplica
+  replica?: WatchedReplica | undefined
   /** Set once a replica could not answer. */
   isOnPrimary?: boolean
 }
@@ -126,19 +126,22 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     return name === undefined ? undefined : { statement: { name, text, values }, answered }
   }
 
-  async function onReplica(call: Call, { text, values }: Statement, label: string | undefined, { next, ...options }: ReadOptions) {
+  /** The replica of the call, with what it must have replayed; undefined if none can be read. */
+  async function replicaOf(call: Call): Promise<{ replica: WatchedReplica; needed: Needed } | undefined> {
     const position = await call.position
-    const replica = call.replica ?? (position && choose(position))
-    if (!position || !replica?.isRead) return undefined
-    call.replica = replica
+    if (!position) return undefined
+    call.replica ??= choose(position)
+    const { replica, table, patienceMs } = call
+    return replica?.isRead ? { replica, needed: { lsn: position.lsn, table, patienceMs } } : undefined
+  }
+
+  async function onReplica(call: Call, { text, values }: Statement, label: string | undefined, { next, ...options }: ReadOptions) {
+    const found = await replicaOf(call)
+    if (!found) return undefined
+    const { replica, needed } = found
     const statement = { text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }
-    const following = next && named(next)
     try {
-      return await replica.connections.run(
-        statement,
-        { ...options, following },
-        { lsn: position.lsn, table: call.table, patienceMs: call.patienceMs },
-      )
+      return await replica.connections.run(statement, { ...options, following: next && named(next) }, needed)
     } catch (error) {
       if (isFinal(error, options.signal)) throw error
       if (isLost(error)) replica.suspect()
