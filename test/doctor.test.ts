@@ -10,6 +10,7 @@ import pg from 'pg'
 import { generate } from 'selfsigned'
 import { afterAll, describe, expect, inject, test, vi } from 'vitest'
 import { z } from 'zod'
+import { catalogueAfter } from '../scripts/catalogue.ts'
 import { examine, type Report } from '../scripts/doctor/doctor.ts'
 import { checkReceiverReach } from '../scripts/doctor/receiver-checks.ts'
 import { DEAD_LETTERS } from '../src/platform/jobs/queue.ts'
@@ -57,8 +58,17 @@ const noDatabase = { ...sound, DATABASE_URL: 'postgresql://u@127.0.0.1:1/x' }
 /** What is wrong with every database of the tests: its server is made to be fast, and its role is the one that created it. */
 const OF_TESTS = ['database.durability', 'database.durability', 'database.superuser', 'settings.catch_domain']
 
-const doctor = async (environment: Record<string, string> = sound): Promise<Report> =>
-  examine({ environment, scratch: async () => ({ connection: { ...inject('postgres'), database: 'postgres' }, leave: async () => {} }) })
+/** What migrations make, by their statements: trying them again would make the same, and takes most of the time of an examination. */
+const tried = new Map<string, Promise<string[]>>()
+
+function tryOut(scripts: string[]): Promise<string[]> {
+  const statements = scripts.join('\n')
+  const made = tried.get(statements) ?? catalogueAfter({ ...inject('postgres'), database: 'postgres' }, 'gridpost_doctor_test', scripts)
+  tried.set(statements, made)
+  return made
+}
+
+const doctor = async (environment: Record<string, string> = sound): Promise<Report> => examine({ environment, tryOut })
 
 /** The findings beside those that all databases of the tests have. The disks of the machine are not part of a test. */
 async function found(environment: Record<string, string> = sound) {

@@ -7,6 +7,7 @@ import { EmbeddedPostgresError, openEmbeddedPostgres } from '../../src/platform/
 import { connect, MigrationError } from '../../src/platform/database/migrations.ts'
 import { missingRight } from '../../src/platform/database/missing-right.ts'
 import { readSettings, type Settings, SettingsError } from '../../src/settings.ts'
+import { catalogueAfter } from '../catalogue.ts'
 import { appliedMigrations, checkMigrations, checkPreviousKeys, checkQueue, checkServer } from './database-checks.ts'
 import { counted, type Database, type Examined, type Finding } from './finding.ts'
 import { checkOwners, checkSecrets } from './orphan-checks.ts'
@@ -43,12 +44,12 @@ const DATABASE_CHECKS: Record<string, Check> = {
 
 interface Options {
   environment?: Record<string, string | undefined>
-  /** Where to try the migrations; by default a temporary server. */
-  scratch?: Examined['scratch']
+  /** Tries the migrations; by default on a temporary server. */
+  tryOut?: Examined['tryOut']
 }
 
 /** Examines the installation that the environment names. */
-export async function examine({ environment = process.env, scratch = temporaryServer }: Options = {}): Promise<Report> {
+export async function examine({ environment = process.env, tryOut = tryOnTemporaryServer }: Options = {}): Promise<Report> {
   const report: Report = { findings: [], skipped: [] }
   const settings = settingsOf(environment, report)
   if (!settings) return report
@@ -56,7 +57,7 @@ export async function examine({ environment = process.env, scratch = temporarySe
   for (const check of [checkSmtp, checkPublicUrl, checkCatchDomain, checkReceiverCertificate, checkReceiverReach])
     report.findings.push(...(await check({ settings })))
   await onDatabase(settings, report, async (database) => {
-    const examined = { settings, environment, database, scratch }
+    const examined = { settings, environment, database, tryOut }
     if (!(await appliedMigrations(database)).length) {
       report.findings.push(...(await checkServer(examined)), UNPREPARED)
       return
@@ -153,17 +154,17 @@ async function make(name: string, check: Check, examined: Examined, report: Repo
   }
 }
 
-/** A temporary server, which is deleted afterwards; null without the programs of PostgreSQL. */
-async function temporaryServer(): ReturnType<Examined['scratch']> {
+/** Starts a server, which is deleted afterwards; null without the programs of PostgreSQL. */
+async function tryOnTemporaryServer(scripts: string[]): Promise<string[] | null> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-doctor-'))
-  const remove = () => rmSync(dataDir, { recursive: true, force: true })
   try {
     const postgres = await openEmbeddedPostgres({ dataDir, settings: { fsync: 'off' } })
-    return { connection: postgres.connection, leave: () => postgres.leave().then(remove) }
+    return await catalogueAfter(postgres.connection, 'gridpost_doctor', scripts).finally(() => postgres.leave())
   } catch (error) {
-    remove()
     if (error instanceof EmbeddedPostgresError) return null
     throw error
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
   }
 }
 

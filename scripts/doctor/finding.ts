@@ -1,5 +1,4 @@
 /** What the doctor reports, and what its checks get to look at. */
-import type pg from 'pg'
 import type { Settings } from '../../src/settings.ts'
 
 export interface Finding {
@@ -23,8 +22,8 @@ export interface Examined {
   settings: Settings
   environment: Record<string, string | undefined>
   database: Database
-  /** Returns a server on which the migrations can be tried, or null if there is none. */
-  scratch: () => Promise<{ connection: pg.ClientConfig; leave(): Promise<void> } | null>
+  /** Returns the objects that the statements make in an empty database (catalogue.ts), or null without a server to try them on. */
+  tryOut: (scripts: string[]) => Promise<string[] | null>
 }
 
 /** At most this many examples are named. */

@@ -1,30 +1,20 @@
 /** Differences between the database and what the migrations and the definitions of fields make of it. */
-import { randomBytes } from 'node:crypto'
 import { TYPES } from '../../src/fields/registry.ts'
 import { readMigrations } from '../../src/platform/database/migrations.ts'
-import { catalogueAfter, catalogueOf } from '../catalogue.ts'
+import { catalogueOf } from '../catalogue.ts'
 import { appliedMigrations } from './database-checks.ts'
 import { counted, type Examined, type Finding, findingOf } from './finding.ts'
 
 const REPAIR = 'Restore it from a backup, or undo by hand what was done; prisma/migrations has the statements.'
 
 /** Compares the system tables with what the applied migrations make in an empty database. Null if no server is there to try them. */
-export async function checkSystemTables({ database, scratch }: Examined): Promise<Finding[] | null> {
+export async function checkSystemTables({ database, tryOut }: Examined): Promise<Finding[] | null> {
   const applied = new Set((await appliedMigrations(database)).map(({ name }) => name))
   const migrations = readMigrations().filter(({ name }) => applied.has(name))
-  const server = await scratch()
-  if (!server) return null
-  try {
-    const expected = await catalogueAfter(
-      server.connection,
-      `gridpost_doctor_${randomBytes(6).toString('hex')}`,
-      migrations.map(({ sql }) => sql),
-    )
-    const isLater = applied.size > migrations.length
-    return compare(expected, await catalogueOf(async (text) => database.rows(text)), isLater)
-  } finally {
-    await server.leave()
-  }
+  const expected = await tryOut(migrations.map(({ sql }) => sql))
+  if (!expected) return null
+  const isLater = applied.size > migrations.length
+  return compare(expected, await catalogueOf(async (text) => database.rows(text)), isLater)
 }
 
 /** What a line of the catalogue is about: `column users.email`, `index users_pkey`. */
