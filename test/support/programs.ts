@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { startArguments } from '../../scripts/bench/process.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -29,7 +30,7 @@ export interface Programs {
   npmRun(script: string, args?: string[]): Promise<Ended>
   /** The same without npm, which takes half a second. @param input what the script reads from standard input */
   run(script: string, args?: string[], input?: string): Promise<Ended>
-  /** `npm start`, until it listens. */
+  /** What `npm start` runs, without npm, until it listens. */
   start(): Promise<Service>
   /** Stops the running programs, and removes the folder. */
   cleanUp(): Promise<void>
@@ -69,7 +70,7 @@ export function programs(environment: Record<string, string> = {}): Programs {
     npmRun: (script, args = []) => toItsEnd('npm', ['run', '-s', script, '--', ...args]),
     run: (script, args = [], input = '') => toItsEnd('node_modules/.bin/node', [`scripts/${script}.ts`, ...args], input),
     async start() {
-      const child = spawnHere('npm', ['start', '--silent'])
+      const child = spawnHere('node_modules/.bin/node', startArguments())
       let output = ''
       const ended = once(child, 'close')
       const url = await new Promise<string>((resolve, reject) => {
@@ -80,7 +81,7 @@ export function programs(environment: Record<string, string> = {}): Programs {
             if (listening) resolve(listening)
           })
         }
-        ended.then(([code]) => reject(new Error(`npm start ended with ${code}: ${output}`)))
+        ended.then(([code]) => reject(new Error(`The start ended with ${code}: ${output}`)))
       })
       return {
         url,
