@@ -1,0 +1,176 @@
+/** The loss of the primary, with synchronous replication and real servers. A switch stands before them, as a proxy would. */
+import { once } from 'node:events'
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemContext } from '../src/platform/context.ts'
+import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
+import { type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
+import { type Cluster, type Server, startCluster } from './support/replica.ts'
+import { openStream } from './support/streams.ts'
+
+let cluster: Cluster
+let standby: Server
+let toServer: Awaited<ReturnType<typeof openSwitch>>
+let app: TestApp
+let account: TestAccount
+let key: As
+let tableId: number
+let position: string
+
+beforeAll(async () => {
+  cluster = await startCluster()
+  standby = await cluster.replicate('standby')
+  await cluster.primary.query("alter system set synchronous_standby_names = '*'")
+  await cluster.primary.query('select pg_reload_conf()')
+  while (!(await cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")).length) await sleep(20)
+  toServer = await openSwitch(cluster.primary)
+  app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true })
+  account = await app.account()
+  key = app.as(account.keys.account)
+  const fields = [{ name: 'Name', type: 'text' }]
+  tableId = (await key.post(`/api/space/${account.space}/tables/create`, { name: 'Things', fields })).body.id
+}, 90_000)
+
+afterAll(async () => {
+  await app?.stop()
+  toServer?.close()
+  await cluster?.stop()
+})
+
+/** Forwards TCP connections to the socket of a server. */
+async function openSwitch(first: Server) {
+  let target = first
+  const sockets = new Set<Socket>()
+  const server = createServer((client) => {
+    const database = createConnection(join(target.connection.host, `.s.PGSQL.${target.connection.port}`))
+    for (const [from, to] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      sockets.add(from)
+      from.on('error', () => to.destroy())
+      from.on('close', () => {
+        sockets.delete(from)
+        to.destroy()
+      })
+      from.pipe(to)
+    }
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { user, database } = first.connection
+  return {
+    url: `postgresql://${user}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`,
+    turnTo(other: Server) {
+      target = other
+      for (const socket of sockets) socket.destroy()
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Records whose creation was acknowledged, and the statuses of those that were not. */
+interface Written {
+  names: Set<string>
+  refused: Set<number>
+  lastRefusalAt: number
+}
+
+/** Creates records until told to stop, each with a name of its own. */
+async function write(writer: number, until: () => boolean, written: Written): Promise<void> {
+  for (let count = 0; !until(); count++) {
+    const name = `${writer}-${count}`
+    const { status } = await key.post(`/api/table/${tableId}/records/create`, { data: { name } })
+    if (status === 200) written.names.add(name)
+    else {
+      written.refused.add(status)
+      written.lastRefusalAt = performance.now()
+      await sleep(50)
+    }
+  }
+}
+
+/** Sends the reminders that are due ten minutes from now. */
+async function sweep(): Promise<void> {
+  app.setClock(new Date(Date.now() + 11 * 60_000))
+  await sweepReminders(systemContext(app.deps), async () => {}).finally(() => app.setClock(null))
+}
+
+const reminders = async () => {
+  const { body } = await app.as(account.member).post('/api/notifications/list', { filter: 'all', limit: 200 })
+  return body.filter(({ event_type }: { event_type: string }) => event_type === 'TASK_REMINDER')
+}
+
+/** Changes the type of the field, and waits for the job that does it. */
+async function convert(type: string): Promise<void> {
+  const { body } = await key.post(`/api/table/${tableId}/field/name/changeType`, { type })
+  let state = ''
+  while (state !== 'done') {
+    ;({ state } = (await key.get(`/api/job/${body.job_id}`)).body)
+    if (state === 'failed' || state === 'refused') expect.fail(state)
+    await sleep(20)
+  }
+}
+
+it('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
+  const stream = await openStream(app.url, account.member)
+  const dueAt = new Date(Date.now() + 20 * 60_000).toISOString()
+  const due = { title: 'Before', due_date: dueAt.slice(0, 10), due_time: dueAt.slice(11, 16), reminder_offset_mins: 10 }
+  expect((await app.as(account.member).post('/api/tasks/create', due)).status).toBe(200)
+  position = (await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'first' } })).headers.get('x-position') ?? ''
+  expect(position).toMatch(/^\d+\.1\./)
+  const written: Written = { names: new Set(), refused: new Set(), lastRefusalAt: 0 }
+  let isOver = false
+  const writers = [1, 2, 3].map((writer) => write(writer, () => isOver, written))
+  while (written.names.size < 50) await sleep(5)
+
+  // A sweep that is cut off has either sent the reminder or not.
+  const cutOff = sweep().catch(() => {})
+  await cluster.primary.kill()
+  const lostAt = performance.now()
+  await standby.query('select pg_promote()')
+  // Nobody follows it, so it would wait for ever.
+  await standby.query("alter system set synchronous_standby_names = ''")
+  await standby.query('select pg_reload_conf()')
+  toServer.turnTo(standby)
+
+  const before = written.names.size
+  while (written.names.size < before + 50) await sleep(5)
+  expect(written.lastRefusalAt - lostAt).toBeLessThan(10_000)
+  isOver = true
+  await Promise.all(writers)
+  expect([...written.refused]).toEqual([503])
+
+  const { rows } = await app.as(account.member).rpc.records.query.query({ table_id: tableId, limit: 1 })
+  expect(rows).toHaveLength(1)
+  const stored = await standby.query<{ name: string }>(`select name from t${tableId}.records`)
+  const names = new Set(stored.map(({ name }) => name))
+  expect([...written.names].filter((name) => !names.has(name))).toEqual([])
+
+  await cutOff
+  await sweep()
+  await sweep()
+  expect(await reminders()).toHaveLength(1)
+  await convert('long_text')
+
+  const { body: after } = await app.as(account.member).post('/api/tasks/create', { title: 'After' })
+  while (!stream.heard.some(({ task_id }) => task_id === after.id)) await sleep(20)
+  expect(new Set(stream.heard.map(({ id }) => id)).size).toBe(stream.heard.length)
+  stream.cut()
+}, 60_000)
+
+it('has put the replica aside that is now the primary, and ignores positions of the time before', async () => {
+  const created = await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'later' } })
+  expect(created.headers.get('x-position')).toMatch(/^\d+\.2\./)
+  const page = await key.post(
+    `/api/table/${tableId}/records/query`,
+    { filters: [{ column: 'id', compare: 'eq', value: created.body.id }] },
+    { 'x-position': position },
+  )
+  expect(page.body).toMatchObject([{ name: 'later' }])
+  expect(app.deps.replicas?.all.map(({ obstacle }) => obstacle)).toEqual(['it is not a replica, or no longer'])
+})
