@@ -47,6 +47,9 @@ export function like(text: Sql, compare: Compare, part: string): Sql {
   return sql`lower(${text}) like ${lower(pattern)}`
 }
 
+/** The same condition as `like` with `contains`, in a form for which no index is used. */
+export const holds = (text: Sql, part: string): Sql => sql`strpos(lower(${text}), ${lower(part)}) > 0`
+
 /**
  * A JSON object as SQL. Postgres finds a key by binary search, also in parallel workers. An array would be scanned for each cell, and a
  * table would need a query.

@@ -30,8 +30,8 @@ interface ExaminedQuery {
   table: TableDef
   where: Tree<ResolvedCondition>
   order: readonly Sort[]
-  /** The statement of the page. */
-  page: Sql
+  /** Prints the statement of the page. */
+  page: () => Sql
   tookMs: number
 }
 
@@ -42,7 +42,7 @@ export async function recordUse(context: Context, { table, where, order, page, t
   const shape = shapeOf(where, order)
   if (!shape || !isIndexable(table, shape) || isRemembered(db, `${table.id} ${JSON.stringify(shape)}`, now)) return
   try {
-    if ((await costOf(db, page)) >= COSTLY) await storeUse(context, table.id, JSON.stringify(shape))
+    if ((await costOf(db, page())) >= COSTLY) await storeUse(context, table.id, JSON.stringify(shape))
   } catch (error) {
     context.log.warn({ err: error, tableId: table.id }, 'slow query not recorded')
   }

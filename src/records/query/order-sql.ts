@@ -41,6 +41,21 @@ export function printAfter(sort: Sort | undefined, { key, id }: PageEnd, queryCo
   return isDescending && !isNeverEmpty ? [others, sql`${value} is null`] : [others]
 }
 
+/**
+ * The condition for the records of the order up to this one, which is included; undefined where they are nearly all records, because the
+ * empty values have begun that follow all others.
+ */
+export function printUpTo(sort: Sort | undefined, { key, id }: PageEnd, queryContext: QueryContext): Sql | undefined {
+  const isDescending = sort?.isDescending ?? false
+  const within = isDescending ? raw('>=') : raw('<=')
+  if (!sort || sort.field.key) return sql`r.id ${within} ${id}::int`
+  const value = sortKey(sort.field, queryContext)
+  if (key === null) return isDescending ? undefined : sql`${value} is null and r.id <= ${id}::int`
+  const { keyType, isNeverEmpty } = ruleOf(sort.field)
+  const others = sql`(${value}, r.id) ${within} (${key}::${raw(keyType)}, ${id}::int)`
+  return isDescending || isNeverEmpty ? others : sql`(${value} is null or ${others})`
+}
+
 /** The expression that records are sorted by. Indexes are created on the same expression. */
 export function sortKey(field: FieldDef, queryContext: QueryContext): Sql {
   return ruleOf(field).key(field, columnOf(field), queryContext)

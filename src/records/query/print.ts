@@ -3,11 +3,12 @@
 import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
+import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { totalOf } from '../../tables/row-counts.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
-import { printAfter, printOrder, printOrderBy, sortKey } from './order-sql.ts'
-import { printSearch } from './search-sql.ts'
+import { printAfter, printOrder, printOrderBy, printUpTo, sortKey } from './order-sql.ts'
+import { printSearch, printSearchByParts } from './search-sql.ts'
 import { isAlways, isRestricted, type ResolvedPage, type ResolvedQuery, type Selection } from './selection.ts'
 
 /** The column in which a walk's rows carry their sort value, as text. No field id can contain a tilde. */
@@ -28,8 +29,7 @@ export interface PageStatement {
 /** A walk's rows end with SORT_KEY unless they are sorted by id alone, and there is one row more than `limit` if another page follows. */
 export function printPage(page: ResolvedPage): PageStatement {
   if (!page.walk) return { statement: printOffsetPage(page) }
-  const { after } = page.walk
-  const [near, far] = after ? printAfter(page.order[0], after, page.queryContext) : []
+  const { near, far } = startOf(page)
   const statement = printRange(page, near)
   return far ? { statement, fallback: () => printTwoRanges(page, near, far) } : { statement }
 }
@@ -61,6 +61,47 @@ function printTwoRanges(page: ResolvedPage, near: Sql | undefined, far: Sql): Sq
   return sql`with near as materialized (${printRange(page, near, { isTyped: true })}),
     page as (select * from near union all (${printRange(page, far, { isTyped: true, atMost: left })}))
     select ${columns}, r.${key}::text as ${key} from page r order by ${printOrderBy(sql`r.${key}`, sort?.isDescending ?? false)}`
+}
+
+/** The record at this place of the order, among those that meet the conditions, whatever they contain: one row with id and SORT_KEY. */
+export function printPlace(page: ResolvedPage, place: number): Sql {
+  const { selection, order, queryContext } = page
+  const { near } = startOf(page)
+  const [sort] = order
+  const key = sort && !sort.field.key ? sql`${sortKey(sort.field, queryContext)}::text` : sql`null`
+  return sql`select ${versionOf(selection.table)} r.id, ${key} as key from ${recordsOf(selection.table.id)} r
+    where ${printTree(selection.where, queryContext)}${near ? sql` and ${near}` : empty}
+    order by ${printOrder(order, queryContext)} limit 1 offset ${place}::bigint`
+}
+
+/**
+ * Reads the page from the records of the order up to `end`, or returns undefined where those are no range of an index. The answer is
+ * the page if it has as many rows as were asked for. The CTE keeps Postgres from walking along the order after all.
+ */
+export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
+  const { selection, order, queryContext, fields, offset, walk } = page
+  const [sort] = order
+  const upTo = printUpTo(sort, end, queryContext)
+  if (!upTo) return undefined
+  const { near } = startOf(page)
+  const version = versionOf(selection.table)
+  const columns = selectList(fields)
+  const key = ident(SORT_KEY)
+  const value = sort && !sort.field.key ? sortKey(sort.field, queryContext) : undefined
+  const orderBy = value ? printOrderBy(sql`r.${key}`, sort?.isDescending ?? false) : printOrder(order, queryContext)
+  return sql`with beginning as materialized (select ${version} ${columns}${value ? sql`, ${value} as ${key}` : empty} from ${recordsOf(selection.table.id)} r
+      where ${printSelection(selection, queryContext)} and ${upTo}${near ? sql` and ${near}` : empty})
+    select ${columns}${walk && value ? sql`, r.${key}::text as ${key}` : empty} from beginning r
+    order by ${orderBy} limit ${rowsOf(page)}::bigint offset ${offset}::bigint`
+}
+
+/** The number of rows that a statement asks for. */
+export const rowsOf = ({ walk, limit }: ResolvedPage): number => (walk ? limit + 1 : limit)
+
+/** The conditions for the records after the end of the page before: one index range, or two. */
+function startOf({ walk, order, queryContext }: ResolvedPage): { near?: Sql | undefined; far?: Sql | undefined } {
+  const [near, far] = walk?.after ? printAfter(order[0], walk.after, queryContext) : []
+  return { near, far }
 }
 
 /** Reads one index range of a walk. The sort value is returned as text, or in its own type for another statement to sort by. */
@@ -99,7 +140,8 @@ export function printSelectedCount({ selection, queryContext }: ResolvedQuery): 
 }
 
 /** The condition that the selected records meet, for a WHERE clause over `r`. */
-export function printSelection({ table, where, words }: Selection, queryContext: QueryContext): Sql {
-  const parts = [...(isAlways(where) ? [] : [printTree(where, queryContext)]), ...(words.length ? [printSearch(words, table)] : [])]
+export function printSelection({ table, where, words, searched }: Selection, queryContext: QueryContext): Sql {
+  const search = searched ? printSearchByParts(searched, table) : printSearch(words, table)
+  const parts = [...(isAlways(where) ? [] : [printTree(where, queryContext)]), ...(words.length ? [search] : [])]
   return parts.length ? join(parts, ' and ') : ALWAYS
 }

@@ -11,6 +11,7 @@ import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
 import { ExpectedUsers } from './expected-users.ts'
 import { printPage, printSelectedCount } from './print.ts'
+import { readWindow, searchPlanOf } from './search-window.ts'
 import type { ResolvedPage, Selection, Walk } from './selection.ts'
 import { writeRows } from './write-rows.ts'
 
@@ -28,17 +29,24 @@ export async function readPage(context: Context, page: ResolvedPage): Promise<Wr
 
 /** Reads the rows, and behind them what follows. Notes a slow query so that an index can be built for it. */
 async function readRows(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
-  const { selection, order, limit } = page
-  const { statement, fallback } = printPage(page)
-  const name = matchesText(selection) ? undefined : 'records-page'
-  const read = (sql: Sql) => context.db.queryPrinted(sql, name, context.signal, following)
+  const { selection, order } = page
   const startedAt = performance.now()
   try {
-    const rows = await read(statement)
-    return fallback && rows.length <= limit ? await read(fallback()) : rows
+    const plan = await searchPlanOf(context, page)
+    if (!plan) return await readUsual(context, page, following)
+    if (plan.window === null) return await readUsual(context, { ...page, selection: { ...selection, searched: plan.words } }, following)
+    return (await readWindow(context, page, plan, following)) ?? (await readUsual(context, page, following))
   } finally {
-    await recordUse(context, { ...selection, order, page: statement, tookMs: performance.now() - startedAt })
+    await recordUse(context, { ...selection, order, page: () => printPage(page).statement, tookMs: performance.now() - startedAt })
   }
+}
+
+async function readUsual({ db, signal }: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
+  const { statement, fallback } = printPage(page)
+  const name = matchesText(page.selection) ? undefined : 'records-page'
+  const read = (sql: Sql) => db.queryPrinted(sql, name, signal, following)
+  const rows = await read(statement)
+  return fallback && rows.length <= page.limit ? await read(fallback()) : rows
 }
 
 const TEXT_PATTERNS: ReadonlySet<string> = new Set(['contains', 'starts_with', 'ends_with'])

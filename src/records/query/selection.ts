@@ -6,6 +6,7 @@ import type { PageEnd } from '../../platform/http/cursor.ts'
 import type { Sort } from '../../views/filters/order.ts'
 import type { Tree } from '../../views/filters/parse.ts'
 import type { ResolvedCondition } from '../../views/filters/resolve-conditions.ts'
+import type { SearchedWord } from './search-plan.ts'
 
 /** The conditions that a record has to meet. */
 export interface Selection {
@@ -13,6 +14,8 @@ export interface Selection {
   where: Tree<ResolvedCondition>
   /** The words of `search`; a record must contain all of them. */
   words: readonly string[]
+  /** The same words with their rare parts, where the statement looks for these in the trigram indexes (search-plan.ts). */
+  searched?: readonly SearchedWord[]
 }
 
 export interface ResolvedQuery {

@@ -1,0 +1,85 @@
+/**
+ * How frequent each trigram is in the texts of a large table, from a sample of its records. A trigram index reads the list of every
+ * trigram that it is asked for, so a search asks it for the rare ones only (docs/decisions/0030).
+ */
+
+import { isText, type TableDef } from '../fields/definition.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
+import type { Context } from '../platform/context.ts'
+import { type Database, ident, join, recordsOf, sql } from '../platform/database/database.ts'
+import { memo } from '../platform/memo.ts'
+import { SMALL_TABLE } from '../views/ddl.ts'
+
+export interface TrigramSample {
+  /** The number of records of the table, as Postgres estimates it. */
+  records: number
+  /** The number of records in the sample. */
+  sampled: number
+  /** By trigram, in lower case: the number of sampled records that contain it in a text. Those of one record at most are absent. */
+  found: ReadonlyMap<string, number>
+}
+
+/** The part of the records that contain the trigram. A trigram that the sample has once or never counts as one of its records. */
+export const frequencyOf = (trigram: string, { found, sampled }: TrigramSample): number => (found.get(trigram) ?? 1) / sampled
+
+/** A sample takes about 120 ms of Postgres, and up to 300 KB of memory. */
+const SAMPLED = 2_000
+const MAX_SAMPLES = 100
+const KEPT_MS = 3_600_000
+/** A table may get its indexes soon, and a failure may be over. */
+const ABSENT_KEPT_MS = 60_000
+/** A longer text is judged by its beginning: a sample of long texts would take seconds. */
+const MAX_CHARACTERS = 1_000
+
+interface Kept {
+  until: number
+  sample: Promise<TrigramSample | null>
+}
+
+const samples = memo((_: Database) => new BoundedMap<string, Kept>(MAX_SAMPLES))
+
+/**
+ * The sample of the table, which callers of this process share for an hour; null for a table that is small, that Postgres has no
+ * statistics of, or that has a text field without a trigram index.
+ */
+export function trigramsOf({ db, now, log }: Context, table: TableDef): Promise<TrigramSample | null> {
+  const name = `${table.id} ${table.version}`
+  const known = samples(db).get(name)
+  if (known && now.getTime() < known.until) return known.sample
+  const sample = readSample(db, table).catch((error: unknown) => {
+    log.warn({ err: error, tableId: table.id }, 'trigrams not sampled')
+    return null
+  })
+  const kept: Kept = { until: now.getTime() + KEPT_MS, sample }
+  samples(db).set(name, kept)
+  return sample.then((read) => {
+    if (!read) kept.until = now.getTime() + ABSENT_KEPT_MS
+    return read
+  })
+}
+
+async function readSample(db: Database, { id, fields }: TableDef): Promise<TrigramSample | null> {
+  const records = recordsOf(id)
+  const texts = fields.filter(({ type }) => isText(type))
+  if (!texts.length) return null
+  const [table] = await db.query<{ records: number; isIndexed: boolean }>(
+    sql`select c.reltuples as records, not exists (
+        select from unnest(${texts.map((field) => field.id)}::text[]) as f (name) where not exists (
+          select from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am a on a.oid = x.relam
+          where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
+      from pg_class c where c.oid = to_regclass(${records.sql})`,
+    'trigram-indexes',
+  )
+  if (!table || table.records <= SMALL_TABLE || !table.isIndexed) return null
+  const percent = Math.min(100, (100 * SAMPLED) / table.records)
+  const text = join(texts.map((field) => sql`left(r.${ident(field.id)}, ${MAX_CHARACTERS})`))
+  const rows = await db.query<{ trigram: string | null; n: number }>(sql`
+    with sampled as materialized (
+      select concat_ws(' ', ${text}) as text from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
+    select null as trigram, count(*) as n from sampled
+    union all select t.trigram, count(*) from sampled s, lateral unnest(show_trgm(s.text)) as t (trigram) group by 1 having count(*) > 1`)
+  const sampled = rows.find(({ trigram }) => trigram === null)?.n ?? 0
+  if (sampled < SAMPLED / 10) return null
+  const found = new Map(rows.flatMap(({ trigram, n }): [string, number][] => (trigram === null ? [] : [[trigram, n]])))
+  return { records: table.records, sampled, found }
+}

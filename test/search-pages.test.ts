@@ -1,0 +1,211 @@
+/** Searches of a large table: whichever way they are answered (docs/decisions/0030), the page is that of a plain search of all records. */
+import { afterEach, beforeAll, expect, test } from 'vitest'
+import { adapt } from '../src/indexes/service.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { sql } from '../src/platform/database/database.ts'
+import { testApp } from './support/app.ts'
+import { queriesOf, queriesWith } from './support/statements.ts'
+import { fillTable, makeTable, makeView } from './support/tables.ts'
+
+interface Stored {
+  id: number
+  name: string
+  notes: string
+  stage: number
+  due: string | null
+  met: string | null
+}
+
+const RECORDS = 24_000
+const app = await testApp()
+const account = await app.account()
+const queries = queriesOf(app.db)
+let table = 0
+let stored: Stored[] = []
+
+/** A word of the notes in so many of a thousand records, spread evenly. */
+const word = (text: string, ofThousand: number, seed: number) =>
+  `case when abs(hashint4extended(i, ${seed})) % 1000 < ${ofThousand} then ' ${text}' else '' end`
+
+beforeAll(async () => {
+  const { id } = await makeTable(app, account, {
+    fields: [
+      { name: 'Name', type: 'text' },
+      { name: 'Notes', type: 'long_text' },
+      { name: 'Stage', type: 'select', options: ['New', 'Open', 'Ambers'] },
+      { name: 'Due', type: 'date' },
+      { name: 'Met', type: 'date' },
+    ],
+  })
+  table = id
+  const words = [
+    word('Harbour', 45, 1),
+    word('contract', 400, 2),
+    word('zeppelin', 2, 3),
+    word('amber', 50, 4),
+    word('kara arbo bola', 50, 5),
+    word('KÜSTEN-straße', 50, 6),
+    "case when i > 23990 then ' karbola' else '' end",
+  ]
+  await fillTable(app, table, RECORDS, {
+    name: `case when i % 200 = 0 then 'harbour ' else 'Company ' end || i`,
+    notes: `'note' || ${words.join(' || ')}`,
+    stage: '1 + i % 2',
+    due: `case when i % 40 > 0 then date '2026-01-01' + i * 7 % 900 end`,
+    met: `case when i % 3 = 0 then date '2026-01-01' + i * 11 % 900 end`,
+  })
+  await app.db.execute(sql([`vacuum analyze t${table}.records`] as unknown as TemplateStringsArray))
+  for (const view of [
+    { order_by: 'due' },
+    { order_by: 'met' },
+    { filters: [{ column: 'stage', compare: '=', value: 'Open' }], order_by: 'due' },
+  ])
+    await makeView(app, account, table, view)
+  await adapt(systemContext(app.deps), { table_id: table })
+  stored = await read()
+})
+
+afterEach(() => Object.assign(app.db, queries))
+
+const read = () =>
+  app.db.query<Stored>(sql([`select id, name, notes, stage, due, met from t${table}.records`] as unknown as TemplateStringsArray))
+
+/** The ids of the records with the words, in the order, as a plain search finds them. */
+function expected(search: string, { by = 'id', dir = 'A', where = () => true }: Order = {}): number[] {
+  const words = search.toLowerCase().split(' ')
+  const sign = dir === 'A' ? 1 : -1
+  const key = (record: Stored) => (by === 'id' ? '' : (record[by] ?? ''))
+  return stored
+    .filter((record) => where(record) && words.every((one) => [record.name, record.notes].some((text) => text.toLowerCase().includes(one))))
+    .sort((a, b) => sign * (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id))
+    .map(({ id }) => id)
+}
+
+interface Order {
+  by?: 'id' | 'due' | 'met'
+  dir?: 'A' | 'D'
+  where?: (record: Stored) => boolean
+}
+
+/** Asks for a page. @returns its ids, the next cursor, and the number of statements that searched a part of the order only */
+async function page(body: object): Promise<{ ids: number[]; cursor: string | null; windows: number }> {
+  let windows = 0
+  const counting = queriesWith(queries, ({ text }) => {
+    if (text.startsWith('with beginning as')) windows++
+  })
+  Object.assign(app.db, counting)
+  const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, fields: ['id'], ...body })
+  Object.assign(app.db, queries)
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+  return { ids: answer.body.map(({ id }: { id: number }) => id), cursor: answer.headers.get('x-next-cursor'), windows }
+}
+
+const orders = (['id', 'due', 'met'] as const).flatMap((by) => (['A', 'D'] as const).map((dir) => ({ by, dir })))
+
+test.each(orders)('a middling word is searched in the first records of the order $by $dir', async ({ by, dir }) => {
+  const all = expected('harbour', { by, dir })
+  expect(all.length).toBeGreaterThan(1_000)
+  const first = await page({ search: 'harbour', order_by: by, order_dir: dir })
+  expect(first).toMatchObject({ ids: all.slice(0, 100), windows: 1 })
+  expect((await page({ search: 'HARBOUR', order_by: by, order_dir: dir, offset: 150 })).ids).toEqual(all.slice(150, 250))
+  expect((await page({ search: 'harbour', order_by: by, order_dir: dir, offset: all.length - 20 })).ids).toEqual(all.slice(-20))
+})
+
+test.each(orders)('a walk by cursor through a middling word in the order $by $dir meets each record once', async ({ by, dir }) => {
+  const ids: number[] = []
+  let windows = 0
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const next = await page({ search: 'harbour', order_by: by, order_dir: dir, cursor })
+    ids.push(...next.ids)
+    windows += next.windows
+    cursor = next.cursor
+  }
+  expect(ids).toEqual(expected('harbour', { by, dir }))
+  expect(windows).toBeGreaterThan(0)
+})
+
+test('conditions of the index narrow the first records of the order', async () => {
+  const where = { stage: 'Open', due: ['<=', '2027-06-01'] }
+  const all = expected('harbour', { by: 'due', dir: 'D', where: ({ stage, due }) => stage === 2 && due !== null && due <= '2027-06-01' })
+  const found = await page({ search: 'harbour', where, order_by: 'due', order_dir: 'D' })
+  expect(found).toMatchObject({ ids: all.slice(0, 100), windows: 1 })
+})
+
+test.each([
+  ['a frequent word', 'contract'],
+  ['a rare word', 'zeppelin'],
+  ['an absent word', 'harboxyz'],
+  ['a middling and a frequent word', 'harbour contract'],
+  ['a middling and a rare word', 'zeppelin harbour'],
+  ['two middling words', 'harbour kara'],
+  ['a part of a word', 'arbou'],
+  ['a word with other letters', 'küsten-straße'],
+  ['signs that mean something in a pattern', 'har%bour'],
+])('%s finds what a plain search finds', async (_, search) => {
+  for (const { by, dir } of orders) {
+    const { ids } = await page({ search, order_by: by, order_dir: dir })
+    expect(ids).toEqual(expected(search, { by, dir }).slice(0, 100))
+  }
+})
+
+test('a short word beside a middling one starts a word', async () => {
+  const all = expected('harbour').filter((id) => stored.find((record) => record.id === id)?.name.startsWith('harbour 1'))
+  expect(all.length).toBeGreaterThan(20)
+  expect((await page({ search: 'harbour 1', where: { name: ['starts_with', 'harbour'] } })).ids.slice(0, 20)).toEqual(
+    expected('harbour', { where: ({ name }) => name.startsWith('harbour') })
+      .filter((id) => / 1/.test(stored.find((record) => record.id === id)?.name ?? ''))
+      .slice(0, 20),
+  )
+})
+
+test('a word that is rarer than its parts is found in the whole table, and not sought in the first records again', async () => {
+  const found = await page({ search: 'karbola' })
+  expect(found).toMatchObject({ ids: expected('karbola'), windows: 1 })
+  expect(await page({ search: 'karbola' })).toMatchObject({ ids: found.ids, windows: 0 })
+})
+
+test('a word that is the title of an option finds the records with the option, too', async () => {
+  await app.db.execute(sql([`update t${table}.records set stage = 3 where id <= 300`] as unknown as TemplateStringsArray))
+  try {
+    const { ids, windows } = await page({ search: 'amber' })
+    expect({ ids, windows }).toEqual({ ids: Array.from({ length: 100 }, (_, index) => index + 1), windows: 0 })
+  } finally {
+    await app.db.execute(sql([`update t${table}.records set stage = 1 + id % 2 where id <= 300`] as unknown as TemplateStringsArray))
+  }
+})
+
+test('records that are deleted while the first records are searched are no longer on the page, which is full', async () => {
+  const all = expected('harbour')
+  const leaving = new Set(all.slice(0, 130))
+  const rows = stored.filter(({ id }) => leaving.has(id))
+  let isDone = false
+  Object.assign(
+    app.db,
+    queriesWith(queries, async ({ text }) => {
+      if (isDone || !text.startsWith('with beginning as')) return
+      isDone = true
+      await queries.query(
+        sql`delete from ${sql([`t${table}.records`] as unknown as TemplateStringsArray)} where id = any(${[...leaving]}::int[])`,
+      )
+    }),
+  )
+  try {
+    const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { search: 'harbour', fields: ['id'], limit: 100 })
+    expect(isDone).toBe(true)
+    expect(answer.body.map(({ id }: { id: number }) => id)).toEqual(all.slice(130, 230))
+  } finally {
+    for (const { id, name, notes, stage, due, met } of rows)
+      await app.db.execute(
+        sql`insert into ${sql([`t${table}.records`] as unknown as TemplateStringsArray)} (id, created_at, updated_at, name, notes, stage, due, met)
+          values (${id}::int, now(), now(), ${name}, ${notes}, ${stage}::int, ${due}::date, ${met}::date)`,
+      )
+  }
+})
+
+test('a table whose texts are not all indexed is searched as usual', async () => {
+  const { id } = await makeTable(app, account, { fields: [{ name: 'Name', type: 'text' }] })
+  await fillTable(app, id, RECORDS, { name: `case when i % 20 = 0 then 'harbour ' else 'Company ' end || i` })
+  await app.db.execute(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
+  const answer = await app.as(account.admin).post(`/api/table/${id}/records/query`, { search: 'harbour', fields: ['id'], limit: 3 })
+  expect(answer.body.map((record: { id: number }) => record.id)).toEqual([20, 40, 60])
+})

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import type { TrigramSample } from '../../src/indexes/trigrams.ts'
+import { planSearch } from '../../src/records/query/search-plan.ts'
+
+/** A sample of 1,000 records in which the trigrams have these numbers. */
+const sample = (found: Record<string, number>, records = 1_000_000): TrigramSample => ({
+  records,
+  sampled: 1_000,
+  found: new Map(Object.entries(found)),
+})
+
+const HARBOUR = { har: 12, arb: 11, rbo: 11, bou: 11, our: 500 }
+const CONTRACT = { con: 420, ont: 430, ntr: 425, tra: 450, rac: 418, act: 440 }
+
+describe('a search of a page of 100', () => {
+  test.each([
+    [
+      'a middling word: its rare part, within the first records',
+      ['harbour'],
+      HARBOUR,
+      { words: [{ word: 'harbour', part: 'harbou' }], window: 18_182 },
+    ],
+    ['capitals do not matter', ['HARBOUR'], HARBOUR, { words: [{ word: 'HARBOUR', part: 'harbou' }], window: 18_182 }],
+    ['a frequent word: as usual', ['contract'], CONTRACT, null],
+    [
+      'a rare word with a frequent part: its rare part, in all records',
+      ['zeppelin'],
+      { ppe: 400, eli: 90 },
+      { words: [{ word: 'zeppelin', part: 'zepp' }], window: null },
+    ],
+    ['a rare word without a frequent part: as usual', ['zephyr'], {}, null],
+    ['two letters: as usual', ['ab'], {}, null],
+    ['no letter of ASCII: as usual', ['строка'], {}, null],
+    [
+      'a rare and a frequent word: the part of the rare one',
+      ['zeppelin', 'contract'],
+      { ...CONTRACT, ppe: 400 },
+      {
+        words: [
+          { word: 'zeppelin', part: 'zepp' },
+          { word: 'contract', part: null },
+        ],
+        window: null,
+      },
+    ],
+    ['the part between other letters', ['žharbourž'], HARBOUR, { words: [{ word: 'žharbourž', part: 'harbou' }], window: 18_182 }],
+  ])('%s', (_, words, found, plan) => {
+    expect(planSearch(words, sample(found), 100)).toEqual(plan)
+  })
+
+  test('goes along the order if the page is near or the word frequent enough', () => {
+    expect(planSearch(['harbour'], sample(HARBOUR), 5)).toBeNull()
+    expect(planSearch(['harbour'], sample({ ...HARBOUR, har: 140, arb: 140, rbo: 140, bou: 140 }), 100)).toBeNull()
+  })
+
+  test('follows the measured part of the records instead of the estimate', () => {
+    expect(planSearch(['harbour'], sample(HARBOUR), 100, 0.005)).toMatchObject({ window: 40_000 })
+    expect(planSearch(['harbour'], sample(HARBOUR), 100, 0.0001)).toMatchObject({ window: null })
+    expect(planSearch(['harbour'], sample(HARBOUR), 100, 0)).toBeNull()
+  })
+
+  test('looks at all records with the word if the table is not much larger than the window', () => {
+    expect(planSearch(['harbour'], sample(HARBOUR, 25_000), 100)).toEqual({ words: [{ word: 'harbour', part: 'harbou' }], window: null })
+  })
+})
