@@ -24,6 +24,7 @@ import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './opt
 import { startOthers } from './others/start.ts'
 import { type Process, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
 import { printProfile } from './profile.ts'
+import { measureGrowth, SIZES } from './records/growth.ts'
 import { records } from './records/suite.ts'
 import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
@@ -34,6 +35,13 @@ const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, ta
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)
   if (options === 'help') return console.log(USAGE)
+  if (!options.chart || options.records !== undefined) return runOn(options)
+  for (const records of SIZES)
+    await runOn({ ...options, records, ...(options.dataDir && { dataDir: join(options.dataDir, String(records)) }) })
+})
+
+/** Runs the suite on one number of records. */
+async function runOn(options: Options): Promise<void> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gridpost-bench-')))
   const profileDir = await mkdtemp(join(tmpdir(), 'gridpost-profile-'))
   const started: Pick<Process, 'stop'>[] = []
@@ -47,7 +55,7 @@ await runScript(async () => {
     await rm(profileDir, { recursive: true, force: true })
     if (!options.dataDir) await rm(dataDir, { recursive: true, force: true })
   }
-})
+}
 
 async function stopAll(started: Pick<Process, 'stop'>[]): Promise<void> {
   for (let process = started.pop(); process; process = started.pop()) await process.stop()
@@ -81,6 +89,20 @@ async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDi
     const cases = all.filter(({ name }) => isWanted(options.only, name))
     const postmaster = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
     const pids = { ours: service.child.pid ?? 0, bare: 0, postmaster }
+
+    if (options.chart) {
+      const [connections = 1] = options.connections
+      const seconds = options.seconds ?? suite.defaults.seconds
+      return await measureGrowth(cases, {
+        records,
+        url: service.found,
+        secret: account.secret,
+        pids,
+        rounds: options.rounds,
+        seconds,
+        connections,
+      })
+    }
 
     /** Measures the cases beside the bare server and, on request, the other products. @returns the cases without figures */
     async function measureCases(): Promise<string[]> {

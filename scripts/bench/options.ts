@@ -11,6 +11,8 @@ export const USAGE = `npm run bench -- [options]
   --rounds 5             number of rounds; the medians are printed
   --seconds 3            length of a round; slow cases get longer rounds
   --records 1000         number of records to create
+  --chart                of the suite records: measures the service alone with 10,000 to 10,000,000 records, or with --records, and draws
+                         how each case grows (docs/benchmarks/growth.svg)
   --data-dir <folder>    keeps the data in this folder for the next run
   --prepare              only creates the data, in --data-dir
   --others <folder>      where Directus and NocoDB are installed: measures them, too (docs/benchmarks.md, Others)
@@ -28,6 +30,8 @@ export interface Options {
   records: number | undefined
   dataDir: string | undefined
   prepare: boolean
+  /** Measures how the cases grow with the number of records. */
+  chart: boolean
   others: string | undefined
   ownCopy: boolean
   profile: boolean
@@ -55,10 +59,12 @@ export function readOptions(args: string[], suites: Suites): Options | 'help' {
     records: given.records === undefined ? undefined : whole('records', given.records),
     dataDir: given['data-dir'],
     prepare: given.prepare,
+    chart: given.chart,
     others: given.others,
     ownCopy: given['own-copy'],
     profile: given.profile,
   }
+  if (options.chart && options.suite !== 'records') throw wrong('chart', options.suite, 'needs --suite records')
   checkRecords(options, suite)
   checkDataDir(options)
   checkOthers(options, suite)
@@ -102,6 +108,7 @@ function parsed(args: string[]) {
         records: { type: 'string' },
         'data-dir': { type: 'string' },
         prepare: { type: 'boolean', default: false },
+        chart: { type: 'boolean', default: false },
         others: { type: 'string' },
         'own-copy': { type: 'boolean', default: false },
         profile: { type: 'boolean', default: false },

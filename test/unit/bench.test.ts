@@ -25,6 +25,7 @@ describe('options', () => {
       records: undefined,
       dataDir: undefined,
       prepare: false,
+      chart: false,
       others: undefined,
       ownCopy: false,
       profile: false,
@@ -35,7 +36,19 @@ describe('options', () => {
   it('override the defaults', () => {
     const given = ['--suite', 'records', '--only', 'a, b', '--only', 'c', '--connections', '1,2', '--rounds', '3', '--seconds', '4']
     expect(
-      read(...given, '--records', '1000', '--data-dir', '/nowhere/yet', '--others', FOLDER, '--own-copy', '--prepare', '--profile'),
+      read(
+        ...given,
+        '--records',
+        '1000',
+        '--data-dir',
+        '/nowhere/yet',
+        '--others',
+        FOLDER,
+        '--own-copy',
+        '--prepare',
+        '--chart',
+        '--profile',
+      ),
     ).toEqual({
       suite: 'records',
       only: ['a, b', 'c'],
@@ -45,6 +58,7 @@ describe('options', () => {
       records: 1_000,
       dataDir: '/nowhere/yet',
       prepare: true,
+      chart: true,
       others: FOLDER,
       ownCopy: true,
       profile: true,
@@ -57,6 +71,7 @@ describe('options', () => {
     [['--rounds'], "Option '--rounds <value>' argument missing; npm run bench -- --help"],
     [['--rounds', '-1'], "Option '--rounds' argument is ambiguous; npm run bench -- --help"],
     [['--prepare=yes'], "Option '--prepare' does not take an argument; npm run bench -- --help"],
+    [['--chart'], '--chart foundation: needs --suite records'],
     [['--suite', 'nope'], '--suite nope: must be one of foundation, records, events'],
     [['--suite', 'toString'], '--suite toString: must be one of foundation, records, events'],
     [['--suite', ''], "--suite '': must be one of foundation, records, events"],
