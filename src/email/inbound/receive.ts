@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
 import type { Context } from '../../platform/context.ts'
-import { sql } from '../../platform/database/database.ts'
+import { type Sql, sql } from '../../platform/database/database.ts'
 import type { FileEntry } from '../../platform/stored-files.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
 import type { Authentication } from '../authenticity/authentication-results.ts'
@@ -27,6 +27,7 @@ import {
   dropped,
   firstDelivery,
   lockVerdict,
+  noteRead,
   type OpenVerdict,
   type Outcome,
   saveVerdict,
@@ -87,19 +88,14 @@ const parsers = openParsers()
 async function read(context: Context, stored: StoredMessage, isReplay: boolean): Promise<Replayed[]> {
   const { mail: written, problem } = await parsed(context, stored)
   const mail = { ...written, authentication: stored.authentication ?? written.authentication }
-  const results: Replayed[] = []
-  for (const hash of stored.token_hashes) {
-    const result = await deliverToThread(context, stored, hash, mail, isReplay)
-    if (result) results.push(result)
-  }
-  await context.db.query(
-    sql`
-      update inbound_emails set processed_at = ${formatInstant(context.now)}::timestamp, error = ${problem}::text,
-        from_name = ${mail.from.name}, from_email = ${mail.from.email}, subject = ${mail.subject}
-      where id = ${stored.id}`,
-    'message-read',
-  )
-  return results
+  const reading = noteRead(stored.id, mail, problem, context.now)
+  const last = stored.token_hashes.at(-1)
+  const results: (Replayed | undefined)[] = []
+  for (const hash of stored.token_hashes)
+    results.push(await deliverToThread(context, stored, hash, { mail, isReplay, noteRead: hash === last ? reading : undefined }))
+  // Usually it was noted with the verdict of the last thread; but that may have been decided before, or be gone.
+  if (!results.at(-1)) await context.db.query(reading, 'message-read')
+  return results.filter((result) => result !== undefined)
 }
 
 /** The parsed message; for one that cannot be parsed, a mail that says so, and the reason. */
@@ -125,8 +121,7 @@ async function deliverToThread(
   context: Context,
   stored: StoredMessage,
   hash: Buffer,
-  message: ParsedMail,
-  isReplay: boolean,
+  { mail: message, isReplay, noteRead }: { mail: ParsedMail; isReplay: boolean; noteRead: Sql | undefined },
 ): Promise<Replayed | undefined> {
   const { db, now } = context
   const { id } = stored
@@ -139,7 +134,7 @@ async function deliverToThread(
     const outcome = thread
       ? await decide(context, thread, stored, mail, before, files)
       : { ...dropped('The email that it answers was deleted, or its table or space'), isChanged: false }
-    await saveVerdict(db, id, hash, outcome, now)
+    await saveVerdict(db, id, hash, outcome, { now, noteRead })
     const isChanged = outcome.isChanged || outcome.verdict !== before.verdict
     if (isReplay && isChanged && thread) await auditReplay(context, id, thread, before, outcome)
     return { verdict: outcome.verdict, isChanged }

@@ -109,11 +109,9 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
     const stored: { id: number; bytes: number; priority: number }[] = []
     for (const { context, arrival } of sorted) {
       const { now } = context
-      const sender = listed(readHeaders(arrival.raw))
-      const turn = await turnOf(db, { from: sender.email, tokens: arrival.tokens, now })
-      const id = await insertMessage(db, arrival, sender, now)
-      if (id === undefined) await insertRepeated(db, arrival, now)
-      else stored.push({ id, bytes: arrival.raw.length, priority: -turn })
+      const message = await insertMessage(db, arrival, listed(readHeaders(arrival.raw)), now)
+      if (message) stored.push({ id: message.id, bytes: arrival.raw.length, priority: -message.turn })
+      else await insertRepeated(db, arrival, now)
     }
     for (const [priority, messages] of Map.groupBy(stored, (message) => message.priority))
       for (const [queue, ids] of Map.groupBy(messages, ({ bytes }) => queueFor(bytes)))
@@ -126,14 +124,14 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
   return all.map(() => undefined)
 }
 
-/** Inserts the message with an open verdict for each thread. @returns undefined if the same bytes are stored already */
+/** Inserts the message with an open verdict for each thread. @returns its id and its turn; undefined if the same bytes are stored already */
 async function insertMessage(
   db: Database,
   { raw, sha256, tokens, authentication }: Arrival,
   { name, email, subject }: Listed,
   now: Date,
-): Promise<number | undefined> {
-  const [stored] = await db.query<{ id: number }>(
+): Promise<{ id: number; turn: number } | undefined> {
+  const [stored] = await db.query<{ id: number; turn: number }>(
     sql`
     with stored as (
       insert into inbound_emails (raw, sha256, token_hashes, authentication, from_name, from_email, subject, received_at)
@@ -144,10 +142,10 @@ async function insertMessage(
       insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
       select s.id, r.token_hash, r.account_id, r.space_id, r.table_id from stored s, reply_tokens r where r.token_hash = any(${tokens}::bytea[])
     )
-    select id from stored`,
+    select id, ${turnOf({ from: email, tokens, now })} as turn from stored`,
     'insert-message',
   )
-  return stored?.id
+  return stored
 }
 
 /** Lists another arrival of bytes that are stored, without storing them again. */

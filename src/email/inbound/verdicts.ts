@@ -1,8 +1,9 @@
 /** What inbound messages were read as: one verdict for each message and thread, written in the transaction of its effect. */
-import { type Database, sql } from '../../platform/database/database.ts'
+import { type Database, empty, type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import type { Thread } from '../queries.ts'
+import type { ParsedMail } from './mime.ts'
 
 export interface Decision {
   verdict: Verdict
@@ -54,18 +55,30 @@ export async function lockVerdict(
   return (await find())[0]
 }
 
+/** The update of a message that was read for all of its threads. @param problem why it cannot be parsed; null if it can */
+export const noteRead = (
+  id: number,
+  { from, subject }: Pick<ParsedMail, 'from' | 'subject'>,
+  problem: string | null,
+  now: Date,
+): Sql => sql`
+  update inbound_emails set processed_at = ${formatInstant(now)}::timestamp, error = ${problem}::text,
+    from_name = ${from.name}, from_email = ${from.email}, subject = ${subject}
+  where id = ${id}`
+
+/** @param noteRead the update of the message, for its last thread */
 export async function saveVerdict(
   db: Database,
   id: number,
   hash: Uint8Array,
   { verdict, reason, commentId, key, isAnnounced }: Decision,
-  now: Date,
+  { now, noteRead }: { now: Date; noteRead: Sql | undefined },
 ): Promise<void> {
   await db.query(
     sql`
       with noted as (
         update inbound_deliveries set comment_id = ${commentId}::int where token_hash = ${hash} and message_key = ${key ?? null}::text
-      )
+      )${noteRead ? sql`, read as (${noteRead})` : empty}
       update inbound_verdicts set verdict = ${verdict}, reason = ${reason}::text, comment_id = ${commentId}::int,
         is_announced = ${isAnnounced}, decided_at = ${formatInstant(now)}::timestamp
       where inbound_email_id = ${id} and token_hash = ${hash}`,
