@@ -1,7 +1,9 @@
 /**
  * tRPC (11.25.2, pinned) copies all options of a call twice for each middleware, by defining one property after another: of the CPU time
  * of a small request that is a tenth, and a quarter of its garbage. So the middlewares of a procedure are joined into a single one, which
- * calls them in the same order, with the same options and results (docs/decisions/0002-native-rest-routes.md).
+ * calls them in the same order, with the same options and results (docs/decisions/0002-native-rest-routes.md). Without it, over REST with 10
+ * connections, `task.get` costs 12 % more of Node's CPU time and 7 % more with PostgreSQL's, and `tasks.badgeCount` 9 % and 10 % (medians of 15
+ * interleaved rounds).
  */
 import { type AnyRouter, getTRPCErrorFromUnknown } from '@trpc/server'
 
