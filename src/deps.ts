@@ -107,7 +107,7 @@ export async function openDeps(
     closers.push(() => jobs.stop())
     const limits = createLimits(db, { perMinute: settings.rateLimitPerMinute, perHour: settings.rateLimitPerHour })
     const clock = overrides.clock ?? (() => new Date())
-    const feed = openFeed(db, { log, clock, maxStreams: ownPart(settings.streamsPerCaller) })
+    const feed = openFeed(db, { log, clock, maxStreams: ownPart(settings.streamsPerCaller), settled: replicas?.settled })
     closers.push(() => feed.close())
     const deps: Deps = {
       db,

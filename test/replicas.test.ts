@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } fro
 import { raw, sql } from '../src/platform/database/database.ts'
 import { type Answer, type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
+import { openStream } from './support/streams.ts'
 
 let cluster: Cluster
 let standby: Server
@@ -130,6 +131,24 @@ describe('a caller reads what they have written', () => {
       const page = await key.post(`${recordsPath()}/query`, queryOf(id), { 'x-position': position })
       expect(page.body).toMatchObject([{ name: 'typed', added: null }])
     } finally {
+      await delayed('0')
+    }
+  })
+
+  it('and finds what an event tells of, although a replica shows it later than the primary', async () => {
+    const { id } = await newRecord('with a task')
+    const member = app.as(account.keys.personal)
+    const own = await member.post(`${recordsPath()}/create`, { data: { name: 'own' } })
+    const stream = await openStream(app.url, account.keys.personal)
+    await delayed('600ms')
+    try {
+      const task = await key.post(`/api/tasks/onRecord/${tableId}/${id}/create`, { title: 'Told' })
+      while (!stream.heard.some(({ task_id }) => task_id === task.body.id)) await sleep(5)
+      const position = own.headers.get('x-position') ?? ''
+      const list = await member.get(`/api/tasks/onRecord/${tableId}/${id}/list`, { 'x-position': position })
+      expect(list.body).toMatchObject([{ title: 'Told' }])
+    } finally {
+      stream.cut()
       await delayed('0')
     }
   })

@@ -63,6 +63,8 @@ export interface FeedOptions {
   clock: () => Date
   /** The maximum for one key or user in this process. */
   maxStreams: number
+  /** Awaited before events are sent, so that whoever reads because of one finds what it tells of, on a replica as well. */
+  settled?: (() => Promise<void>) | undefined
   /** How often streams send a heartbeat and their credentials are checked; 15 seconds by default. */
   beatMs?: number
 }
@@ -77,7 +79,7 @@ const HELD_BACK_MS = { first: 10, most: 250 }
 const REST = { leastMs: 60, factor: 3, mostMs: 120 }
 const REPLAYS_AT_ONCE = ownPart(4)
 
-export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_MS }: FeedOptions): Feed {
+export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs = BEAT_MS }: FeedOptions): Feed {
   const streams = new Set<Stream>()
   const listener = openListener(db, { channel: CHANNEL, log, onNotification: wake, onConnect: wake, onLost: wake })
   const replays = new Semaphore(REPLAYS_AT_ONCE)
@@ -149,6 +151,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, beatMs = BEAT_M
     const { events, isHeldBack } = await readEvents(db, position)
     const last = events.at(-1)
     if (last) {
+      if (settled) await settled()
       // The position is set before the events are sent: a stream that opens in between begins after them.
       position = last
       await sleep(await deliver(events, last))

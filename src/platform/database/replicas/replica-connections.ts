@@ -89,6 +89,11 @@ export class ReplicaConnections {
     return signal ? this.#queries.run(currentParty(), read, { signal, refusal: tooBusy }) : read()
   }
 
+  /** Waits until the replica has replayed what is needed. @returns false if it has not in time, or does not answer */
+  reaches(needed: Needed): Promise<boolean> {
+    return withConnection(this.#pool, undefined, (client) => hasReplayed(client, needed)).catch(() => false)
+  }
+
   /** Closes all connections, so that statements on a server that does not answer fail now. */
   abandon(): void {
     for (const client of this.#open) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()

@@ -64,6 +64,11 @@ export interface Replicas {
   onPrimary<T>(fn: () => T): T
   /** The end of what has been committed. */
   currentPosition(): Promise<Position>
+  /**
+   * Resolves once every replica that is read has replayed what is committed now. One that takes longer than it may lag is put aside by
+   * then. Never rejects.
+   */
+  settled(): Promise<void>
   close(): Promise<void>
 }
 
@@ -172,6 +177,22 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
       primary.readShortPrinted(statement, label),
   }
 
+  async function currentPosition(): Promise<Position> {
+    const [row] = await primary.readShort<{ wal_file: string; next_record: string }>(
+      { text: POSITION_SQL, values: [] },
+      'replicas:position',
+    )
+    const { wal_file, next_record } = row as { wal_file: string; next_record: string }
+    return { timeline: timelineOf(wal_file), lsn: endOfLog(next_record) }
+  }
+
+  async function settled(): Promise<void> {
+    const position = await currentPosition().catch(() => undefined)
+    if (!position) return
+    const needed = { lsn: position.lsn, table: undefined, patienceMs: options.maxLagMs }
+    await Promise.all(all.map((replica) => replica.isRead && replica.connections.reaches(needed)))
+  }
+
   return {
     db: Object.assign(Object.create(primary) as Database, reads),
     all,
@@ -180,14 +201,8 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
     },
     reading: (reading, fn) => calls.run({ ...reading }, fn),
     onPrimary: (fn) => calls.run(undefined, fn),
-    currentPosition: async () => {
-      const [row] = await primary.readShort<{ wal_file: string; next_record: string }>(
-        { text: POSITION_SQL, values: [] },
-        'replicas:position',
-      )
-      const { wal_file, next_record } = row as { wal_file: string; next_record: string }
-      return { timeline: timelineOf(wal_file), lsn: endOfLog(next_record) }
-    },
+    currentPosition,
+    settled,
     close: async () => {
       clearInterval(timer)
       await Promise.all(all.map((replica) => replica.close()))
