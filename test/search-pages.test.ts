@@ -88,13 +88,13 @@ interface Order {
 }
 
 /** Asks for a page. @returns its ids, the next cursor, and the number of statements that searched a part of the order only */
-async function page(body: object): Promise<{ ids: number[]; cursor: string | null; windows: number }> {
+async function page(body: object, of = table): Promise<{ ids: number[]; cursor: string | null; windows: number }> {
   let windows = 0
   const counting = queriesWith(queries, ({ text }) => {
     if (text.startsWith('with beginning as')) windows++
   })
   Object.assign(app.db, counting)
-  const answer = await app.as(account.admin).post(`/api/table/${table}/records/query`, { limit: 100, fields: ['id'], ...body })
+  const answer = await app.as(account.admin).post(`/api/table/${of}/records/query`, { limit: 100, fields: ['id'], ...body })
   Object.assign(app.db, queries)
   expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   return { ids: answer.body.map(({ id }: { id: number }) => id), cursor: answer.headers.get('x-next-cursor'), windows }
@@ -200,6 +200,17 @@ test('records that are deleted while the first records are searched are no longe
           values (${id}::int, now(), now(), ${name}, ${notes}, ${stage}::int, ${due}::date, ${met}::date)`,
       )
   }
+})
+
+test('a table of long texts, of which a sample says little, is searched as usual', async () => {
+  const { id } = await makeTable(app, account, { fields: [{ name: 'Notes', type: 'long_text' }] })
+  await fillTable(app, id, RECORDS, {
+    notes: `case when i % 10 = 0 then repeat('long ', 401) else '' end || case when i % 20 = 0 then 'harbour' else '' end`,
+  })
+  await app.db.execute(sql([`analyze t${id}.records`] as unknown as TemplateStringsArray))
+  await adapt(systemContext(app.deps), { table_id: id })
+  const { ids, windows } = await page({ search: 'harbour' }, id)
+  expect({ ids, windows }).toEqual({ ids: Array.from({ length: 100 }, (_, index) => 20 * (index + 1)), windows: 0 })
 })
 
 test('a table whose texts are not all indexed is searched as usual', async () => {

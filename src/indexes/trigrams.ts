@@ -29,7 +29,9 @@ const KEPT_MS = 3_600_000
 /** A table may get its indexes soon, and a failure may be over. */
 const ABSENT_KEPT_MS = 60_000
 /** A longer text is judged by its beginning: a sample of long texts would take seconds. */
-const MAX_CHARACTERS = 1_000
+const MAX_CHARACTERS = 2_000
+/** If more of the sampled records have a longer text, the sample says too little about them. */
+const MAX_CUT = 0.05
 
 interface Kept {
   until: number
@@ -40,7 +42,7 @@ const samples = memo((_: Database) => new BoundedMap<string, Kept>(MAX_SAMPLES))
 
 /**
  * The sample of the table, which callers of this process share for an hour; null for a table that is small, that Postgres has no
- * statistics of, or that has a text field without a trigram index.
+ * statistics of, that has a text field without a trigram index, or that holds many long texts.
  */
 export function trigramsOf({ db, now, log }: Context, table: TableDef): Promise<TrigramSample | null> {
   const name = `${table.id} ${table.version}`
@@ -73,13 +75,17 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
   if (!table || table.records <= SMALL_TABLE || !table.isIndexed) return null
   const percent = Math.min(100, (100 * SAMPLED) / table.records)
   const text = join(texts.map((field) => sql`left(r.${ident(field.id)}, ${MAX_CHARACTERS})`))
-  const rows = await db.query<{ trigram: string | null; n: number }>(sql`
+  const isCut = join(
+    texts.map((field) => sql`length(r.${ident(field.id)}) > ${MAX_CHARACTERS}`),
+    ' or ',
+  )
+  const rows = await db.query<{ trigram: string | null; n: number; cut: number | null }>(sql`
     with sampled as materialized (
-      select concat_ws(' ', ${text}) as text from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
-    select null as trigram, count(*) as n from sampled
-    union all select t.trigram, count(*) from sampled s, lateral unnest(show_trgm(s.text)) as t (trigram) group by 1 having count(*) > 1`)
-  const sampled = rows.find(({ trigram }) => trigram === null)?.n ?? 0
-  if (sampled < SAMPLED / 10) return null
+      select concat_ws(' ', ${text}) as text, coalesce(${isCut}, false) as is_cut from ${records} r tablesample system (${percent}::real) limit ${2 * SAMPLED})
+    select null as trigram, count(*) as n, count(*) filter (where is_cut) as cut from sampled
+    union all select t.trigram, count(*), null from sampled s, lateral unnest(show_trgm(s.text)) as t (trigram) group by 1 having count(*) > 1`)
+  const { n: sampled = 0, cut = 0 } = rows.find(({ trigram }) => trigram === null) ?? {}
+  if (sampled < SAMPLED / 10 || (cut ?? 0) > MAX_CUT * sampled) return null
   const found = new Map(rows.flatMap(({ trigram, n }): [string, number][] => (trigram === null ? [] : [[trigram, n]])))
   return { records: table.records, sampled, found }
 }

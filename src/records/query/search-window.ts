@@ -70,7 +70,7 @@ interface PlanNode {
   Plans?: PlanNode[]
 }
 
-const MAX_PLACES = 1_000
+const MAX_PLACES = 200
 const PLACE_KEPT_MS = 60_000
 const places = memo((_: Database) => new BoundedMap<string, { until: number; isInIndex: boolean }>(MAX_PLACES))
 
