@@ -14,7 +14,7 @@ import { fileMetrics } from './files/metrics.ts'
 import { indexMetrics } from './indexes/metrics.ts'
 import type { Deps } from './platform/context.ts'
 import { openDatabase } from './platform/database/database.ts'
-import { openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
+import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
@@ -63,6 +63,8 @@ export interface OpenOptions {
   isWorker: boolean
   /** The SMTP server to use without SMTP_URL: the mail catcher of the embedded default. */
   fallbackSmtpUrl?: string
+  /** The embedded PostgreSQL, if it has begun to start before. */
+  postgres?: Promise<EmbeddedPostgres> | undefined
   /** Replacements for parts that this function would open. The caller closes them. */
   overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number; storageLimitMs?: number }
 }
@@ -79,14 +81,14 @@ export interface Opened {
  */
 export async function openDeps(
   settings: Settings,
-  { log, publicUrl, isWorker, fallbackSmtpUrl, overrides = {} }: OpenOptions,
+  { log, publicUrl, isWorker, fallbackSmtpUrl, postgres, overrides = {} }: OpenOptions,
 ): Promise<Opened> {
   const closers: (() => Promise<void> | void)[] = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await Promise.resolve(closer()).catch((error) => log.error({ err: error }, 'closing'))
   }
   try {
-    const connection = await connectionOf(settings, log, closers)
+    const connection = await connectionOf(settings, () => postgres ?? openPostgres(settings, log), closers)
     await sweepTemporaryFiles(settings.dataDir)
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
@@ -145,12 +147,14 @@ function observeStatement(metrics: Metrics): ObserveStatement {
 }
 
 async function connectionOf(
-  { databaseUrl, dataDir }: Settings,
-  log: Deps['log'],
+  { databaseUrl }: Settings,
+  open: () => Promise<EmbeddedPostgres>,
   closers: (() => Promise<void> | void)[],
 ): Promise<pg.PoolConfig> {
   if (databaseUrl) return { connectionString: databaseUrl }
-  const postgres = await openEmbeddedPostgres({ dataDir, log: (message) => log.info(message) })
+  const postgres = await open()
   closers.push(() => postgres.leave())
   return postgres.connection
 }
+
+const openPostgres = ({ dataDir }: Settings, log: Deps['log']) => openEmbeddedPostgres({ dataDir, log: (message) => log.info(message) })

@@ -5,6 +5,7 @@
 import cluster from 'node:cluster'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
+import type { Begun } from './service.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 /** A graceful stop that takes longer is cut short. A supervisor waits for its processes to do so. */
@@ -26,12 +27,28 @@ async function run(): Promise<Running> {
 // Both are loaded when they are needed: the parts of the service take most of the time of a start, and a supervisor needs none of them.
 
 async function runService(settings: Settings): Promise<Running> {
+  const begun = await begin(settings)
   const { startService } = await import('./service.ts')
-  const starting = startService(settings)
+  const starting = startService(settings, begun)
   return {
     started: starting.then(({ lines, port }) => (cluster.isWorker ? sayReady(lines, port) : print(lines))),
     stop: async (how) => (await starting).stop(how),
   }
+}
+
+/** Begins to start the embedded PostgreSQL, which takes about as long as loading the parts of the service, on another core. */
+async function begin(settings: Settings): Promise<Begun> {
+  const { probePort } = await import('./platform/http/listening.ts')
+  // A supervisor has probed it, and has it since the first process listens.
+  if (!cluster.isWorker && settings.role !== 'worker') await probePort(settings)
+  const { openLog } = await import('./platform/log.ts')
+  const log = openLog(settings)
+  if (settings.databaseUrl) return { log, postgres: undefined }
+  const { openEmbeddedPostgres } = await import('./platform/database/embedded/embedded-postgres.ts')
+  const postgres = openEmbeddedPostgres({ dataDir: settings.dataDir, log: (message) => log.info(message) })
+  // The service reports it when it needs the database.
+  postgres.catch(() => {})
+  return { log, postgres }
 }
 
 async function runSupervisor(settings: Settings): Promise<Running> {

@@ -1,7 +1,6 @@
 /** Starts one process of the service: settings, database, web application and worker. */
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import pino from 'pino'
 import { buildApp, buildOperatorApp } from './app.ts'
 import { works } from './background.ts'
 import { loginFile, readLogin } from './demo/login.ts'
@@ -12,11 +11,11 @@ import { catcherOfService, caughtMailIn, moveIntegrations, type OwnCatcher, open
 import { CertificateError } from './email/receiver/certificate.ts'
 import { openReceiver, type Receiver } from './email/receiver/receiver.ts'
 import type { Deps } from './platform/context.ts'
-import { EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
+import { type EmbeddedPostgres, EmbeddedPostgresError } from './platform/database/embedded/embedded-postgres.ts'
 import { MigrationError } from './platform/database/migrations.ts'
 import { missingRight } from './platform/database/missing-right.ts'
 import { releaseClients } from './platform/http/graceful-shutdown.ts'
-import { listen, listenError, probePort } from './platform/http/listening.ts'
+import { listen, listenError } from './platform/http/listening.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { onCollect } from './platform/processes/member.ts'
 import { membership } from './platform/processes/own-part.ts'
@@ -38,24 +37,31 @@ export interface Service {
   stop(how?: { isReplaced: boolean }): Promise<void>
 }
 
+/** What has begun to start while the parts of the service were loaded. */
+export interface Begun {
+  log: Deps['log']
+  /** Undefined with DATABASE_URL. A start that fails leaves it. */
+  postgres: Promise<EmbeddedPostgres> | undefined
+}
+
 /** @throws StartError for what the operator has to change */
-export async function startService(settings: Settings): Promise<Service> {
+export async function startService(settings: Settings, begun: Begun): Promise<Service> {
   try {
-    return await start(settings)
+    return await start(settings, begun)
   } catch (error) {
+    await begun.postgres?.then(
+      (postgres) => postgres.leave(),
+      () => {},
+    )
     const isExpected = [TracingError, EmbeddedPostgresError, MigrationError].some((kind) => error instanceof kind)
     const line = isExpected ? (error as Error).message : missingRight(error)
     throw line ? new StartError(line, { cause: error }) : error
   }
 }
 
-async function start(settings: Settings): Promise<Service> {
-  const log = openLog(settings)
+async function start(settings: Settings, { log, postgres }: Begun): Promise<Service> {
   const tracer = await startTracing(log)
   const { isWeb, isWorker, isFirst } = dutiesOf(settings)
-  // A supervisor has probed it, and has it since the first process listens.
-  if (!membership) await probe(settings)
-
   let url = urlOf(settings, settings.port)
   const publicUrl = () => settings.publicUrl ?? url
   const own = await openOwnCatcher(settings)
@@ -75,7 +81,7 @@ async function start(settings: Settings): Promise<Service> {
     await catcher?.close()
   }
   try {
-    opened = await openDeps(settings, { log, publicUrl, isWorker, ...(await fallbackSmtp(settings, catcher)) })
+    opened = await openDeps(settings, { log, publicUrl, isWorker, postgres, ...(await fallbackSmtp(settings, catcher)) })
     const moved = await moveIntegrations(opened.deps, own)
     const demo = catcher ? await describeDemo(opened.deps, catcher) : ''
     if (isWeb) {
@@ -107,18 +113,9 @@ function dutiesOf({ role }: Settings) {
   return { isWeb: role !== 'worker', isWorker: role !== 'web' && isFirst, isFirst }
 }
 
-async function probe(settings: Settings): Promise<void> {
-  if (dutiesOf(settings).isWeb) await probePort(settings)
-}
-
 async function openOwnCatcher(settings: Settings): Promise<OwnCatcher | undefined> {
   const { isWeb, isFirst } = dutiesOf(settings)
   return isWeb && isFirst ? openCatcher(settings) : undefined
-}
-
-function openLog({ logLevel }: Settings): Deps['log'] {
-  const log = pino({ level: logLevel })
-  return (membership ? log.child({ process: membership.number }) : log) as unknown as Deps['log']
 }
 
 /** Mounts /dev/mail, unless the service runs on a database of the operator's own. */

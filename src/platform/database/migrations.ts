@@ -62,6 +62,8 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
     await client.query(`SET lock_timeout = '${DEPLOY_LOCK_TIMEOUT}'`)
     await client.query('SELECT pg_advisory_lock($1)', [DEPLOY_LOCK])
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`)
+    // The many small commits need not wait for the disk one by one: a crash loses the last of them at most, which are then done again.
+    await client.query('SET synchronous_commit = off')
     await client.query(HISTORY_TABLE)
     const { pending } = await status(client, migrationsDir)
     for (const migration of pending) {
@@ -69,6 +71,7 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
       await retryOnLock(() => apply(client, migration))
     }
     await prepareQueues(client, queues)
+    await flush(client)
     return pending.map(({ name }) => name)
   } catch (error) {
     if (error instanceof MigrationError) throw error
@@ -79,6 +82,13 @@ export async function deploy(connection: pg.ClientConfig, options: DeployOptions
   } finally {
     await client.end()
   }
+}
+
+/** Waits until everything that was committed before is on the disk. */
+async function flush(client: pg.Client): Promise<void> {
+  await client.query('SET synchronous_commit = on')
+  // A commit without a change would not wait.
+  await client.query("SELECT pg_logical_emit_message(true, 'gridpost', 'deployed')")
 }
 
 /** A refused connection to a host with several addresses has only the messages of its attempts. */

@@ -1,7 +1,9 @@
 /** The embedded default: a real PostgreSQL that the processes of one DATA_DIR share (design.md §4). */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { chooseAccount, commandOf, EmbeddedPostgresError, findPostgresPrograms, giveTo } from './binaries.ts'
@@ -53,7 +55,7 @@ export interface EmbeddedPostgres {
  * @throws EmbeddedPostgresError with one line that says why the server cannot run
  */
 export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () => {} }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const cluster = prepareCluster(dataDir, settings, log)
+  const cluster = await prepareCluster(dataDir, settings, log)
   const presence = new Presence(cluster)
   const socketDir = await presence.join()
   try {
@@ -69,7 +71,7 @@ export async function openEmbeddedPostgres({ dataDir, settings = {}, log = () =>
   }
 }
 
-function prepareCluster(givenDataDir: string, settings: Record<string, string>, log: (message: string) => void): Cluster {
+async function prepareCluster(givenDataDir: string, settings: Record<string, string>, log: (message: string) => void): Promise<Cluster> {
   const programs = findPostgresPrograms()
   try {
     // Other accounts may traverse the folder but not list it: for root, Postgres runs under another account.
@@ -78,7 +80,7 @@ function prepareCluster(givenDataDir: string, settings: Record<string, string>, 
     const dir = join(dataDir, 'postgres')
     const account = chooseAccount(programs, dir)
     const cluster = { dir, socketDir: socketDirOf(dir), logFile: join(dataDir, 'postgres.log'), programs, account, settings, log }
-    if (!existsSync(dir) || readdirSync(dir).length === 0) initialise(cluster, dataDir)
+    if (!existsSync(dir) || readdirSync(dir).length === 0) await initialise(cluster, dataDir)
     refuseOtherVersion(cluster, dataDir)
     return cluster
   } catch (error) {
@@ -87,13 +89,16 @@ function prepareCluster(givenDataDir: string, settings: Record<string, string>, 
   }
 }
 
+/** How many clusters this process has begun to create. */
+let initialised = 0
+
 /** Runs initdb in a temporary folder and renames it. Of two processes at once one succeeds, and an incomplete cluster is never used. */
-function initialise(cluster: Cluster, dataDir: string): void {
+async function initialise(cluster: Cluster, dataDir: string): Promise<void> {
   for (const name of readdirSync(dataDir)) {
-    const [, pid] = /^postgres\.new-(\d+)$/.exec(name) ?? []
+    const [, pid] = /^postgres\.new-(\d+)(?:-\d+)?$/.exec(name) ?? []
     if (pid && !isAlive(Number(pid))) rmSync(join(dataDir, name), { recursive: true, force: true })
   }
-  const fresh = join(dataDir, `postgres.new-${process.pid}`)
+  const fresh = join(dataDir, `postgres.new-${process.pid}-${++initialised}`)
   rmSync(fresh, { recursive: true, force: true })
   mkdirSync(fresh, { mode: 0o700 })
   giveTo(cluster.account, fresh)
@@ -108,21 +113,28 @@ function initialise(cluster: Cluster, dataDir: string): void {
   ]
   if (cluster.settings.fsync === 'off') options.push('--no-sync')
   const command = commandOf(cluster.account, cluster.programs.initdb, ['-D', fresh, ...options])
-  const { status, stderr, error } = spawnSync(command.file, command.args, {
-    ...command.options,
-    encoding: 'utf8',
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  if (status !== 0) {
+  const failure = await failureOf(command)
+  if (failure !== undefined) {
     rmSync(fresh, { recursive: true, force: true })
-    const reason = error?.message ?? stderr.split('\n').find((line) => /error|fatal|could not/i.test(line)) ?? `initdb ended with ${status}`
-    throw new EmbeddedPostgresError(`PostgreSQL could not create its database in ${dataDir}: ${reason}`)
+    throw new EmbeddedPostgresError(`PostgreSQL could not create its database in ${dataDir}: ${failure}`)
   }
   try {
     renameSync(fresh, cluster.dir)
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true })
     if (!existsSync(join(cluster.dir, 'PG_VERSION'))) throw error
+  }
+}
+
+/** Runs initdb, while this process goes on. @returns why it has failed; undefined if it has not */
+async function failureOf({ file, args, options }: ReturnType<typeof commandOf>): Promise<string | undefined> {
+  const initdb = spawn(file, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+  try {
+    const [[status, signal], said] = await Promise.all([once(initdb, 'close'), text(initdb.stderr)])
+    if (status === 0) return undefined
+    return said.split('\n').find((line) => /error|fatal|could not/i.test(line)) ?? `initdb ended with ${signal ?? status}`
+  } catch (error) {
+    return (error as Error).message
   }
 }
 
