@@ -36,8 +36,10 @@ function childrenOf(pid: number): Stat[] {
   return pids.flatMap((name) => statOf(Number(name)) ?? []).filter(({ parent }) => parent === pid)
 }
 
+export const pidsOfChildren = (pid: number): number[] => childrenOf(pid).map((child) => child.pid)
+
 /** The private memory of the largest child process, which for Postgres is the largest connection. */
-export const largestChildMb = (pid: number): number => Math.max(...childrenOf(pid).map((child) => rssMb(child.pid)))
+export const largestChildMb = (pid: number): number => Math.max(...pidsOfChildren(pid).map(rssMb))
 
 /** The private memory of the process in megabytes, without shared memory such as the buffers of Postgres. */
 export const rssMb = (pid: number): number => memoryMb(pid, 'RssAnon')

@@ -23,6 +23,7 @@ import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
 import { startOthers } from './others/start.ts'
 import { type Process, SERVICE_LISTENS, startArguments, startProcess } from './process.ts'
+import { processes } from './processes/suite.ts'
 import { printProfile } from './profile.ts'
 import { measureGrowth, SIZES } from './records/growth.ts'
 import { records } from './records/suite.ts'
@@ -30,7 +31,7 @@ import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes }
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)

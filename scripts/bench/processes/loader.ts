@@ -1,0 +1,79 @@
+/**
+ * A separate process that sends the same request again and again on connections of its own. It parses as little as it can, because it shares
+ * the cores with the processes that are measured.
+ */
+import { connect, type Socket } from 'node:net'
+
+export interface LoadOrder {
+  url: string
+  path: string
+  headers: Record<string, string>
+  connections: number
+  seconds: number
+}
+
+export interface LoadReport {
+  ms: number
+  /** Requests that were answered with 200. */
+  served: number
+  /** Requests that were answered otherwise. */
+  refused: number
+  /** Requests whose connection was lost. Each was sent again on a new connection. */
+  lost: number
+  /** Requests that were lost again. */
+  failed: number
+}
+
+process.on('message', (order: LoadOrder) => {
+  load(order).then((report) => process.send?.(report))
+})
+
+async function load({ url, path, headers, connections, seconds }: LoadOrder): Promise<LoadReport> {
+  const { hostname, port, host } = new URL(url)
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${host}`, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`)]
+  const request = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`)
+  const report: LoadReport = { ms: 0, served: 0, refused: 0, lost: 0, failed: 0 }
+  const from = performance.now()
+  const end = from + seconds * 1_000
+  const open = () => connect(Number(port), hostname).setNoDelay()
+  await Promise.all(Array.from({ length: connections }, () => repeat(open, request, end, report)))
+  return { ...report, ms: performance.now() - from }
+}
+
+async function repeat(open: () => Socket, request: Buffer, end: number, report: LoadReport): Promise<void> {
+  let socket = open()
+  let isRepeated = false
+  while (performance.now() < end) {
+    const status = await send(socket, request)
+    if (status === 200) report.served++
+    else if (status !== undefined) report.refused++
+    else if (isRepeated) report.failed++
+    else report.lost++
+    isRepeated = status === undefined && !isRepeated
+    if (status === undefined) socket = open()
+  }
+  socket.destroy()
+}
+
+/** Expects short answers with a Content-Length. @returns undefined if the connection was lost */
+function send(socket: Socket, request: Buffer): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    let answer = ''
+    const onData = (chunk: Buffer) => {
+      answer += chunk.toString('latin1')
+      const head = answer.indexOf('\r\n\r\n')
+      if (head < 0 || answer.length < head + 4 + Number(/\r\ncontent-length: (\d+)/i.exec(answer)?.[1])) return
+      done(Number(answer.slice(9, 12)))
+    }
+    const onLost = () => done(undefined)
+    const done = (status: number | undefined) => {
+      socket.off('data', onData).off('close', onLost)
+      resolve(status)
+    }
+    socket.on('data', onData).on('close', onLost)
+    // The end of the connection says enough.
+    if (!socket.listenerCount('error')) socket.on('error', () => {})
+    if (socket.destroyed) done(undefined)
+    else socket.write(request)
+  })
+}

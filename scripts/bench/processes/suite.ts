@@ -1,0 +1,122 @@
+/**
+ * The suite "processes": the service as one process and as two (PROCESSES) on the same database, asked in turn. It measures what the second process adds
+ * to throughput, what a request costs, and what is lost when a process is killed.
+ */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Field, Suite } from '../case.ts'
+import { asked, withChild } from '../child.ts'
+import { cpuMs, pidsOfChildren } from '../cpu.ts'
+import { median } from '../measure.ts'
+import { type Process, SERVICE_LISTENS, startArguments, startProcess } from '../process.ts'
+import type { LoadOrder, LoadReport } from './loader.ts'
+
+/** Of the throughput on a route without a database, and of the CPU time of a request, to those of one process. */
+const GOALS = { throughput: 1.3, cpu: 1.05 }
+const CONNECTIONS = 20
+const ROUNDS = 5
+const SECONDS = 2
+const WARM_UP_SECONDS = 3
+const KILL = { seconds: 5, afterMs: 2_000 }
+
+export const processes: Suite<null> = {
+  defaults: { records: 0, seconds: SECONDS },
+  prepare: async () => null,
+  cases: () => [],
+  steps: {
+    'throughput and CPU': { run: compare },
+    'a killed process': { run: killOne },
+  },
+}
+
+const ROUTES = [
+  { path: '/healthz', name: 'a route without a database', goal: GOALS.throughput },
+  { path: '/api/spaces/list', name: 'a short read', goal: undefined },
+]
+
+type Load = (order: Omit<LoadOrder, 'connections'>) => Promise<LoadReport>
+
+const withLoader = <T>(fn: (load: Load) => Promise<T>): Promise<T> =>
+  withChild(join(import.meta.dirname, 'loader.ts'), (child) =>
+    fn(async (order) => (await asked(child, { ...order, connections: CONNECTIONS })) as LoadReport),
+  )
+
+async function withProcesses<T>({ environment }: Field, count: number, fn: (service: Process) => Promise<T>): Promise<T> {
+  const service = await startProcess(startArguments(), SERVICE_LISTENS, { ...environment, PROCESSES: String(count) })
+  try {
+    return await fn(service)
+  } finally {
+    await service.stop()
+  }
+}
+
+interface Figures {
+  perSecond: number
+  /** Milliseconds of CPU time for a request: of the processes with their supervisor, and of PostgreSQL. */
+  nodeMs: number
+  postgresMs: number
+}
+
+async function compare(field: Field): Promise<void> {
+  await withProcesses(field, 1, (one) => withProcesses(field, 2, (two) => withLoader((load) => compareRoutes(field, load, [one, two]))))
+}
+
+async function compareRoutes(field: Field, load: Load, sides: [Process, Process]): Promise<void> {
+  const headers = { authorization: `Bearer ${field.account.secret}` }
+  for (const { path, name, goal } of ROUTES) {
+    const loadOn = (side: Process, seconds: number) => load({ url: side.found, path, headers, seconds })
+    for (const side of sides) await loadOn(side, WARM_UP_SECONDS)
+    const figures = sides.map((): Figures[] => [])
+    for (let round = 0; round < ROUNDS; round++)
+      for (const index of round % 2 ? [1, 0] : [0, 1]) {
+        const side = sides[index] as Process
+        figures[index]?.push(await weigh(field, side, () => loadOn(side, SECONDS)))
+      }
+    print(name, goal, mediansOf(figures[0]), mediansOf(figures[1]))
+  }
+}
+
+async function weigh({ pids }: Field, { child }: Process, run: () => Promise<LoadReport>): Promise<Figures> {
+  const used = () => [child.pid ?? 0, pids.postmaster].map((pid) => cpuMs(pid, { withChildren: true }))
+  const before = used()
+  const { served, refused, lost, ms } = await run()
+  if (refused || lost) throw new Error(`Of ${served} requests ${refused} were refused and ${lost} lost`)
+  const [nodeMs, postgresMs] = used().map((after, index) => (after - (before[index] ?? 0)) / served)
+  return { perSecond: served / (ms / 1_000), nodeMs: nodeMs ?? Number.NaN, postgresMs: postgresMs ?? Number.NaN }
+}
+
+const mediansOf = (figures: Figures[] = []): Figures => {
+  const of = (key: keyof Figures) => median(figures.map((figure) => figure[key]))
+  return { perSecond: of('perSecond'), nodeMs: of('nodeMs'), postgresMs: of('postgresMs') }
+}
+
+const missed = (isMet: boolean) => (isMet ? '' : ', missed')
+
+function print(name: string, goal: number | undefined, one: Figures, two: Figures): void {
+  const [times, cpu] = [two.perSecond / one.perSecond, two.nodeMs / one.nodeMs]
+  const throughput = goal === undefined ? '' : ` (goal ${goal}${missed(times >= goal)})`
+  const shown = ({ perSecond, nodeMs, postgresMs }: Figures) =>
+    `${perSecond.toFixed(0)}/s with ${nodeMs.toFixed(3)} + ${postgresMs.toFixed(3)} ms of CPU`
+  console.log(
+    `${name}, ${CONNECTIONS} connections: one process ${shown(one)}, two ${shown(two)}: ${times.toFixed(2)} times the requests${throughput}, ` +
+      `${cpu.toFixed(2)} times the CPU of node (goal ${GOALS.cpu}${missed(cpu <= GOALS.cpu)})`,
+  )
+}
+
+/** What was on connections of the killed process is lost; sent again, it must succeed, and nothing else may fail. */
+async function killOne(field: Field): Promise<void> {
+  const headers = { authorization: `Bearer ${field.account.secret}` }
+  await withProcesses(field, 2, (two) =>
+    withLoader(async (load) => {
+      const loading = load({ url: two.found, path: '/api/spaces/list', headers, seconds: KILL.seconds })
+      await sleep(KILL.afterMs)
+      const [killed] = pidsOfChildren(two.child.pid ?? 0)
+      process.kill(killed ?? 0, 'SIGKILL')
+      const { served, refused, lost, failed } = await loading
+      console.log(
+        `a process is killed under load: ${served} served, ${lost} on its ${CONNECTIONS} connections lost and sent again, ${refused + failed} failed ` +
+          `(goal 0${missed(refused + failed === 0)})`,
+      )
+    }),
+  )
+}
