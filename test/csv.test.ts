@@ -368,7 +368,24 @@ describe('an import', () => {
     expect(await countOf(table)).toBe(0)
   })
 
-  it('is refused when it is empty, not UTF-8, not of a CSV type, compressed or too large, or has too large a row', async () => {
+  it('is read as windows-1252 if it is not UTF-8, whatever the request says and however it arrives', async () => {
+    const account = await app.account()
+    const table = await tableOf(account)
+    const file = Buffer.from('Name\nM\xfcller \x80\n', 'latin1')
+    for (const type of ['text/csv', 'text/csv; charset=windows-1252', 'text/csv; charset=ISO-8859-1'])
+      expect((await importCsv(account.member, table, file, { 'content-type': type })).body).toEqual({ created: 1 })
+    const trickled = new ReadableStream({
+      start(body) {
+        for (const byte of file) body.enqueue(Uint8Array.of(byte))
+        body.close()
+      },
+    })
+    const sent = { method: 'POST', headers: { 'content-type': 'text/csv' }, body: trickled, duplex: 'half' } as RequestInit
+    expect((await app.as(account.member).send(`/api/table/${table}/import`, sent)).body).toEqual({ created: 1 })
+    expect((await rowsOf(account, table)).map(({ name }: { name: string }) => name)).toEqual(Array(4).fill('Müller €'))
+  })
+
+  it('is refused when it is empty, not text, not of a CSV type, compressed or too large, or has too large a row', async () => {
     const account = await app.account()
     const table = await tableOf(account)
     const refused = async (body: string | Buffer, headers: Record<string, string> = {}) => {
@@ -376,11 +393,11 @@ describe('an import', () => {
       return `${status} ${told.message}`
     }
     expect(await refused('')).toBe('400 The file is empty: its first row must name the fields')
-    expect(await refused(Buffer.from([0x4e, 0x61, 0x6d, 0x65, 0x0a, 0xe9]))).toBe('400 The file is not valid UTF-8')
+    expect(await refused(Buffer.from('Name\n\xe9\x81', 'latin1'))).toBe('400 The file is not valid UTF-8 or windows-1252')
     expect(await refused(Buffer.from('\uFEFFName\nx', 'utf16le').subarray(0, -1))).toBe('400 The file is not valid UTF-16')
     for (const [headers, sent] of [
       [{ 'content-type': 'application/json' }, 'application/json'],
-      [{ 'content-type': 'text/csv; charset=iso-8859-1' }, 'text/csv; charset=iso-8859-1'],
+      [{ 'content-type': 'text/csv; charset=iso-8859-2' }, 'text/csv; charset=iso-8859-2'],
       [{ 'content-encoding': 'gzip' }, 'text/csv with the Content-Encoding gzip'],
     ] as const)
       expect(await refused('Name\nx', headers)).toBe(`415 The body must be text/csv in UTF-8, not compressed; ${sent} was sent`)

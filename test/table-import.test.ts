@@ -66,6 +66,7 @@ describe('a CSV file', () => {
       'UTF-16',
     ],
     ['semicolons in UTF-16 with the high byte first', swapped(`\uFEFF${european}`), ';', 'UTF-16'],
+    ['semicolons in windows-1252', Buffer.from(european, 'latin1'), ';', 'windows-1252'],
   ])('with %s is read, and no value is changed', async (_, body, separator, encoding) => {
     const account = await app.account()
     if (separator === '\t' && encoding === 'UTF-8') body = (body as string).replaceAll('Preis; netto', '"Preis; netto"')
@@ -281,8 +282,8 @@ Dot,0,NO,,,,,,,Open
     ],
     ['a line that names the separator', 'sep=;\na;b\n1;2\n', 'The first row must name the fields; remove the line that begins with sep='],
     ['HTML', '<!DOCTYPE html><html></html>\n', 'The file is a page of the web, not CSV'],
-    ['Latin-1', Buffer.from('Name\nM\xfcller\n', 'latin1'), 'The file is not valid UTF-8'],
-    ['UTF-16 without its mark', Buffer.from('Name\nö\n', 'utf16le'), 'The file is not valid UTF-8'],
+    ['neither UTF-8 nor windows-1252', Buffer.from('Name\nM\xfcller\x81\n', 'latin1'), 'The file is not valid UTF-8 or windows-1252'],
+    ['UTF-16 without its mark', Buffer.from('Name\nö\n', 'utf16le'), 'The file is not valid UTF-8 or windows-1252'],
     ['half a character of UTF-16', Buffer.from('\uFEFFName\nx\n', 'utf16le').subarray(0, -1), 'The file is not valid UTF-16'],
     ['half of a pair in UTF-16', Buffer.from('\uFEFFName\n\uD83D\n', 'utf16le'), 'The file is not valid UTF-16'],
     ['a quote that the first row never closes', '"a;b\n1;2\n', 'row 1: a quote is not closed'],
@@ -319,7 +320,7 @@ Dot,0,NO,,,,,,,Open
     const account = await app.account()
     const one = 'Name\na\n'
     expect((await send(account.owner, account.space, one, '', 'application/json')).status).toBe(415)
-    expect((await send(account.owner, account.space, one, '', 'text/csv; charset=latin1')).status).toBe(415)
+    expect((await send(account.owner, account.space, one, '', 'text/csv; charset=iso-8859-2')).status).toBe(415)
     expect((await send(account.owner, account.space, one, '', 'text/csv', { 'content-encoding': 'gzip' })).status).toBe(415)
     for (const query of ['?dry_run=1', '?title=', `?title=${'x'.repeat(101)}`, '?dry_run=true&dry_run=false'])
       expect((await send(account.owner, account.space, one, query)).status, query).toBe(400)

@@ -42,7 +42,7 @@ const guessedTable = {
     rows: { type: 'integer', description: 'Rows below the header.' },
     fields: { type: 'array', items: { $ref: '#/components/schemas/Field' } },
     separator: { type: 'string', enum: [',', ';', '\t'], description: 'What separates the cells of a CSV file.' },
-    encoding: { type: 'string', enum: ['UTF-8', 'UTF-16'], description: 'The encoding of a CSV file.' },
+    encoding: { type: 'string', enum: ['UTF-8', 'UTF-16', 'windows-1252'], description: 'The encoding of a CSV file.' },
   },
 }
 
@@ -85,7 +85,7 @@ export const csvOperations: PlainOperation[] = [
     summary: 'Import records from CSV',
     description:
       'Imports all rows or none. Cells are separated by commas, or by semicolons or tabs if the first row has one of these and no comma. ' +
-      'UTF-8, or UTF-16 with a byte order mark. The first row names the fields by id or by name; the id and the calculated fields of an export are ignored ' +
+      'UTF-8, UTF-16 with a byte order mark, or windows-1252, in which Excel saves CSV in western Europe. The first row names the fields by id or by name; the id and the calculated fields of an export are ignored ' +
       'and listed in X-Ignored. An empty cell means no value. Dates and times have the form that JSON has; a checkbox takes true, yes, 1, on, ' +
       'x or checked and their opposites; a select takes titles; a user field takes addresses or ids; a lookup takes ids, `title (id)` or ' +
       'titles that exactly one record has; lists are written `a, b, "c, d"`. In `issues`, `row` is the line of the file where the row ' +

@@ -2,7 +2,8 @@
 import { pipeline, Readable } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
 import { AppError, badCells } from '../platform/http/errors.ts'
-import { asUtf8, type Encoding, type Separator, withSeparator } from './imports/sniff.ts'
+import { asUtf8, type Encoding } from './imports/encodings.ts'
+import { type Separator, withSeparator } from './imports/sniff.ts'
 
 export interface Row {
   /** The line of the file where the row begins, from 1. Empty lines and lines within quotes count. */
@@ -20,7 +21,8 @@ const CHARACTERS_AT_ONCE = 4 * MB
 
 export interface ReadFile {
   separator: Separator
-  encoding: Encoding
+  /** Known once the rows are read: it may be decided by the last one. */
+  encoding(): Encoding
   /** The rows in chunks, none of which is empty. */
   rows: AsyncGenerator<Row[]>
 }
@@ -28,7 +30,7 @@ export interface ReadFile {
 /**
  * Reads the file. Line ends (CRLF, LF and CR) may be mixed; empty lines and a byte order mark are skipped.
  * @param isName whether a text is the name of a column, and a semicolon or tab in it therefore part of the name
- * @throws AppError here or while the rows are read: 400 for invalid UTF-8 or UTF-16, an unmatched quote and a row of more than 10 MB or
+ * @throws AppError here or while the rows are read: 400 for invalid text, an unmatched quote and a row of more than 10 MB or
  * 1,000 cells; 413 above `maxBytes`
  */
 export async function readFile(
@@ -41,7 +43,7 @@ export async function readFile(
     encoding = found
   })
   const file = await withSeparator(text, isName)
-  return { separator: file.separator, encoding, rows: readRows(file.bytes, file.separator) }
+  return { separator: file.separator, encoding: () => encoding, rows: readRows(file.bytes, file.separator) }
 }
 
 async function* readRows(text: AsyncIterable<Uint8Array>, separator: Separator): AsyncGenerator<Row[]> {

@@ -160,8 +160,11 @@ const unusedKey = ({ headers }: FastifyRequest) => (headers['idempotency-key'] =
 const WORKBOOK = /^application\/vnd\.openxmlformats-officedocument\.spreadsheetml\.sheet\s*(;|$)/i
 const isCompressed = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
 
+/** The bytes decide which of these a file is (imports/encodings.ts). In practice Latin-1 means windows-1252. */
+const CHARSETS = /^(utf-?8|us-ascii|utf-16(le|be)?|windows-1252|cp-?1252|iso-8859-1|latin-?1)$/i
+
 function isCsv(request: FastifyRequest): boolean {
   const type = request.headers['content-type'] ?? ''
   const charset = /charset="?([\w-]+)/i.exec(type)?.[1] ?? 'utf-8'
-  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && /^(utf-?8|us-ascii|utf-16(le|be)?)$/i.test(charset)
+  return /^text\/csv\s*(;|$)/i.test(type) && !isCompressed(request) && CHARSETS.test(charset)
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { Name } from '../platform/http/schemas.ts'
 import type { Field } from '../tables/schema.ts'
-import type { Encoding, Separator } from './imports/sniff.ts'
+import type { Encoding } from './imports/encodings.ts'
+import type { Separator } from './imports/sniff.ts'
 
 /** Unknown keys of a query string are ignored (contract.md §1). */
 const Flag = z.enum(['true', 'false'], 'must be true or false').transform((text) => text === 'true')

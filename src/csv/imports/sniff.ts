@@ -1,9 +1,6 @@
-/** Tells the encoding of a file from its byte order mark, and the separator of its cells from its first row. */
-import { TextDecoder } from 'node:util'
-import { AppError } from '../../platform/http/errors.ts'
+/** Tells the separator of the cells of a file from its first row. */
 
 export type Separator = ',' | ';' | '\t'
-export type Encoding = 'UTF-8' | 'UTF-16'
 
 /** A first row that is longer has commas. */
 const MAX_ROW_BYTES = 1_048_576
@@ -77,44 +74,4 @@ export async function withSeparator(
     }
   }
   return { separator: row.separator(isName), bytes: all() }
-}
-
-/**
- * Passes the text on as UTF-8: UTF-16 if a byte order mark says so, which is what Excel calls Unicode text.
- * @throws AppError 400 for bytes that are neither. A lenient decoder would turn them into replacement characters
- */
-export async function* asUtf8(bytes: AsyncIterable<Uint8Array>, onEncoding: (encoding: Encoding) => void): AsyncGenerator<Uint8Array> {
-  let decode: ((chunk?: Uint8Array) => Uint8Array) | undefined
-  let mark = Buffer.alloc(0)
-  for await (const chunk of bytes) {
-    if (decode) {
-      yield decode(chunk)
-      continue
-    }
-    mark = Buffer.concat([mark, chunk])
-    if (mark.length < 2) continue
-    decode = decoderOf(mark, onEncoding)
-    yield decode(mark)
-  }
-  if (!decode) {
-    decode = decoderOf(mark, onEncoding)
-    yield decode(mark)
-  }
-  yield decode()
-}
-
-function decoderOf([first, second]: Buffer, onEncoding: (encoding: Encoding) => void): (chunk?: Uint8Array) => Uint8Array {
-  const isLittle = first === 0xff && second === 0xfe
-  const encoding = isLittle || (first === 0xfe && second === 0xff) ? 'UTF-16' : 'UTF-8'
-  onEncoding(encoding)
-  const label = encoding === 'UTF-8' ? 'utf-8' : isLittle ? 'utf-16le' : 'utf-16be'
-  const decoder = new TextDecoder(label, { fatal: true, ignoreBOM: encoding === 'UTF-8' })
-  return (chunk) => {
-    try {
-      const text = decoder.decode(chunk, { stream: chunk !== undefined })
-      return encoding === 'UTF-16' ? Buffer.from(text) : (chunk ?? Buffer.alloc(0))
-    } catch (error) {
-      throw new AppError('BAD_REQUEST', `The file is not valid ${encoding}`, { cause: error })
-    }
-  }
 }

@@ -14,6 +14,7 @@ import { create } from '../../tables/service.ts'
 import { freeName, Guess, type GuessedColumn } from '../guess.ts'
 import { type ReadFile, readFile } from '../reader.ts'
 import type { GuessedTable, StartedTable } from '../schema.ts'
+import type { Encoding } from './encodings.ts'
 import { insertImport, requireFewImports } from './import-row.ts'
 import { runImport } from './run-import.ts'
 
@@ -106,13 +107,14 @@ async function guess({ storage, signal }: Context, key: string): Promise<Guessed
       found.add(rows)
     }
     if (!found) throw new AppError('BAD_REQUEST', 'The file is empty: its first row must name the fields')
-    return { ...judged(found), separator, encoding }
+    return { ...judged(found), separator, encoding: encoding() }
   } finally {
     bytes.destroy()
   }
 }
 
-interface GuessedFile extends Pick<ReadFile, 'separator' | 'encoding'> {
+interface GuessedFile extends Pick<ReadFile, 'separator'> {
+  encoding: Encoding
   columns: GuessedColumn[]
   rows: number
 }
