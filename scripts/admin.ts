@@ -8,7 +8,6 @@ import { noticePassword } from '../src/auth/password-notice.ts'
 import { endProofs } from '../src/auth/password-reset.ts'
 import { Password, TimeZone } from '../src/auth/schema.ts'
 import { type ReplayChoice, replayMessages } from '../src/email/inbox/replay.ts'
-import { relocate } from '../src/files/relocation.ts'
 import { NewKey } from '../src/keys/schema.ts'
 import { create as createKey } from '../src/keys/service.ts'
 import { type ActingUser, type Deps, systemContext, userContext } from '../src/platform/context.ts'
@@ -24,6 +23,7 @@ import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
 import { examine, printed } from './doctor/doctor.ts'
 import { checkFiles } from './files-check.ts'
+import { moveFiles } from './files-move.ts'
 import { rotateSecrets } from './rotate-secrets.ts'
 import { argumentProblem, asksForHelp, commandOf, runScript, ScriptError, withDeps } from './runtime.ts'
 
@@ -221,7 +221,7 @@ const commands: Record<string, Command> = {
         throw new ScriptError(
           'files move: the service must know both storages first: set STORAGE to the new one and STORAGE_PREVIOUS to the old one (docs/operations.md)',
         )
-      const moved = await relocate(db, openStorage(storagePrevious, { log }), openStorage(storage, { log }))
+      const moved = await moveFiles(db, openStorage(storagePrevious, { log }), openStorage(storage, { log }))
       if (moved.damaged.length) process.exitCode = 1
       return moved
     }),

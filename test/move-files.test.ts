@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { moveFiles } from '../scripts/files-move.ts'
 import { relocate } from '../src/files/relocation.ts'
 import { settleAll } from '../src/files/sweep.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -145,6 +146,50 @@ test('files go back to a folder in the same way', async () => {
   expect((await app.as(account.member).get(`/api/file/${path}`)).body).toBe('to and fro')
 })
 
+test('cells, comments, mails and tasks name the storage where their files are', async () => {
+  const account = await before.account()
+  const as = before.as(account.member)
+  const fields = ['File', 'Entry'].map((name) => ({ name, type: 'file' }))
+  const { id, path, records } = await makeTable(before, account, { fields, records: [{}, {}] })
+  const record = `${path}/record/${records[0]}`
+  const content = { name: 'a.txt', data: 'aGVsbG8=' }
+  const post = async (to: string, body: object) => {
+    const { status, body: answer } = await as.post(to, body)
+    expect([to, status]).toEqual([to, 200])
+    return answer
+  }
+  for (const field_id of ['file', 'file', 'entry']) await post(`${record}/files/create`, { field_id, ...content })
+  const comment = await post(`${record}/comments/create`, { content: 'x', attachments: [await post(`${record}/comments/upload`, content)] })
+  const task = `/api/task/${(await post('/api/tasks/create', { title: 'Call' })).id}`
+  await post(`${task}/update`, { attachments: [await post(`${task}/upload`, content)] })
+  await post(`${task}/comments/create`, { content: 'x', attachments: [await post(`${task}/comments/upload`, content)] })
+  // A file that has a name like the part of an entry, and one whose row was lost.
+  await post(`${record}/files/create`, { field_id: 'entry', ...content, name: '"host": "local"' })
+  const lost = (await post(`${path}/record/${records[1]}/files/create`, { field_id: 'file', ...content })).at(-1)
+  await app.db.execute(sql`delete from stored_files where path = ${lost.path}`)
+
+  const seen = async () => {
+    const { data, version } = (await as.get(`${record}/get`)).body
+    const rows = await app.db.query<{ attachments: unknown }>(sql`select attachments from record_comments where id = ${comment.id}`)
+    const { attachments } = (await as.get(`${task}/get`)).body
+    const comments = (await as.get(`${task}/comments/get`)).body
+    return { lists: [data.file, data.entry, ...rows.map((row) => row.attachments), attachments, comments[0].attachments], version }
+  }
+  const hosts = (lists: unknown) => [...new Set((lists as { host: string }[][]).flat().map(({ host }) => host))]
+  const first = await seen()
+  expect(hosts(first.lists)).toEqual(['local'])
+
+  const { renamed } = await moveFiles(app.db, old, current)
+  const second = await seen()
+  expect(JSON.stringify(second)).toBe(JSON.stringify(first).replaceAll('"host":"local"', '"host":"s3://attachments"'))
+  expect(renamed).toBeGreaterThanOrEqual(5)
+  expect((await as.get(`${path}/record/${records[1]}/get`)).body.data.file[0].host).toBe('local')
+  // Again, when nothing is left to do.
+  expect(await moveFiles(app.db, old, current)).toMatchObject({ files: 0, renamed: 0 })
+  expect((await as.post(`/api/table/${id}/records/query`, {})).body).toHaveLength(2)
+  await old.remove(lost.path)
+})
+
 test('npm run admin -- files move moves to STORAGE only, and says what it has done', async () => {
   const { paths } = await withFiles(['by command'])
   const settings = { DATABASE_URL: app.settings.databaseUrl ?? '', SECRET_KEY: 'a key for tests, long enough to be one' }
@@ -163,6 +208,6 @@ test('npm run admin -- files move moves to STORAGE only, and says what it has do
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^files move: the service must know both/)])
   const { code, stdout } = await admin({ STORAGE: bucket.setting, STORAGE_PREVIOUS: folder }, bucket.setting)
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ files: expect.any(Number), damaged: [] })
+  expect(JSON.parse(stdout)).toMatchObject({ files: expect.any(Number), damaged: [], renamed: expect.any(Number) })
   expect([await hostOf(paths[0] as string), await old.size(paths[0] as string)]).toEqual(['s3://attachments', null])
 })

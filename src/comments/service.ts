@@ -5,10 +5,10 @@ import { emitting } from '../events/log.ts'
 import { actingUserId, notificationEvents, notifying } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Context } from '../platform/context.ts'
-import { empty, raw, type Sql, sql } from '../platform/database/database.ts'
+import { type Database, empty, raw, type Sql, sql } from '../platform/database/database.ts'
 import { badInput, notFound } from '../platform/http/errors.ts'
 import type { WrittenList } from '../platform/http/written-json.ts'
-import { type FileEntry, holdFiles, pathsOf } from '../platform/stored-files.ts'
+import { type FileEntry, holdFiles, pathsOf, withPresentHosts } from '../platform/stored-files.ts'
 import { formatInstant } from '../platform/time.ts'
 import type { Cascade } from '../tables/cascade.ts'
 import { releaseFiles } from '../tables/file-references.ts'
@@ -17,7 +17,7 @@ import { commentEvents } from './events.ts'
 import { followersToNotify, subscribing } from './followers.ts'
 import { mentionedIds, newlyMentionedIds } from './mentions.ts'
 import { commented, mentioned } from './notices.ts'
-import { columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
+import { type CommentTable, columnList, type Followable, type PlaceColumn, type Subject } from './subject.ts'
 
 /** The comments on the subject, newest first, and their number. */
 export async function list<Comment>(
@@ -193,4 +193,15 @@ export const commentCascade: Cascade = {
     const ofRecords = sql`table_id = ${tableId} and (${recordIds}::int[] is null or record_id = any(${recordIds}::int[]))`
     await db.execute(sql`with unfollowed as (delete from subscriptions where ${ofRecords}) delete from record_comments where ${ofRecords}`)
   },
+}
+
+/**
+ * Lets the files of comments and mails name the storage where they are, after they were moved, as `renewHosts` of records/cells/file-cells.ts does.
+ * @param ids the first and the last comment
+ * @returns the number of comments that were written
+ */
+export function renewHosts(db: Database, comments: CommentTable['name'], ids: { first: number; last: number }): Promise<number> {
+  const { list, isOutdated } = withPresentHosts(sql`c.attachments`)
+  return db.execute(sql`
+    update ${raw(comments)} c set attachments = ${list} where c.id between ${ids.first} and ${ids.last} and ${isOutdated}`)
 }

@@ -13,7 +13,9 @@ export const File = z
     path: z.string().meta({ description: 'Identifies the file; GET /api/file/{path} returns its bytes.' }),
     size: z.int().meta({ description: 'In bytes.' }),
     type: z.string().meta({ description: 'The media type.' }),
-    host: z.string().meta({ description: 'Where the bytes are kept.' }),
+    host: z
+      .string()
+      .meta({ description: 'The storage where the bytes are kept, for information. The path alone says which file is meant.' }),
   })
   .meta({ id: 'File', description: 'An attachment.' })
 export type File = z.infer<typeof File>

@@ -161,6 +161,18 @@ export async function setHost(db: Database, key: string, host: string): Promise<
   return (await db.execute(sql`update stored_files set host = ${host} where path = ${key} or storage_key = ${key}`)) > 0
 }
 
+/**
+ * Lists of entries of which each names the storage of its file again, after files were moved. Only rows are written in which an entry names another.
+ * @param column a column of lists of entries
+ */
+export const withPresentHosts = (column: Sql): { list: Sql; isOutdated: Sql } => ({
+  list: sql`(
+    select jsonb_agg(e.entry || jsonb_build_object('host', coalesce(f.host, e.entry->>'host')) order by e.position)
+    from jsonb_array_elements(${column}) with ordinality as e (entry, position) left join stored_files f on f.path = e.entry->>'path')`,
+  isOutdated: sql`exists (
+    select from jsonb_array_elements(${column}) as e (entry) join stored_files f on f.path = e.entry->>'path' where f.host <> e.entry->>'host')`,
+})
+
 /** The paths of entries, for the functions below. */
 export const pathsOf = (entries: readonly Pick<FileEntry, 'path'>[]): string[] => entries.map(({ path }) => path)
 

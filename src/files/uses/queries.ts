@@ -92,7 +92,7 @@ const faulty = (uses: Sql): Sql => sql`
   ) compared where fault is not null`
 
 /** The tables that have fields for files. Those of a deleted table are walked through once it is restored. */
-async function* tablesWithFiles(db: Database): AsyncGenerator<TableDef> {
+export async function* tablesWithFiles(db: Database): AsyncGenerator<TableDef> {
   for (let after = 0; ; ) {
     const ids = await db.query<{ id: number }>(
       sql`select id from tables where id > ${after} and deleted_at is null order by id limit ${TABLES_AT_ONCE}`,

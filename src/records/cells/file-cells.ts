@@ -6,9 +6,9 @@ import { type FieldDef, holdsFiles, type TableDef } from '../../fields/definitio
 import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
 import type { IfMatch } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
-import { recordsOf, sql } from '../../platform/database/database.ts'
+import { type Database, ident, recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, forbidden, notFound } from '../../platform/http/errors.ts'
-import { type FileEntry, holdFiles, lockFiles, pathsOf } from '../../platform/stored-files.ts'
+import { type FileEntry, holdFiles, lockFiles, pathsOf, withPresentHosts } from '../../platform/stored-files.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
 import { STALE, withDefinition } from '../../tables/with-definition.ts'
 import type { Cells } from '../drafts.ts'
@@ -118,6 +118,25 @@ function anyFileField(definition: TableDef, fieldId: string): FieldDef {
 async function lockRow({ db }: Context, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
   await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
   return readRow(db, table, recordId)
+}
+
+/**
+ * Lets the files in the cells of a table name the storage where they are, after they were moved. Neither the version nor the time of the last change
+ * tells of it, because nobody has changed the records.
+ * @param ids the first and the last record
+ * @returns the number of cells that were written
+ */
+export async function renewHosts(db: Database, table: TableDef, ids: { first: number; last: number }): Promise<number> {
+  let written = 0
+  for (const field of table.fields.filter(holdsFiles)) {
+    // The table is named, because a field may be called like a part of the statement.
+    const cell = sql`cells.${ident(field.id)}`
+    const { list, isOutdated } = withPresentHosts(cell)
+    written += await db.execute(sql`
+      update ${recordsOf(table.id)} as cells set ${ident(field.id)} = ${list}
+      where cells.id between ${ids.first} and ${ids.last} and ${cell} is not null and ${isOutdated}`)
+  }
+  return written
 }
 
 /** The distinct paths of all files in the cells. */

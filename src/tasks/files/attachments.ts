@@ -3,7 +3,7 @@
 import { emitting } from '../../events/log.ts'
 import { settleFiles } from '../../files/sweep.ts'
 import type { Context } from '../../platform/context.ts'
-import { sql } from '../../platform/database/database.ts'
+import { type Database, sql } from '../../platform/database/database.ts'
 import { badInputs, conflict, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { isStorageHost } from '../../platform/storage/storage.ts'
@@ -16,6 +16,7 @@ import {
   lockForRestore,
   lockStaged,
   pathsOf,
+  withPresentHosts,
 } from '../../platform/stored-files.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
@@ -116,6 +117,12 @@ export async function restoreFile({ db, now }: Context, taskId: number, file: Fi
     )
     ${emitting([taskEvents('task.updated', sql`changed`)], now)}`)
   return true
+}
+
+/** As `renewHosts` of records/cells/file-cells.ts, for the files of tasks. */
+export function renewHosts(db: Database, ids: { first: number; last: number }): Promise<number> {
+  const { list, isOutdated } = withPresentHosts(sql`k.attachments`)
+  return db.execute(sql`update tasks k set attachments = ${list} where k.id between ${ids.first} and ${ids.last} and ${isOutdated}`)
 }
 
 /** Whether a detail of an entry is absent or that of the stored file. A file that was moved may be named with the host that it had before. */
