@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadOf, loadOfOther } from '../../scripts/bench/drive.ts'
 import { isWanted, type Options, readOptions, refuseUnknown } from '../../scripts/bench/options.ts'
+import { drawGrowth } from '../../scripts/bench/records/chart.ts'
 import { ScriptError } from '../../scripts/runtime.ts'
 
 const SUITES = {
@@ -124,5 +125,25 @@ describe('a round', () => {
     expect(loadOfOther(1_000, 50, 1)).toEqual({ connections: 2, seconds: 5, isSlow: true })
     expect(loadOfOther(30_000, 10, 1)).toEqual({ connections: 2, seconds: 5, isSlow: true })
     expect(loadOfOther(30_000, 1, 1)).toEqual({ connections: 1, seconds: 5, isSlow: true })
+  })
+})
+
+describe('the chart of growth', () => {
+  const growth = (...ms: number[]) => Object.fromEntries(ms.map((postgresMs, index) => [10 ** (4 + index), { nodeMs: 1, postgresMs }]))
+
+  it('has a panel for each case, in which ten times the time is one line of the grid higher', () => {
+    const svg = drawGrowth({ 'steep & <new>': growth(9, 99, 999), flat: growth(9, 9, 9) })
+    const heights = [...svg.matchAll(/<circle class="dot" cx="[\d.]+" cy="([\d.]+)"/g)].map(([, cy]) => Number(cy))
+    expect(heights.length).toBe(6)
+    const [first = 0, second = 0, third = 0, ...flat] = heights
+    expect(first - second).toBeCloseTo(second - third, 0)
+    expect(first).toBeGreaterThan(second)
+    expect(new Set(flat).size).toBe(1)
+    expect(svg).toContain('>steep &amp; &lt;new></text>')
+    expect(svg).not.toContain('NaN')
+  })
+
+  it('is drawn of one size, too', () => {
+    expect(drawGrowth({ one: growth(5) })).not.toContain('NaN')
   })
 })
