@@ -1,72 +1,135 @@
+import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Files that take tens of seconds, because they start processes of the service. By default they would start late: they are short. */
-const SLOW = [
-  'start',
+/** Files that start the service and other programs again and again, the slowest first. */
+const STARTS_PROGRAMS = [
   'admin',
-  'embedded-postgres',
+  'start',
   'doctor',
-  'email',
-  'chaos',
-  'lost-workers',
+  'embedded-postgres',
   'upgrade-mixed',
-  'indexes',
+  'client-package',
+  'chaos',
   'unit/new-field-type',
   'bench',
-  'lost-database',
   'upgrade',
+  'openapi-tools',
+  'processes-end',
+  'processes',
+  'copied-data',
+  'rotation',
+  'email-kill',
+  'email-receiver-kill',
+  'import-kill',
+  'move-files',
+  'demo',
+  'seed',
+  'examples',
+  'proxies',
+  'replicas',
+  'failover',
+].map(fileOf)
+
+/** Files that change what belongs to their whole process, such as a prototype or the clock, or that look at its memory or child processes. */
+const OWN_PROCESS = [
+  'fuzz',
+  'unit/mime',
+  'traces',
+  'thumbnail-limits',
+  'grouped-writes',
+  'email-shared-connection',
+  'lost-storage',
+  'unit/fair-limit',
+  'unit/large-bodies',
+  'unit/loop-turns',
+  'unit/paced-refusals',
+  'unit/semaphore',
+].map(fileOf)
+
+/** Other files that take long, the slowest first: they would leave a worker alone at the end. */
+const SLOW = [
+  'lost-workers',
+  'task-attachments',
+  'email',
+  'lost-database',
+  'indexes',
   'change-type',
   'bad-input',
-  'email-compose',
+  'events',
   'table-import',
   'csv',
-  'openapi-tools',
-  'events',
+  'email-compose',
   'matrix',
-  'copied-data',
-  'email-kill',
-].map((name) => `/test/${name}.test.ts`)
+  'query-bad-input',
+  'email-inbound',
+  'password-reset',
+  'unit/time',
+  'sign-in',
+  'email-schedule',
+  'email-replay',
+].map(fileOf)
 
 /** Loads both cores by itself and judges what the service still does, so nothing runs beside it. */
-const ALONE = ['test/soak.test.ts']
+const ALONE = ['soak'].map(fileOf)
 
-/** Starts the slow files first, the slowest first, so that no worker is left with one of them at the end. */
+function fileOf(name: string): string {
+  return `test/${name}.test.ts`
+}
+
+/** Starts the slow files of each project first, so that no worker is left with one of them at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const order = [...STARTS_PROGRAMS, ...OWN_PROCESS, ...SLOW]
     const rank = ({ moduleId }: TestSpecification) => {
-      const index = SLOW.findIndex((name) => moduleId.endsWith(name))
-      return index < 0 ? SLOW.length : index
+      const index = order.findIndex((name) => moduleId.endsWith(`/${name}`))
+      return index < 0 ? order.length : index
     }
     const sorted = await super.sort(files)
-    return sorted.toSorted((a, b) => rank(a) - rank(b))
+    // Projects stay apart, because a shared process goes on only with a file of its project.
+    const projects = [...new Set(sorted.map(({ project }) => project))]
+    return projects.flatMap((project) => sorted.filter((file) => file.project === project).toSorted((a, b) => rank(a) - rank(b)))
   }
 }
 
 // The tests start hundreds of processes. A process that reads its modules from the cache of compiled code starts in less than half the time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled')
+enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
-/** Each file has its own process, because tests change the environment and the working directory. */
-const shared = { pool: 'forks', testTimeout: 20_000, hookTimeout: 30_000 } as const
+/** Node imports the tests as it imports the service, without a transformation by Vite, which the cache of compiled code would not hold. */
+const experimental = { viteModuleRunner: false, nodeLoader: false } as const
+
+const each = { pool: 'forks', experimental, testTimeout: 20_000, hookTimeout: 30_000 } as const
+
+/** Most of a short file's time goes into loading the service and into running its code for the first time, so files share processes. */
+const shared = { isolate: false, setupFiles: ['test/support/unchanged-process.ts'] }
+
+// CI has two cores. With three workers, tests that start programs came near their time limits on a busy machine. The others often wait.
+const programs = { maxWorkers: 2, sequence: { groupOrder: 0 } }
+const others = { maxWorkers: 3, sequence: { groupOrder: 1 } }
+const last = { maxWorkers: 1, sequence: { groupOrder: 2 } }
 
 export default defineConfig({
   test: {
+    experimental,
+    // One PostgreSQL for all projects.
+    globalSetup: ['test/support/global-setup.ts'],
     sequence: { sequencer: SlowFirst },
     projects: [
+      { test: { ...each, ...programs, ...shared, name: 'programs', include: STARTS_PROGRAMS } },
+      { test: { ...each, ...others, name: 'in a process of its own', include: OWN_PROCESS } },
       {
         test: {
+          ...each,
+          ...others,
           ...shared,
-          name: 'beside others',
+          name: 'in a shared process',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          globalSetup: ['test/support/global-setup.ts'],
-          // CI has two cores. With three workers tests that start programs came near their time limits on a busy machine.
-          maxWorkers: 2,
-          sequence: { groupOrder: 0 },
+          exclude: [...configDefaults.exclude, ...STARTS_PROGRAMS, ...OWN_PROCESS, ...ALONE],
         },
       },
-      { test: { ...shared, name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      { test: { ...each, ...last, name: 'alone', include: ALONE } },
     ],
   },
 })

@@ -188,8 +188,8 @@ test.skipIf(!isMounted)(
 test('a bucket that cannot be reached is logged', async () => {
   const logged: string[] = []
   const log = { error: (_: object, text: string) => void logged.push(text) } as never
-  process.env.AWS_ACCESS_KEY_ID = 'nobody'
-  process.env.AWS_SECRET_ACCESS_KEY = 'nothing'
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'nobody')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'nothing')
   const storage = openStorage('s3://attachments?endpoint=http%3A%2F%2F127.0.0.1%3A1&region=eu-central-1', { log })
   await expect(storage.write('1-2-file', Buffer.from('x'))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   expect(logged).toEqual(['file storage'])

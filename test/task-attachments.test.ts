@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import S3rver from 's3rver'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startSession } from '../src/auth/sessions.ts'
 import { MAX_UPLOAD_BYTES } from '../src/files/schema.ts'
 import { settleAll } from '../src/files/sweep.ts'
@@ -24,8 +24,8 @@ const bucket = new S3rver({
   configureBuckets: [{ name: 'attachments', configs: [] }],
 })
 const { port } = (await bucket.run()) as AddressInfo
-process.env.AWS_ACCESS_KEY_ID = 'S3RVER'
-process.env.AWS_SECRET_ACCESS_KEY = 'S3RVER'
+vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
 afterAll(async () => {
   await bucket.close()
   await rm(folder, { recursive: true, force: true })

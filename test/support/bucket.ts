@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import S3rver from 's3rver'
-import { afterAll } from 'vitest'
+import { afterAll, vi } from 'vitest'
 
 /**
  * What the proxy does with a request. `resets` ends the connection in the middle of the body of an answer, `trickles` sends such a body
@@ -49,8 +49,8 @@ export async function startBucket(): Promise<Bucket> {
   const configureBuckets = [{ name: 'attachments', configs: [] }]
   const store = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets })
   const { port } = await store.run()
-  process.env.AWS_ACCESS_KEY_ID = 'S3RVER'
-  process.env.AWS_SECRET_ACCESS_KEY = 'S3RVER'
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
 
   const proxy = createServer((request, response) => {
     const { method = '', url: path = '' } = request

@@ -16,6 +16,11 @@ export function testDatabase(): Promise<TestDatabase> {
   return clone
 }
 
+/** Lets the next test file that shares this process have a database of its own. */
+export function leaveTestDatabase(): void {
+  clone = undefined
+}
+
 /** An empty database. */
 export function emptyDatabase(): Promise<TestDatabase> {
   return createDatabase('template0')
