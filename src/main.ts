@@ -2,9 +2,11 @@
  * The process: the service itself, or the supervisor of its processes (PROCESSES). Starts it, and stops it at a signal. The only file that exits
  * the process.
  */
+import './platform/threads.ts'
 import cluster from 'node:cluster'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
+import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
 import type { Begun } from './service.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
@@ -86,16 +88,24 @@ function fail(error: unknown): void {
 function stop(exitCode: number, how = { isReplaced: false }): void {
   if (isStopping) return
   isStopping = true
-  setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref()
+  setTimeout(() => exit(1), STOP_WITHIN_MS).unref()
   running
     .then((service) => service.stop(how))
     .then(
-      () => process.exit(exitCode),
+      () => exit(exitCode),
       (error) => {
         if (error !== reported) printError(error)
-        process.exit(exitCode || 1)
+        exit(exitCode || 1)
       },
     )
+}
+
+function exit(code: number): void {
+  if (hasUnendedCalls()) {
+    process.removeAllListeners('SIGTERM')
+    process.kill(process.pid, 'SIGTERM')
+  }
+  process.exit(code)
 }
 
 let isStopping = false
@@ -105,7 +115,7 @@ let firstSignalAt = 0
 
 function onSignal(how = { isReplaced: false }): void {
   firstSignalAt ||= performance.now()
-  if (performance.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) process.exit(1)
+  if (performance.now() - firstSignalAt > SECOND_SIGNAL_AFTER_MS) exit(1)
   stop(0, how)
 }
 

@@ -1,102 +1,134 @@
-/** A storage in a folder on disk. */
+/** A storage in a folder, on a disk of this machine or on a server. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createReadStream } from 'node:fs'
 import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { ifMissing } from '../missing-file.ts'
+import { FolderBytes } from './folder-bytes.ts'
+import { FolderCalls, NoAnswer } from './folder-calls.ts'
 import { isPath, type Storage } from './storage.ts'
 
-export function folderStorage(folder: string): Storage {
+/** A sync writes up to 50 MB to the disk, so it may take this many times as long as other calls. */
+const SYNC_PATIENCE = 4
+/** The bytes of one call to write: more would take too long on a slow server. */
+const PIECE_BYTES = 1_048_576
+
+/**
+ * @param limitMs the longest time for each call of the file system
+ * @param folders how many folders the service uses as storages
+ */
+export function folderStorage(folder: string, limitMs: number, folders: number): Storage {
+  const calls = new FolderCalls(limitMs, folders)
   // Files are spread over 256 folders, because a folder with a million entries is slow to list and to back up.
   const placeOf = (path: string) => join(folder, createHash('sha256').update(path).digest('hex').slice(0, 2), path)
+  const remove = (place: string) => calls.run(() => rm(place, { force: true }))
   return {
     host: 'local',
     async write(path, bytes) {
       const place = placeOf(path)
-      await makeFolder(dirname(place))
       const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
+      await makeFolder(calls, dirname(place))
       try {
-        const file = await open(unfinished, 'wx', 0o600)
-        try {
-          await file.writeFile(bytes)
-          await file.sync()
-        } finally {
-          await file.close()
-        }
-        await rename(unfinished, place)
+        await writeFile(calls, unfinished, bytes)
+        await calls.run(() => rename(unfinished, place))
       } catch (error) {
-        await rm(unfinished, { force: true })
+        // A folder that does not answer now would not delete the file either: the clean-up does.
+        if (!(error instanceof NoAnswer)) await remove(unfinished)
         throw error
       }
-      await syncFolder(dirname(place))
+      await syncFolder(calls, dirname(place))
     },
     async read(path, range) {
-      try {
-        // A stream of a FileHandle leaves the handle open if it is destroyed before it was read (Node 24).
-        const stream = createReadStream(placeOf(path), range)
-        await once(stream, 'open')
-        return stream
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-        throw error
-      }
+      const file = await calls.run(() => open(placeOf(path)).catch(ifAbsent), { onLate: (late) => late?.close().catch(() => {}) })
+      if (!file) return null
+      const bytes = new FolderBytes(file, calls, range)
+      // A failure until here can still be answered.
+      await once(bytes, 'readable')
+      return bytes
     },
-    size: (path) => stat(placeOf(path)).then(({ size }) => size, ifMissing(null)),
+    size: (path) => calls.run(() => stat(placeOf(path)).then(({ size }) => size, ifMissing(null))),
     async move(from, to) {
       const [source, target] = [placeOf(from), placeOf(to)]
-      await makeFolder(dirname(target))
-      const isThere = await rename(source, target).then(() => true, ifMissing(false))
+      await makeFolder(calls, dirname(target))
+      const isThere = await calls.run(() => rename(source, target).then(() => true, ifMissing(false)))
       // The new name is durable before the old one is gone.
-      if (isThere) for (const place of new Set([target, source].map(dirname))) await syncFolder(place)
+      if (isThere) for (const place of new Set([target, source].map(dirname))) await syncFolder(calls, place)
       return isThere
     },
-    async remove(path) {
-      await rm(placeOf(path), { force: true })
-    },
+    remove: (path) => remove(placeOf(path)),
     async *list(prefix, before) {
-      for await (const place of filesOf(folder, before)) {
+      for await (const place of filesOf(calls, folder, before)) {
         const path = basename(place)
         if (path.startsWith(prefix) && isPath(path)) yield path
       }
     },
     async removeUnfinished(before) {
-      for await (const place of filesOf(folder, before)) if (place.endsWith('~')) await rm(place, { force: true })
+      for await (const place of filesOf(calls, folder, before)) if (place.endsWith('~')) await remove(place)
     },
     link: async () => null,
     async check() {
-      await makeFolder(folder)
-      await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-      if ((await statfs(folder)).bavail === 0) throw new Error(`The disk of ${folder} is full`)
+      await makeFolder(calls, folder)
+      await calls.run(() => access(folder, constants.R_OK | constants.W_OK | constants.X_OK))
+      if ((await calls.run(() => statfs(folder))).bavail === 0) throw new Error(`The disk of ${folder} is full`)
     },
   }
 }
 
+/** Only a file that does not exist is none. A folder that is gone is a failure of the storage. */
+function ifAbsent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}
+
+/** Writes a new file durably. */
+async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | Readable): Promise<void> {
+  const file = await calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
+  try {
+    for await (const chunk of bytes instanceof Uint8Array ? [bytes] : (bytes as AsyncIterable<Uint8Array>))
+      for (let at = 0; at < chunk.length; ) {
+        const { bytesWritten } = await calls.run(() => file.write(chunk, at, Math.min(chunk.length - at, PIECE_BYTES)))
+        at += bytesWritten
+      }
+    await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
+  } catch (error) {
+    // `close` waits for a call that uses the file, and must not take another thread for that.
+    if (error instanceof NoAnswer && error.isStarted) file.close().catch(() => {})
+    else calls.later(() => file.close())
+    throw error
+  }
+  await calls.run(() => file.close())
+}
+
 /** The files of a folder storage that were written before the instant. */
-async function* filesOf(folder: string, before: Date): AsyncGenerator<string> {
+async function* filesOf(calls: FolderCalls, folder: string, before: Date): AsyncGenerator<string> {
+  const namesIn = (place: string) => calls.run(() => readdir(place).catch(ifMissing<string[]>([])))
   for (const part of await namesIn(folder)) {
     for (const name of await namesIn(join(folder, part))) {
       const place = join(folder, part, name)
-      const writtenAt = await stat(place).then(({ mtime }) => mtime, ifMissing(undefined))
+      const writtenAt = await calls.run(() => stat(place).then(({ mtime }) => mtime, ifMissing(undefined)))
       if (writtenAt && writtenAt < before) yield place
     }
   }
 }
 
-const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(ifMissing<string[]>([]))
-
 /** Makes a folder of a storage, and those above it, durably. */
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (first) await syncFolder(dirname(first))
+async function makeFolder(calls: FolderCalls, folder: string): Promise<void> {
+  const first = await calls.run(() => mkdir(folder, { recursive: true, mode: 0o700 }))
+  if (first) await syncFolder(calls, dirname(first))
 }
 
 /** Syncs the folder, without which a new file name may be lost in a power failure. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+async function syncFolder(calls: FolderCalls, path: string): Promise<void> {
+  await calls.run(
+    async () => {
+      const folder = await open(path, 'r')
+      try {
+        await folder.sync()
+      } finally {
+        await folder.close()
+      }
+    },
+    { patience: SYNC_PATIENCE },
+  )
 }

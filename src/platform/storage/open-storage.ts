@@ -2,7 +2,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import { diskFull, isDiskFull, unavailable } from '../http/errors.ts'
-import { withinTime } from '../time-limit.ts'
 import { bucketStorage } from './bucket.ts'
 import { folderStorage } from './folder.ts'
 import { isPath, type Storage } from './storage.ts'
@@ -27,13 +26,15 @@ interface StorageOptions {
  */
 export function openStorage(setting: string, options: StorageOptions = {}): Storage {
   const { previous, ...others } = options
-  const storage = reachable(setting, others)
-  return previous === undefined ? storage : twoStorages(storage, reachable(previous, others))
+  if (previous === undefined) return reachable(setting, 1, others)
+  const folders = [setting, previous].filter((each) => !isBucket(each)).length
+  return twoStorages(reachable(setting, folders, others), reachable(previous, folders, others))
 }
 
-function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOptions, 'previous'>): Storage {
-  const isBucket = setting.startsWith('s3://')
-  const storage = isBucket ? bucketStorage(new URL(setting), limitMs) : folderStorage(setting)
+const isBucket = (setting: string) => setting.startsWith('s3://')
+
+function reachable(setting: string, folders: number, { log, limitMs = LIMIT_MS }: Omit<StorageOptions, 'previous'>): Storage {
+  const storage = isBucket(setting) ? bucketStorage(new URL(setting), limitMs) : folderStorage(setting, limitMs, folders)
   const failed = (error: unknown) => {
     log?.error({ err: error }, 'file storage')
     return unavailable('The file storage is not available', RETRY_AFTER_SECONDS, error)
@@ -41,8 +42,8 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
   const reach = async <T>(paths: string[], use: () => Promise<T>): Promise<T> => {
     paths.forEach(requirePlain)
     try {
-      // The bucket limits the time of each of its commands itself. A folder may be on a server that is away.
-      return await (isBucket ? use() : inTime(use(), limitMs))
+      // Bucket and folder limit the time of each of their commands and calls themselves.
+      return await use()
     } catch (error) {
       throw failed(error)
     }
@@ -51,6 +52,8 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
     ...storage,
     async write(path, bytes) {
       requirePlain(path)
+      // Without this listener, a source that fails before it is read would end the process.
+      if (bytes instanceof Readable) bytes.on('error', () => {})
       try {
         await storage.write(path, bytes)
       } catch (error) {
@@ -74,14 +77,6 @@ function reachable(setting: string, { log, limitMs = LIMIT_MS }: Omit<StorageOpt
 
 /** True if the reader closed the stream before its end (Node 24), in which case the stream itself has not failed. */
 const isClosedByReader = (error: Error) => 'code' in error && error.code === 'ABORT_ERR'
-
-/** @throws Error if the promise takes longer. Its operation is not cancelled */
-async function inTime<Value>(promise: Promise<Value>, limitMs: number): Promise<Value> {
-  const late = Symbol('late')
-  const value = await withinTime<Value | typeof late>(promise, limitMs, late)
-  if (value === late) throw new Error(`No answer for ${limitMs} ms`)
-  return value as Value
-}
 
 /** True for a full disk, and for the status 507 of a bucket, with which stores report that their own disks are full. */
 const isFull = (error: unknown): boolean =>
