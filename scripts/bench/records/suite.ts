@@ -3,6 +3,7 @@ import { ScriptError } from '../../runtime.ts'
 import type { Case, Suite } from '../case.ts'
 import { type Filled, fill, newRecord, type ViewName, WORDS } from './data.ts'
 import { askedOfOthers } from './others.ts'
+import { watchLongWork } from './watched.ts'
 import { createInBatches, importRecords } from './writes.ts'
 
 const GOAL = 0.8
@@ -79,7 +80,11 @@ export const records: Suite<Filled> = {
     ]
     return cases.map((one) => ({ ...one, ...(others[one.name] && { others: others[one.name] }) }))
   },
-  steps: { 'create in batches': { run: createInBatches }, 'import a million rows': { run: importRecords } },
+  steps: {
+    'create in batches': { run: createInBatches },
+    'import a million rows': { run: importRecords },
+    'long work with readers and writers': { run: watchLongWork },
+  },
 }
 
 const AT_ONCE = 1_000

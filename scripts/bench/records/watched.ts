@@ -1,0 +1,113 @@
+/** Measures what takes long on a large table, while a reader and a writer go on: an index and an import. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Field } from '../case.ts'
+import { type Filled, newRecord } from './data.ts'
+
+const QUIET_MS = 5_000
+const POLL_MS = 500
+const WITHIN_MS = 3_600_000
+const IMPORTED = 100_000
+const TIMEOUT_MS = 60_000
+
+/** Prints a row for each: how long it took, and how the reader and the writer fared meanwhile. */
+export async function watchLongWork(field: Field, filled: Filled): Promise<void> {
+  const { browser } = field
+  const path = `/api/table/${filled.tableId}`
+  console.log(
+    '\n| meanwhile | seconds | reads p50 / p99 / longest ms | failed | writes p50 / p99 / longest ms | failed |\n|---|---|---|---|---|---|',
+  )
+  await watched('nothing', field, filled, () => sleep(QUIET_MS))
+  let viewId = 0
+  await watched('an index is built', field, filled, async () => {
+    ;({ id: viewId } = (await browser('POST', `${path}/views/create`, { name: `By met ${Date.now()}`, type: 'grid', order_by: 'met' })) as {
+      id: number
+    })
+    await untilIndexed(field, filled, true)
+  })
+  await watched('the index is dropped', field, filled, async () => {
+    await browser('POST', `${path}/view/${viewId}/delete`)
+    await untilIndexed(field, filled, false)
+  })
+  await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, field, filled, () => importRows(field, path))
+}
+
+/** Waits until the table has an index that begins with the field `met`, or none any more. */
+async function untilIndexed({ key }: Field, { tableId }: Filled, isWanted: boolean): Promise<void> {
+  await until('the index', async () => {
+    const indexes = (await key('GET', `/api/table/${tableId}/indexes`)) as { fields: string[]; state: string }[]
+    const found = indexes.find(({ fields }) => fields[0] === 'met')
+    return isWanted ? found?.state === 'ready' : !found
+  })
+}
+
+async function importRows({ url, account }: Field, path: string): Promise<void> {
+  const { name, phone, notes } = newRecord(1).data
+  const body = `Name,Phone,Notes\r\n${`${name},"${phone}","${notes}"\r\n`.repeat(IMPORTED)}`
+  const headers = { authorization: `Bearer ${account.secret}`, 'content-type': 'text/csv' }
+  const answer = await fetch(`${url}${path}/import`, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`import: ${answer.status} ${(await answer.text()).slice(0, 1_000)}`)
+  await answer.arrayBuffer()
+}
+
+async function until(what: string, isDone: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + WITHIN_MS
+  while (!(await isDone())) {
+    if (performance.now() > deadline) throw new Error(`${what}: not done after an hour`)
+    await sleep(POLL_MS)
+  }
+}
+
+// ── reader and writer ───────────────────────────────────────────────────────
+
+async function watched(name: string, field: Field, { tableId, views }: Filled, work: () => Promise<void>): Promise<void> {
+  const path = `/api/table/${tableId}/records`
+  const reader = caller(field, `${path}/query`, () => ({ view_id: views.byAmount, limit: 100 }))
+  const writer = caller(field, `${path}/create`, newRecord)
+  const from = performance.now()
+  let seconds = Number.NaN
+  try {
+    await work()
+    seconds = (performance.now() - from) / 1_000
+  } finally {
+    await Promise.all([reader.stop(), writer.stop()])
+  }
+  console.log(`| ${[name, seconds.toFixed(1), reader.text(), reader.failed, writer.text(), writer.failed].join(' | ')} |`)
+}
+
+/** Sends one request after the other until it is stopped. An answer that takes a minute counts as failed. */
+function caller({ url, account }: Field, path: string, body: (index: number) => unknown) {
+  const times: number[] = []
+  const headers = { authorization: `Bearer ${account.secret}`, 'content-type': 'application/json' }
+  let isStopped = false
+  const self = { failed: 0, text, stop }
+  const running = run()
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      const from = performance.now()
+      const isDone = await fetch(url + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body(times.length)),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+        .then(async (answer) => (await answer.arrayBuffer()) && answer.ok)
+        .catch(() => false)
+      times.push(performance.now() - from)
+      if (!isDone) self.failed++
+    }
+  }
+
+  function stop(): Promise<void> {
+    isStopped = true
+    return running
+  }
+
+  function text(): string {
+    const sorted = times.toSorted((a, b) => a - b)
+    const at = (share: number) => (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN).toFixed(1)
+    return `${at(0.5)} / ${at(0.99)} / ${at(1)}`
+  }
+
+  return self
+}
