@@ -45,8 +45,8 @@ export function handOver(attempt: Attempt): Promise<Outcome> {
 
 async function handOverToAll(attempt: Attempt): Promise<Outcome> {
   const { to } = attempt
+  const { hand, envelopeFrom } = await prepared(attempt)
   try {
-    const { hand, envelopeFrom } = await prepared(attempt)
     const { accepted, refused } = await hand({ from: envelopeFrom, to: [...to] })
     return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
   } catch (error) {
@@ -68,11 +68,11 @@ interface Answers {
 /** Hands over one copy after the other, up to a failure that is not that of a copy alone. The other recipients are left for the next attempt. */
 async function handOverCopies(attempt: Attempt): Promise<Outcome> {
   const { context, loaded, to } = attempt
+  const { hand } = await prepared(attempt)
+  const returnAddresses = await newReturnAddresses(context, loaded.mail, to)
   const answers: Answers = { accepted: new Set(), refused: new Map(), delivered: [] }
   const until = performance.now() + COPIES_MS
   try {
-    const { hand } = await prepared(attempt)
-    const returnAddresses = await newReturnAddresses(context, loaded.mail, to)
     for (const email of to) {
       const current = positionOf(loaded.mail, email)
       const copy = { delivered: [...answers.delivered], current }
