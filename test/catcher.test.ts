@@ -92,17 +92,6 @@ test.each([
   expect(await replies()).toEqual([])
 })
 
-test('shows the copies of a mail as one mail, and the report of a recipient is about this recipient', async () => {
-  const [ann, bob] = ['ann@customer.example', 'bob@customer.example']
-  const { mail, comments } = await caught('Goes to two', [ann, bob])
-  expect(catcher.mails().filter(({ subject }) => subject === 'Goes to two')).toEqual([mail])
-  expect(mail.envelopeTo).toEqual([ann, bob])
-  expect(new Set([mail.envelopeFrom, ...Object.values(mail.returnAddresses)]).size).toBe(2)
-  expect((await post(`/dev/mail/${mail.id}/bounce`, { recipient: bob, kind: 'full' })).status).toBe(303)
-  const states = async () => (await comments())[0]?.metadata.recipients
-  await expect.poll(states, { timeout: 10_000 }).toMatchObject([{ status: 'sent' }, { status: 'bounced', error: { enhanced: '5.2.2' } }])
-})
-
 test('the page has the HTML, the text and the source of a mail, and finds mails by their words', async () => {
   const { mail } = await caught('A needle & more')
   const html = await page()

@@ -213,12 +213,7 @@ test('attempts are stamped together; those of another worker, and of locked rows
   const other = await otherClient()
   await other.query('begin')
   await other.query('select 1 from outbound_emails where comment_id = $1 for update', [locked.comment_id])
-  const stamp = (withComments: boolean) =>
-    stampAttempts(
-      systemContext(app.deps),
-      leases.map((lease) => ({ lease })),
-      withComments,
-    )
+  const stamp = (withComments: boolean) => stampAttempts(systemContext(app.deps), leases, withComments)
   expect(await stamp(false)).toEqual(['stamped', 'lost', 'locked', 'locked'])
   // An attempt is stamped once.
   expect(await stamp(true)).toEqual(['lost', 'lost', 'locked', 'locked'])

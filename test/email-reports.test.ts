@@ -29,22 +29,21 @@ async function report(lines: string[]): Promise<void> {
 
 describe('the verdict of a failure report', () => {
   test('is bounced once for a recipient, and again for a second report about it', async () => {
-    const { as, sent, returnAddress } = await mailDesk(app, smtp)
-    await sent('ann@customer.example', 'bob@customer.example')
-    const address = returnAddress('ann@customer.example')
+    const { as, sent } = await mailDesk(app, smtp)
+    const { address } = await sent('ann@customer.example', 'bob@customer.example')
     for (const words of [UNKNOWN, '550 5.1.1 Still unknown']) {
       await report(failureReport(address, { 'ann@customer.example': words }))
       expect(await inboundOf(as)).toMatchObject({ verdict: 'bounced', reason: null, comment_ids: [] })
     }
   })
 
-  test('says that anybody can have sent it, if the mail went to several and it came to the reply address', async () => {
+  test('says that it names nobody, if the mail went to several and it names a stranger', async () => {
     const { as, sent, suppressed } = await mailDesk(app, smtp)
     const { address, messageId, metadata } = await sent('ann@customer.example', 'bob@customer.example')
     await report(failureReport(address, { 'stranger@customer.example': UNKNOWN }, messageId))
     expect(await inboundOf(as)).toMatchObject({
       verdict: 'automatic',
-      reason: 'A report that came to the reply address, which all recipients know, so that nobody was marked',
+      reason: 'A failure report that names none of the recipients, so that nobody was marked',
       comment_ids: [],
     })
     expect((await metadata()).recipients.map(({ status }: { status: string }) => status)).toEqual(['sent', 'sent'])
@@ -54,8 +53,7 @@ describe('the verdict of a failure report', () => {
   test('says that the mail was not sent to a recipient whom the server had refused', async () => {
     const { as, sent } = await mailDesk(app, smtp)
     smtp.recipients.set('bob@customer.example', '550 5.7.1 Rejected by policy')
-    const { id, address, metadata } = await sent('ann@customer.example', 'bob@customer.example')
-    await app.db.execute(sql`update outbound_emails set is_separate = null where comment_id = ${id}`)
+    const { address, metadata } = await sent('ann@customer.example', 'bob@customer.example')
     await report(failureReport(address, { 'bob@customer.example': UNKNOWN }))
     expect(await inboundOf(as)).toMatchObject({
       verdict: 'automatic',
@@ -125,3 +123,42 @@ describe('a refusal of a recipient during sending', () => {
     expect(await suppressed()).toEqual([])
   })
 })
+
+test('two reports at once about the same addresses in opposite orders do not block each other', async () => {
+  const { id: accountId, sent, suppressed } = await mailDesk(app, smtp)
+  const [ann, bob] = ['ann@customer.example', 'bob@customer.example']
+  const mails = [await sent(ann, bob), await sent(bob, ann)]
+  const before = await deadlocks()
+  await app.db.execute(
+    sql`insert into email_suppressions (account_id, email, reason) values (${accountId}, ${ann}, 'hard_bounce'), (${accountId}, ${bob}, 'hard_bounce')`,
+  )
+  // The first report waits for the lock, then the second: if it held Bob's row while it waits for Ann's, it would block the first.
+  const locker = await app.db.connect()
+  await locker.query('begin')
+  await locker.query('select from email_suppressions where account_id = $1 and email = $2 for update', [accountId, ann])
+  for (const [index, { address }] of mails.entries()) {
+    await postMail(app, failureReport(address, { [ann]: UNKNOWN, [bob]: UNKNOWN }))
+    await expect.poll(blocked, { timeout: 10_000 }).toBe(index + 1)
+  }
+  await locker.end()
+  await untilRead(app)
+  expect(await deadlocks()).toBe(before)
+  expect(await suppressed()).toEqual([ann, bob])
+})
+
+/** How many statements on suppressions wait for a lock. */
+async function blocked(): Promise<number> {
+  const [row] = await app.db.query<{ waiting: number }>(sql`
+    select count(*)::int as waiting from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%email_suppressions%'`)
+  return row?.waiting ?? 0
+}
+
+/** How many deadlocks the database has ended so far. */
+async function deadlocks(): Promise<number> {
+  await app.db.query(sql`select pg_stat_force_next_flush()`)
+  const [row] = await app.db.query<{ deadlocks: number }>(
+    sql`select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`,
+  )
+  return row?.deadlocks ?? 0
+}

@@ -1,9 +1,9 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Server } from '../src/email/smtp/connections.ts'
-import { DeliveryError } from '../src/email/smtp/failure.ts'
-import { deliver, type Message } from '../src/email/smtp/transport.ts'
+import type { Server } from '../src/email/outbound/connections.ts'
+import { DeliveryError } from '../src/email/outbound/failure.ts'
+import { deliver, type Message } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 const certificateFor = async (name: string) => {

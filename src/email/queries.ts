@@ -9,7 +9,6 @@ import type { DkimRow } from './authenticity/dkim-keys.ts'
 import type { OutgoingRequest } from './composing/content.ts'
 import { type ServerRow, usableOn } from './integrations.ts'
 import type { OutgoingMetadata } from './metadata.ts'
-import { type Copy, STAMPED_COPY } from './outbound/lease.ts'
 import { THREAD_STATUSES } from './states.ts'
 
 /** All fields of one record, as the API answers them. Returns undefined when the record does not exist. */
@@ -53,10 +52,6 @@ export interface OutboundMail {
   request: OutgoingRequest
   tokens_encrypted: Buffer
   attempted_at: string | null
-  /** The copies of the attempt that was stamped; null if it has none. */
-  handed_over: Copy | null
-  /** Whether recipients got copies with return addresses of their own; null for an email that this release has not sent. */
-  is_separate: boolean | null
   attempts: number
   lease: number | null
   /** Since when the email waits for its integration. */
@@ -111,7 +106,7 @@ const MAX_BODIES_BYTES = 500_000
 
 const mailColumns = sql`
   o.comment_id, o.account_id, o.space_id, o.table_id, o.record_id, t.version as table_version, o.request, o.tokens_encrypted,
-  o.attempted_at, case when ${STAMPED_COPY} then o.handed_over end as handed_over, o.is_separate, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
+  o.attempted_at, o.attempts, o.lease, coalesce(o.waiting_since, o.created_at) as waiting_since,
   (coalesce(o.leased_until > localtimestamp, false) or o.attempted_at is not null and o.due_at is not null) as is_claimed, i.version as integration_version, i.failing_message, c.metadata, c.content, c.attachments, i.from_domains, i.disable_pixel, i.reply_as_envelope,
   i.id as server_id, i.host, i.port, i.tls, i.username, i.password_encrypted,
   i.dkim_domain, i.dkim_selector, i.dkim_key_encrypted`
@@ -215,8 +210,6 @@ export interface Thread {
   record_id: number
   /** The email that a message to the address answers. */
   comment_id: number
-  /** Of a return address: the recipient of its copy, in lower case. Null for the address that all recipients see. */
-  recipient: string | null
   table_name: string
   /** The user who has sent the email; null if it is of an earlier release. */
   sender_user_id: number | null
@@ -232,7 +225,7 @@ export interface Thread {
 export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
   const [row] = await db.query<Thread>(
     sql`
-    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, r.recipient, t.name as table_name,
+    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,
       c.metadata->'recipients' as recipients,
       (select (o.request->>'userId')::int from outbound_emails o where o.comment_id = r.comment_id) as sender_user_id
     from reply_tokens r

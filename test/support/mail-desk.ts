@@ -22,9 +22,6 @@ export async function mailDesk(app: TestApp, smtp: TestSmtp) {
   /** The desk's mails that the server has taken. */
   const arrived = () => smtp.received.filter(({ email }) => email.from?.address === from)
   const replyAddress = () => /reply-[0-9a-f]{16}@reply\.example\.net/.exec(arrived().at(-1)?.raw ?? '')?.[0] as string
-  /** The envelope sender of the last copy for the recipient. Of a mail with one recipient it is the reply address. */
-  const returnAddress = (recipient: string) =>
-    arrived().findLast(({ envelopeTo }) => envelopeTo.includes(recipient))?.envelopeFrom as string
   /** Sends a mail, and waits until it has left the queue. */
   const sent = async (...to: string[]) => {
     const { body } = await as.post('/api/email/send', mail(to))
@@ -33,7 +30,7 @@ export async function mailDesk(app: TestApp, smtp: TestSmtp) {
     return { id: body.id as number, messageId: messageId as string, address: replyAddress(), metadata: () => metadataOf(body.id) }
   }
   const suppressed = async () => (await as.get('/api/email/suppressions/list')).body.map(({ email }: { email: string }) => email).sort()
-  return { ...account, table, as, mail, comments, metadataOf, sent, arrived, returnAddress, suppressed }
+  return { ...account, table, as, mail, comments, metadataOf, sent, arrived, suppressed }
 }
 
 /** Posts a message to the webhook. */

@@ -4169,8 +4169,6 @@ export const OutboundEmailScalarFieldEnum = {
   pixelTokenHash: 'pixelTokenHash',
   tokensEncrypted: 'tokensEncrypted',
   attemptedAt: 'attemptedAt',
-  handedOver: 'handedOver',
-  isSeparate: 'isSeparate',
   attempts: 'attempts',
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
@@ -4190,7 +4188,6 @@ export const ReplyTokenScalarFieldEnum = {
   tableId: 'tableId',
   recordId: 'recordId',
   commentId: 'commentId',
-  recipient: 'recipient',
   createdAt: 'createdAt'
 } as const
 

@@ -41,7 +41,7 @@ export function reportOn(mail: CaughtMail, { recipient, kind }: { recipient: str
   const lines = [
     'Return-Path: <>',
     `From: Mail Delivery System <MAILER-DAEMON@${server}>`,
-    `To: <${mail.returnAddresses[address] ?? mail.envelopeFrom}>`,
+    `To: <${mail.envelopeFrom}>`,
     'Subject: Undelivered Mail Returned to Sender',
     `Date: ${new Date().toUTCString()}`,
     `Message-ID: ${newMessageId(address)}`,

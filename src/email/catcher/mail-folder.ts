@@ -11,10 +11,7 @@ export interface CaughtMail {
   receivedAt: string
   messageId: string
   envelopeFrom: string
-  /** Of an email that came as a copy for each recipient, all of them. */
   envelopeTo: string[]
-  /** The return addresses of such copies, by recipient. */
-  returnAddresses: Record<string, string>
   /** The value of the header. */
   from: string
   /** The addresses in the header. */
@@ -79,7 +76,7 @@ export async function openMailFolder(folder: string, keep: number): Promise<Mail
       if (mail) caught.unshift(mail)
       await forgetOldest()
     },
-    mails: () => withoutCopies(caught),
+    mails: () => [...caught],
     refresh,
     source: (id) =>
       readFile(pathOf(id)).then(
@@ -88,29 +85,6 @@ export async function openMailFolder(folder: string, keep: number): Promise<Mail
       ),
   }
 }
-
-/**
- * The mails, newest first. Copies of one email for several recipients are one mail, as its first copy. A second one for the same recipient is
- * another mail, so that it is seen.
- */
-function withoutCopies(caught: readonly CaughtMail[]): CaughtMail[] {
-  const mails: CaughtMail[] = []
-  for (const copy of caught.toReversed()) {
-    const index = copy.messageId ? mails.findIndex((mail) => isCopy(mail, copy)) : -1
-    const first = mails[index]
-    if (first)
-      mails[index] = {
-        ...first,
-        envelopeTo: [...first.envelopeTo, ...copy.envelopeTo],
-        returnAddresses: { ...first.returnAddresses, ...copy.returnAddresses },
-      }
-    else mails.push(copy)
-  }
-  return mails.toReversed()
-}
-
-const isCopy = (mail: CaughtMail, { messageId, envelopeFrom, envelopeTo }: CaughtMail): boolean =>
-  mail.messageId === messageId && mail.envelopeFrom !== envelopeFrom && !envelopeTo.some((recipient) => mail.envelopeTo.includes(recipient))
 
 /** The ids of the stored mails, oldest first. */
 async function idsIn(folder: string): Promise<number[]> {
@@ -163,7 +137,6 @@ async function parsed(id: number, bytes: Buffer): Promise<CaughtMail | undefined
     messageId: email.messageId ?? '',
     envelopeFrom: file.from,
     envelopeTo: file.to,
-    returnAddresses: Object.fromEntries(file.to.map((recipient) => [recipient, file.from])),
     from: valuesOf(email.headers, 'from')[0] ?? '',
     to: valuesOf(email.headers, 'to').flatMap((value) => addressParser(value, { flatten: true }).map(({ address }) => address ?? '')),
     subject: email.subject ?? '',

@@ -185,8 +185,9 @@ async function decide(
   const commentId = delivery.comment_id ?? (before.verdict === 'duplicate' ? null : before.comment_id)
   if (mail.report || mail.feedback)
     return kept({ ...before, comment_id: commentId, ...(await recordReport(context, thread, mail, stored)) })
+  // Only somebody who has the email knows the reply address. Who sent an automatic message is certain only of a recipient.
   if (thread.recipients.some(({ status }) => status === 'unknown'))
-    await proveSent(context, thread.comment_id, { from: recipientBehind(mail, thread), isAutomatic })
+    await proveSent(context, thread.comment_id, mail.from.email, { isAutomatic })
   if (commentId !== null) return correctComment(context, thread, mail, { commentId, isAnnounced: before.is_announced }, files)
   if (isAutomatic && (await isLoop(context, thread, delivery)))
     return { ...dropped(`More than ${MAX_AUTOMATIC_PER_HOUR} automatic messages came within an hour`), isChanged: false }
@@ -201,26 +202,16 @@ async function recordReport(
   { received_at }: StoredMessage,
 ): Promise<{ verdict: Verdict; reason: string | null }> {
   if (feedback) {
-    const what = feedback.kind === 'complaint' ? 'A complaint about the mail' : 'A read receipt'
-    const isTrusted = await recordFeedback(context, thread, feedback, received_at)
-    return { verdict: 'automatic', reason: isTrusted ? what : `${what} that came to the reply address, so that nobody was marked` }
+    await recordFeedback(context, thread, feedback, received_at)
+    return { verdict: 'automatic', reason: feedback.kind === 'complaint' ? 'A complaint about the mail' : 'A read receipt' }
   }
   const said = report && (await recordBounces(context, thread, report, received_at))
   if (said?.hasBounced) return { verdict: 'bounced', reason: null }
   if (said?.isAboutRecipient) return { verdict: 'automatic', reason: 'A failure report about a recipient to whom the mail was not sent' }
-  if (said?.isTrusted === false) return { verdict: 'automatic', reason: FROM_ANYBODY }
   const isFailure = report?.recipients.some(({ action }) => action === 'failed')
   return { verdict: 'automatic', reason: isFailure ? NOBODY_MARKED : 'A notice about the delivery, which has not failed' }
 }
 
-/** The recipient who has sent the message for certain. Somebody who has the email may write in the name of another recipient. */
-function recipientBehind({ from, authentication }: ParsedMail, { recipient, recipients }: Thread): string | null {
-  if (recipient !== null) return recipient
-  const sender = recipients.find(({ email }) => email.toLowerCase() === from.email)?.email.toLowerCase() ?? null
-  return recipients.length === 1 || authentication?.dmarc === 'pass' ? sender : null
-}
-
-const FROM_ANYBODY = 'A report that came to the reply address, which all recipients know, so that nobody was marked'
 const NOBODY_MARKED = 'A failure report that names none of the recipients, so that nobody was marked'
 
 const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { verdict: Verdict }): Outcome => ({

@@ -69,17 +69,14 @@ async function addressed({ db, settings, log, metrics }: Context, beginning: Buf
   return tokens
 }
 
-/** The hashes of those tokens that exist. A return address stands for the reply address of its email, too, so that the message is read once. */
+/** The hashes of those tokens that exist. */
 export async function knownTokens(db: Database, tokens: readonly string[]): Promise<Buffer[]> {
   if (!tokens.length) return []
-  const rows = await db.readShort<{ token_hash: Buffer; comment_id: number; is_return: boolean }>(
-    sql`
-      select token_hash, comment_id, recipient is not null as is_return from reply_tokens
-      where token_hash = any(${tokens.map(tokenHash)}::bytea[])`,
+  const rows = await db.readShort<{ token_hash: Buffer }>(
+    sql`select token_hash from reply_tokens where token_hash = any(${tokens.map(tokenHash)}::bytea[])`,
     'known-reply-tokens',
   )
-  const returned = new Set(rows.filter(({ is_return }) => is_return).map(({ comment_id }) => comment_id))
-  return rows.filter(({ is_return, comment_id }) => is_return || !returned.has(comment_id)).map(({ token_hash }) => token_hash)
+  return rows.map(({ token_hash }) => token_hash)
 }
 
 interface Storing {

@@ -1,18 +1,27 @@
 /** Sends leased emails: at most one delivery to each recipient, whatever fails in between (contract.md §6, At most one delivery). */
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../platform/context.ts'
 import { formatInstant } from '../../platform/time.ts'
+import { inSpan } from '../../platform/tracing.ts'
 import { domainOf } from '../address.ts'
+import { signerOf } from '../authenticity/dkim-keys.ts'
 import { type ResolvedContent, resolveContent } from '../composing/content.ts'
 import { fieldTexts, ValuesTooLong } from '../composing/field-tokens.ts'
+import { compose } from '../composing/message.ts'
+import { envelopeIdOf } from '../headers.ts'
+import { type ServerRow, serverOf } from '../integrations.ts'
+import { deliverySeconds } from '../metrics.ts'
 import type { OutboundMail } from '../queries.ts'
-import type { Failure } from '../smtp/failure.ts'
+import type { Server } from './connections.ts'
+import { DeliveryError, type Failure } from './failure.ts'
 import { patienceEnd } from './faults.ts'
-import { handOver, type Mail, unexpected } from './handover.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
 import type { LoadedMail } from './loading.ts'
 import { failedForAll, isReached, type Outcome } from './outcome.ts'
 import type { Settling } from './settling.ts'
 import type { Stamping } from './stamping.ts'
+import { type Delivery, deliver } from './transport.ts'
 
 /** Records the steps of attempts. */
 export type Recorder = Settling & Stamping
@@ -31,8 +40,6 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
   // The comment was deleted, and the email with it; or the email was cancelled.
   if (!mail || !waiting.length) return { isReached: undefined, recorded: endLease(context, lease) }
   const allowed = waiting.filter((email) => !suppressed.has(email.toLowerCase()))
-  // A worker died while it handed the email over.
-  if (mail.attempted_at !== null) return { isReached: undefined, recorded: recorder.settle({ lease, outcome: interrupted(mail) }) }
   const obstacle = obstacleTo(mail, context.now) ?? (allowed.length ? undefined : FOR_NOBODY)
   const outcome = obstacle ?? (await attempt(context, recorder, lease, { ...loaded, mail }, allowed))
   if (!outcome) return { isReached: undefined, recorded: Promise.resolve() }
@@ -41,7 +48,9 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
 }
 
 function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
-  const { table_version, server, failing_message, from_domains, request } = mail
+  const { attempted_at, table_version, server, failing_message, from_domains, request } = mail
+  // A worker died while it handed the email over. The email may have arrived, so it is not sent again.
+  if (attempted_at !== null) return failedForAll(INTERRUPTED)
   if (table_version === null) return RECORD_GONE
   if (server === null) return INTEGRATION_GONE
   // A scheduled or retried email may be older than the domains that the integration has now.
@@ -50,23 +59,18 @@ function obstacleTo(mail: OutboundMail, now: Date): Outcome | undefined {
   return failing_message !== null && hasWaited(mail, now) ? gaveUp(failing_message) : undefined
 }
 
-/** The email may have arrived, so it is not sent again to those to whom the worker was handing it over. Copies for others were not begun. */
-function interrupted({ handed_over, metadata }: OutboundMail): Outcome {
-  if (!handed_over) return failedForAll(INTERRUPTED)
-  const addressAt = (position: number) => metadata.recipients[position]?.email.toLowerCase() ?? ''
-  const accepted = new Set(handed_over.delivered.map(addressAt))
-  return { accepted, refused: new Map([[addressAt(handed_over.current), INTERRUPTED]]) }
-}
-
 /** True if the email has waited for its integration for as long as it may. */
 const hasWaited = ({ waiting_since }: OutboundMail, now: Date) => waiting_since < formatInstant(patienceEnd(now))
 const gaveUp = (message: string) => gone('INTEGRATION_FAILING', message)
+
+/** An email that is still there. */
+type Mail = LoadedMail & { mail: OutboundMail }
 
 /** Hands the email over to the server. Returns undefined when another worker is sending it. */
 async function attempt(context: Context, recorder: Recorder, lease: Lease, loaded: Mail, to: string[]): Promise<Outcome | undefined> {
   try {
     const content = await contentOf(loaded)
-    return content ? await handOver({ context, recorder, lease, loaded, to, content }) : RECORD_GONE
+    return content ? await handOver(context, recorder, lease, loaded, to, content) : RECORD_GONE
   } catch (error) {
     if (error instanceof LeaseLost) return undefined
     // The worker stops. Another one takes up the email at once.
@@ -88,6 +92,62 @@ async function contentOf({ mail, record }: Mail): Promise<ResolvedContent | unde
   return resolveContent(request, fieldTexts(found.fields, found.row, request.timeZone ?? 'UTC'))
 }
 
+async function handOver(
+  context: Context,
+  recorder: Recorder,
+  lease: Lease,
+  { mail, thread }: Mail,
+  to: string[],
+  content: ResolvedContent,
+): Promise<Outcome> {
+  const { message, envelopeFrom } = compose(context, mail, thread, content)
+  const beforeEnd = () => recorder.stamp({ lease, change: changeTo(mail, content) })
+  try {
+    const server = serverOf(context, mail.server as ServerRow)
+    const envelope = { from: envelopeFrom, to, id: envelopeIdOf(mail.metadata.messageId) }
+    const dkim = await signerOf(context, mail.dkim)
+    const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
+    const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
+    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
+  } catch (error) {
+    if (!(error instanceof DeliveryError)) throw error
+    const { failure, refused, isFault } = error
+    // A fault of the integration is no reason to drop the mail, even if the server calls it permanent.
+    if (isFault) return { ...failedForAll({ ...failure, kind: 'temporary' }), fault: { version: mail.integration_version } }
+    return { ...failedForAll(failure), refused: byAddress(refused) }
+  }
+}
+
+/** Notes how long the dialogue with the server took, in the metrics and in a span. */
+async function measured({ metrics }: Context, { host, port }: Server, dialogue: () => Promise<Delivery>): Promise<Delivery> {
+  const startedAt = performance.now()
+  let outcome = 'failed'
+  try {
+    const delivery = await inSpan(
+      'SMTP deliver',
+      { kind: 'client', attributes: { 'server.address': host, 'server.port': port } },
+      async (span) => {
+        const { accepted, refused } = await dialogue()
+        span?.set({ 'gridpost.smtp.accepted': accepted.length, 'gridpost.smtp.refused': refused.length })
+        return { accepted, refused }
+      },
+    )
+    outcome = delivery.accepted.length ? 'accepted' : 'refused'
+    return delivery
+  } finally {
+    metrics.observe(deliverySeconds, (performance.now() - startedAt) / 1000, { outcome })
+  }
+}
+
+/** How the comment changes to show the content; undefined if it shows it already. */
+function changeTo(mail: OutboundMail, { html, ...metadata }: ResolvedContent) {
+  const { subject, unresolved } = mail.metadata
+  const isShown = mail.content === html && isDeepStrictEqual({ subject, unresolved }, metadata)
+  return isShown ? undefined : { metadata, content: html }
+}
+
+const byAddress = (refused: DeliveryError['refused']) => new Map(refused.map(({ address, failure }) => [address.toLowerCase(), failure]))
+
 /** Every recipient that is still queued is suppressed. */
 const FOR_NOBODY: Outcome = { accepted: new Set(), refused: new Map() }
 
@@ -95,9 +155,23 @@ const gone = (code: string, message: string) => failedForAll({ kind: 'permanent'
 const RECORD_GONE = gone('RECORD_GONE', 'The record was deleted before the mail was sent')
 const INTEGRATION_GONE = gone('INTEGRATION_GONE', 'The SMTP integration was deleted, or is not for this table')
 
+const NO_ANSWER: Failure = {
+  kind: 'temporary',
+  code: 'NO_ANSWER',
+  enhanced: null,
+  message: 'The server gave no answer for this recipient',
+}
+
 const INTERRUPTED: Failure = {
   kind: 'unknown',
   code: 'OUTCOME_UNKNOWN',
   enhanced: null,
   message: 'Sending was interrupted while the mail was handed over; it may have been delivered and is not sent again',
+}
+
+/** An error of the service. The metadata shows a reference to the log entry in place of its text. */
+function unexpected({ log }: Context, error: unknown): Failure {
+  const reference = randomUUID()
+  log.error({ err: error, reference }, 'mail not sent')
+  return { kind: 'temporary', code: 'INTERNAL', enhanced: null, message: `Something went wrong on our side (${reference})` }
 }

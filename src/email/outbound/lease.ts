@@ -130,20 +130,6 @@ const leasing = (now: Date, { limit, accountIds, unreachedIds, mailsPerConnectio
 const allowedByRate = sql`floor(i.rate_per_minute / 60.0 * greatest(1, 60.0 / i.rate_per_minute) + 0.001
   - i.rate_per_minute / 60.0 * extract(epoch from greatest(i.rate_at - localtimestamp, interval '0')))::int`
 
-/** A step of an attempt: the email is about to be handed over. */
-export interface Handover {
-  lease: Lease
-  /** Whose copy it is. Without it all recipients get the email at once. */
-  copy?: Copy
-}
-
-/** The copy for one of several recipients, who are named by their positions in the email. */
-export interface Copy {
-  /** Those whose copies the server has accepted in this attempt. */
-  delivered: readonly number[]
-  current: number
-}
-
 /** The rows of a statement that belong to the leases: `l` has their ids and numbers. */
 const leased = (leases: readonly Lease[]): Sql => sql`
   unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[]) l (comment_id, lease)`
@@ -162,24 +148,11 @@ export async function renewLeases(db: Database, leases: readonly Lease[]): Promi
 /** Thrown when another worker has leased the email, because this one had lost the database for longer than its lease. */
 export class LeaseLost extends Error {}
 
-/** The new values of a stamped email `o`. @param copy a Copy as JSON, or null */
-const stampOf = (copy: Sql): Sql => sql`
-  attempted_at = localtimestamp, is_separate = coalesce(o.is_separate, false) or ${copy} is not null,
-  handed_over = ${copy} || jsonb_build_object('at', localtimestamp::timestamp(0))`
-
-/** Whether the email `o` may be stamped: the attempt is not stamped yet, or for the copy of another recipient. */
-const mayBeStamped = (copy: Sql): Sql => sql`(o.attempted_at is null or ${copy} is not null and ${STAMPED_COPY})`
-
-/** Whether the stamp of the email `o` is that of a copy. The previous release stamps without changing `handed_over`. */
-export const STAMPED_COPY = sql`(o.handed_over->>'at')::timestamp = o.attempted_at`
-
-const jsonOf = (copy: Copy | undefined) => copy && JSON.stringify(copy)
-
 /** Stamps the attempt just before the end of the content is sent. @throws LeaseLost */
-export async function stampAttempt({ db }: Context, { lease: { comment_id, lease }, copy }: Handover): Promise<void> {
-  const json = sql`${jsonOf(copy) ?? null}::jsonb`
+export async function stampAttempt({ db }: Context, { comment_id, lease }: Lease): Promise<void> {
   const stamped = await db.execute(sql`
-    update outbound_emails o set ${stampOf(json)} where comment_id = ${comment_id} and lease = ${lease} and ${mayBeStamped(json)}`)
+    update outbound_emails set attempted_at = localtimestamp
+    where comment_id = ${comment_id} and lease = ${lease} and attempted_at is null`)
   if (!stamped) throw new LeaseLost()
 }
 
@@ -191,22 +164,17 @@ export async function stampAttempt({ db }: Context, { lease: { comment_id, lease
  */
 export async function stampAttempts(
   { db }: Context,
-  handovers: readonly Handover[],
+  leases: readonly Lease[],
   withComments: boolean,
 ): Promise<('stamped' | 'lost' | 'locked')[]> {
-  const leases = handovers.map(({ lease }) => lease)
-  const copies = handovers.map(({ copy }) => jsonOf(copy) ?? null)
   const rows = await db.query<{ comment_id: number; lease: number; is_stamped: boolean }>(
     sql`
       with mine as materialized (
-        select o.comment_id, l.lease, l.copy::jsonb as copy
-        from unnest(${leases.map(({ comment_id }) => comment_id)}::int[], ${leases.map(({ lease }) => lease)}::int[], ${copies}::text[])
-          l (comment_id, lease, copy)
-        join outbound_emails o on o.comment_id = l.comment_id
+        select o.comment_id, l.lease from outbound_emails o join ${leased(leases)} on l.comment_id = o.comment_id
         ${withComments ? sql`join record_comments c on c.id = o.comment_id for no key update of o, c` : sql`for no key update of o`} skip locked
       ), stamped as (
-        update outbound_emails o set ${stampOf(sql`m.copy`)} from mine m
-        where o.comment_id = m.comment_id and o.lease = m.lease and ${mayBeStamped(sql`m.copy`)} returning o.comment_id, o.lease
+        update outbound_emails o set attempted_at = localtimestamp from mine m
+        where o.comment_id = m.comment_id and o.lease = m.lease and o.attempted_at is null returning o.comment_id, o.lease
       )
       select comment_id, lease, s.is_stamped is not null as is_stamped
       from mine left join (select comment_id, lease, true as is_stamped from stamped) s using (comment_id, lease)`,

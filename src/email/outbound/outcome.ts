@@ -1,7 +1,7 @@
 /** The states of the recipients and of the email after an attempt to send it. */
 import type { RecipientState } from '../metadata.ts'
-import type { Failure } from '../smtp/failure.ts'
 import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
+import type { Failure } from './failure.ts'
 
 /** The answers of the server to an attempt. Addresses are in lower case. */
 export interface Outcome {
@@ -35,13 +35,11 @@ export function recipientAfter(recipient: RecipientState, outcome: Outcome, isLa
 }
 
 /**
- * The recipients after a proof that the server had taken the email for one of them. If it was not sent in copies, all of unknown outcome had the
- * same answer.
+ * The recipients after a proof that the server had taken the email. Those of unknown outcome had the same answer, because it answers once for
+ * all of them.
  */
-export function afterProof(recipients: readonly RecipientState[], address: string, isSeparate: boolean | null): RecipientState[] {
-  const isProved = ({ email, status }: RecipientState) => status === 'unknown' && (!isSeparate || email.toLowerCase() === address)
-  return recipients.map((recipient) => (isProved(recipient) ? { ...recipient, status: 'sent', error: null } : recipient))
-}
+export const afterProof = (recipients: readonly RecipientState[]): RecipientState[] =>
+  recipients.map((recipient) => (recipient.status === 'unknown' ? { ...recipient, status: 'sent', error: null } : recipient))
 
 /** Returns the new state of an email whose recipients have changed; undefined if it stays in its state. */
 export function emailAfter(before: EmailStatus, recipients: readonly RecipientState[]): EmailStatus | undefined {

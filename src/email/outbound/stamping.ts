@@ -3,12 +3,13 @@ import { type EmailChange, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { isOutage } from '../../platform/http/errors.ts'
-import { type Handover, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'
+import { type Lease, LeaseLost, stampAttempt, stampAttempts } from './lease.ts'
 
 /** How many attempts are stamped in one statement. */
 const MOST_AT_ONCE = 60
 
-interface Stamp extends Handover {
+interface Stamp {
+  lease: Lease
   /** How the comment changes to show what the recipients may have got; undefined if it shows that already. */
   change: Omit<EmailChange, 'commentId'> | undefined
 }
@@ -35,9 +36,10 @@ export function openStamping(context: () => Context): Stamping {
 }
 
 async function stampTogether(context: Context, stamps: readonly Stamp[]): Promise<('stamped' | 'lost' | 'locked')[]> {
-  if (!stamps.some(({ change }) => change)) return stampAttempts(context, stamps, false)
+  const leases = stamps.map(({ lease }) => lease)
+  if (!stamps.some(({ change }) => change)) return stampAttempts(context, leases, false)
   return context.transaction(async () => {
-    const results = await stampAttempts(context, stamps, true)
+    const results = await stampAttempts(context, leases, true)
     await change(
       context,
       stamps.filter((_, index) => results[index] === 'stamped'),
@@ -49,7 +51,7 @@ async function stampTogether(context: Context, stamps: readonly Stamp[]): Promis
 /** Uses a transaction even for one statement: outside of one, PostgreSQL would complete the waiting statement of a killed worker. */
 function stampAlone(context: Context, stamp: Stamp): Promise<void> {
   return context.transaction(async () => {
-    await stampAttempt(context, stamp)
+    await stampAttempt(context, stamp.lease)
     await change(context, [stamp])
   })
 }

@@ -10,12 +10,12 @@ import { bounceCause } from './bounce-cause.ts'
 import { notifyOfBounces } from './bounce-notice.ts'
 import { changeRecipients } from './recipients.ts'
 import type { DeliveryReport, ReportedRecipient } from './report.ts'
-import { reportedAbout, trustIn, within } from './report-scope.ts'
+import { reportedAbout } from './report-scope.ts'
 
 /**
  * Marks the recipients that the report names as bounced, and the email once no recipient has received it or still can. A delay is kept with
- * its recipient and changes nothing else. The address that the report came to identifies the email, and says whom the report may be about, because
- * the report itself could name anybody. Addresses that take no mail are suppressed in the same transaction.
+ * its recipient and changes nothing else. The reply address identifies the email, because the report itself could name any email. Addresses
+ * that take no mail are suppressed in the same transaction.
  * @param receivedAt when the report came, `YYYY-MM-DD HH:MM:SS` in UTC
  * @returns the effect of its failures
  * @throws Error when the report overtook the end of the attempt, so that its job is repeated
@@ -25,8 +25,7 @@ export async function recordBounces(context: Context, thread: Thread, report: De
   const email = await lockMail(db, thread.comment_id)
   if (!email) return NOTHING
   const { metadata } = email
-  const trust = trustIn(thread.recipient, email, receivedAt)
-  const reported = reportedAbout(report, within(metadata, trust))
+  const reported = reportedAbout(report, metadata)
   const isOvertaken = metadata.recipients.some((recipient) => recipient.status === 'queued' && reported.has(recipient.email.toLowerCase()))
   if (isOvertaken && email.attempted_at !== null)
     throw new Error('A delivery report arrived before the outcome of the attempt was recorded')
@@ -35,30 +34,29 @@ export async function recordBounces(context: Context, thread: Thread, report: De
     return said ? afterReport(recipient, said, receivedAt) : recipient
   })
   // Only a server that had taken the email reports on it.
-  const proved = changed.find(({ status }, index) => status !== 'unknown' && metadata.recipients[index]?.status === 'unknown')
-  await changeRecipients(context, email, proved ? afterProof(changed, proved.email.toLowerCase(), email.is_separate) : changed)
+  const isProof = changed.some(({ status }, index) => status !== 'unknown' && metadata.recipients[index]?.status === 'unknown')
+  await changeRecipients(context, email, isProof ? afterProof(changed) : changed)
   await notifyOfBounces(context, email, changed)
   const gone = changed.filter((recipient, index) => recipient !== metadata.recipients[index] && recipient.bounce?.kind === 'hard')
-  await suppress(context, email, trust.suppresses ? gone.map(({ email: address }) => address) : [], 'hard_bounce')
+  await suppress(
+    context,
+    email,
+    gone.map(({ email: address }) => address),
+    'hard_bounce',
+  )
   const failed = changed.filter((recipient) => reported.get(recipient.email.toLowerCase())?.action === 'failed')
-  return {
-    isTrusted: trust.recipients.length > 0,
-    isAboutRecipient: failed.length > 0,
-    hasBounced: failed.some(({ status }) => status === 'bounced'),
-  }
+  return { isAboutRecipient: failed.length > 0, hasBounced: failed.some(({ status }) => status === 'bounced') }
 }
 
 /** The failures of a report. */
 interface Reported {
-  /** Whether the report came to an address that says whom it may be about. */
-  isTrusted: boolean
   /** Whether one of the failures is about a recipient of the email. */
   isAboutRecipient: boolean
   /** Whether a recipient has bounced because of one of them, now or before. */
   hasBounced: boolean
 }
 
-const NOTHING: Reported = { isTrusted: true, isAboutRecipient: false, hasBounced: false }
+const NOTHING: Reported = { isAboutRecipient: false, hasBounced: false }
 
 /** The state of a recipient after what the report says about it; the same object if it changes nothing. */
 function afterReport(recipient: RecipientState, said: ReportedRecipient, receivedAt: string): RecipientState {

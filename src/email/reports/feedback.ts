@@ -4,13 +4,13 @@ import { readHeaders, valuesOf } from '../headers.ts'
 import type { Message, MessagePart } from '../inbound/message.ts'
 import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
-import { lockMail, type OutboundMail, type Thread } from '../queries.ts'
+import { lockMail, type Thread } from '../queries.ts'
 import { suppress } from '../suppressions/service.ts'
 import { decoded, RETURNED, referencesOf } from './delivery-report.ts'
 import { addressesIn } from './failure-notice.ts'
 import { changeRecipients } from './recipients.ts'
 import type { References } from './report.ts'
-import { type ReportedEmail, refersTo, trustIn, within } from './report-scope.ts'
+import { type ReportedEmail, refersTo } from './report-scope.ts'
 
 export interface Feedback extends References {
   kind: 'complaint' | 'receipt'
@@ -76,30 +76,12 @@ export const isFeedbackOn = (report: Feedback, email: ReportedEmail): boolean =>
  * Notes a complaint or a read receipt with its recipient, if the report says who that is. The email itself stays as it is. After a complaint
  * nothing more is sent to the address.
  * @param receivedAt when the report came, `YYYY-MM-DD HH:MM:SS` in UTC
- * @returns whether it came to an address that says who it may be from
  */
-export async function recordFeedback(context: Context, thread: Thread, report: Feedback, receivedAt: string): Promise<boolean> {
+export async function recordFeedback(context: Context, thread: Thread, report: Feedback, receivedAt: string): Promise<void> {
   const { db } = context
   const email = await lockMail(db, thread.comment_id)
-  if (!email) return true
-  const trust = trustIn(thread.recipient, email, receivedAt)
-  const address = senderOf(report, within(email.metadata, trust))
-  if (address !== undefined) await noteFeedback(context, email, report, { address, receivedAt, suppresses: trust.suppresses })
-  return trust.recipients.length > 0
-}
-
-interface Note {
-  address: string
-  receivedAt: string
-  suppresses: boolean
-}
-
-async function noteFeedback(
-  context: Context,
-  email: OutboundMail,
-  report: Feedback,
-  { address, receivedAt, suppresses }: Note,
-): Promise<void> {
+  const address = email && senderOf(report, email.metadata)
+  if (!email || address === undefined) return
   const sender = email.metadata.recipients.find((recipient) => recipient.email.toLowerCase() === address)
   // A replay says nothing new: an admin may have lifted the suppression since.
   if (report.kind === 'complaint' ? sender?.complaint : sender?.receipt) return
@@ -110,8 +92,8 @@ async function noteFeedback(
       : { ...recipient, receipt: { at: receivedAt, disposition: report.type } }
   })
   const isProof = noted.some(({ email: named, status }) => status === 'unknown' && named.toLowerCase() === address)
-  await changeRecipients(context, email, isProof ? afterProof(noted, address, email.is_separate) : noted)
-  if (report.kind === 'complaint' && suppresses) await suppress(context, email, [address], 'complaint')
+  await changeRecipients(context, email, isProof ? afterProof(noted) : noted)
+  if (report.kind === 'complaint') await suppress(context, email, [address], 'complaint')
 }
 
 /** The recipient of the email whom the report is from: the one that it names, or the only one there is. */

@@ -26,24 +26,17 @@ export async function changeRecipients({ db, now, metrics }: Changing, email: Ou
   if (isChanged && status) metrics.count(mails, { state: status })
 }
 
-interface Proof {
-  /** The recipient from whom it is for certain, in lower case; null if it may be from anybody who has the email. */
-  from: string | null
-  /** Whether a program has written it. From anybody it then proves nothing. */
-  isAutomatic?: boolean
-}
-
 /**
- * Marks recipients of unknown outcome as sent, because something proves that the server had taken the email: an open, or a message to one of its
- * addresses. If it may be from anybody, it proves nothing about an email that another recipient has, or may have got as a copy of their own.
+ * Marks recipients of unknown outcome as sent, because something proves that the server had taken the email: an open, or a message to its
+ * reply address.
+ * @param from the sender of the message; null for an open, which may be by any recipient. If it is not that of a recipient, it proves
+ * nothing about an email that another recipient has for certain, and from a program it proves nothing at all
  */
-export async function proveSent(context: Changing, commentId: number, { from, isAutomatic = false }: Proof): Promise<void> {
+export async function proveSent(context: Changing, commentId: number, from: string | null, { isAutomatic = false } = {}): Promise<void> {
   const email = await lockMail(context.db, commentId)
-  if (!email) return
-  const { metadata, is_separate } = email
-  const unknown = metadata.recipients.filter(({ status }) => status === 'unknown').map(({ email: address }) => address.toLowerCase())
-  const hasOther =
-    metadata.recipients.some(({ status }) => status === 'sent' || status === 'bounced') || (is_separate && unknown.length > 1)
-  const proved = from === null ? (hasOther || isAutomatic ? undefined : unknown[0]) : unknown.find((address) => address === from)
-  if (proved !== undefined) await changeRecipients(context, email, afterProof(metadata.recipients, proved, is_separate))
+  const { recipients } = email?.metadata ?? { recipients: [] }
+  if (!email || !recipients.some(({ status }) => status === 'unknown')) return
+  const sender = recipients.find(({ email: address }) => address.toLowerCase() === from)
+  const hasSent = recipients.some(({ status }) => status === 'sent' || status === 'bounced')
+  if (sender ? sender.status === 'unknown' : !hasSent && !isAutomatic) await changeRecipients(context, email, afterProof(recipients))
 }

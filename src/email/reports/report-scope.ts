@@ -2,7 +2,6 @@
  * Which messages count as reports about an email (contract.md §6, Not a reply). People forward failure reports and answer below them, so a
  * report counts only if it is the message itself, and only for the email that it is about.
  */
-import { instantOf } from '../../platform/time.ts'
 import { envelopeIdOf, isAutomatic, valuesOf } from '../headers.ts'
 import type { Message, MessagePart } from '../inbound/message.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
@@ -22,44 +21,6 @@ function isFromServer({ headers, from, subject = '' }: Message): boolean {
     /\b(mail(er)?[ -](delivery|administrator|daemon)|mailer-daemon|postmaster)\b/i.test(from?.name ?? '')
   )
 }
-
-/** Whom a message may report on, by the address that it came to. */
-export interface Trust {
-  /** Their addresses, in lower case. */
-  recipients: readonly string[]
-  /** Whether a failure or a complaint suppresses the address. */
-  suppresses: boolean
-}
-
-/** Mail servers give up after five days at most (RFC 5321 §4.5.4.1), and their reports may need a while. */
-const REPORTED_WITHIN_MS = 7 * 86_400_000
-
-/**
- * Every recipient knows the reply address and the Message-ID, so a message to the reply address proves nothing about one of several
- * recipients. Only the server of a recipient knows the return address of its copy.
- * @param recipient whose return address the message came to; null for the reply address
- * @param receivedAt when it came, `YYYY-MM-DD HH:MM:SS` in UTC
- */
-export function trustIn(recipient: string | null, email: SentEmail, receivedAt: string): Trust {
-  const recipients = addressesOf(email.metadata)
-  if (recipient !== null) return { recipients: [recipient], suppresses: true }
-  if (recipients.length === 1) return { recipients, suppresses: true }
-  // An earlier release has sent the email with the reply address as the only return address.
-  const isLate = instantOf(email.waiting_since).getTime() < instantOf(receivedAt).getTime() - REPORTED_WITHIN_MS
-  return { recipients: email.is_separate === null && !isLate ? recipients : [], suppresses: false }
-}
-
-interface SentEmail {
-  metadata: ReportedEmail
-  is_separate: boolean | null
-  waiting_since: string
-}
-
-/** The email as if it had been sent only to those whom the report may be about. */
-export const within = ({ messageId, recipients }: ReportedEmail, trust: Trust): ReportedEmail => ({
-  messageId,
-  recipients: recipients.filter(({ email }) => trust.recipients.includes(email.toLowerCase())),
-})
 
 /** The email that a report may be about. */
 export interface ReportedEmail {

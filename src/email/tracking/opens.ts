@@ -41,7 +41,7 @@ export async function recordOpens({ db, metrics }: Pick<Deps, 'db' | 'metrics'>,
     let count = 0
     for (const { comment_id, shown_at, has_unknown } of await insertOpens(db, seen)) {
       const at = instantOf(shown_at)
-      if (has_unknown) await proveSent({ db, now: at, metrics }, comment_id, { from: null })
+      if (has_unknown) await proveSent({ db, now: at, metrics }, comment_id, null)
       // Of two concurrent requests, one finds the status `sent`.
       if (await updateEmail(db, comment_id, transitionTo('read', at), at)) count += 1
     }

@@ -7,7 +7,6 @@ import type { Mailbox } from '../address.ts'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { Connections, connect, type Server, type Session, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type Refusal, type SmtpError } from './failure.ts'
-import type { KeptContent } from './kept-content.ts'
 
 export interface Message {
   from: Mailbox
@@ -47,8 +46,6 @@ interface DeliveryOptions extends Options {
   beforeEnd(): Promise<void>
   /** Without it the message is not signed. */
   dkim?: DkimSigner | null
-  /** Given to each delivery of the same message, so that it is composed only once. */
-  kept?: KeptContent
   /** Ends the delivery, unless the end of the content is being sent. */
   signal: AbortSignal
 }
@@ -57,8 +54,6 @@ interface DeliveryOptions extends Options {
 const ENVELOPE_MS = 60_000
 const CONTENT_MS = 300_000
 const ANSWER_MS = 300_000
-/** The time for the answer to RSET. */
-const RESET_MS = 5_000
 
 /** A larger message is kept in a file while it is signed. */
 const SIGNED_IN_MEMORY_BYTES = 1_048_576
@@ -111,12 +106,13 @@ async function deliverOver(
   server: Server,
   envelope: Envelope,
   message: Message,
-  { beforeEnd, signal, dkim, kept }: DeliveryOptions,
+  { beforeEnd, signal, dkim }: DeliveryOptions,
 ): Promise<Delivery> {
   const { connection } = session
-  const isSupported = (address: string) => isAscii(address) || takesAllLetters(connection)
-  const unsupported = unsupportedBy(isSupported, envelope, message)
-  const to = envelope.to.filter((address) => !unsupported.some((refusal) => refusal.address === address))
+  const unsupported = unsupportedBy(connection, envelope, message)
+  const unsupportedAddresses = new Set(unsupported.map(({ address }) => address))
+  const isSupported = (address: string) => !unsupportedAddresses.has(address)
+  const to = envelope.to.filter(isSupported)
   if (!to.length) {
     connections.keep(server, session)
     return { accepted: [], refused: unsupported }
@@ -124,12 +120,10 @@ async function deliverOver(
   const progress = { hasBegun: false, isEnding: false, isHandedOver: false, stopped: undefined as unknown }
   const limit = timeLimit()
 
-  const blocks = () => inBlocks(signed(compose(message, isSupported), dkim))
-
   async function* content(): AsyncGenerator<Buffer> {
     progress.hasBegun = true
     limit.set(CONTENT_MS)
-    yield* kept ? kept.read(blocks) : blocks()
+    yield* inBlocks(signed(compose(message, isSupported), dkim))
     progress.isEnding = true
     try {
       await beforeEnd()
@@ -160,15 +154,12 @@ async function deliverOver(
     connections.keep(server, session)
     return { accepted, refused: refused() }
   } catch (error) {
-    const { rejectedErrors, responseCode } = error as SmtpError
-    const isOfMail = responseCode !== undefined && responseCode !== CLOSING && (rejectedErrors !== undefined || progress.isHandedOver)
-    // A server that has refused only this mail may take the next one.
-    if (isOfMail && !progress.stopped && (await isReset(connection, limit))) connections.keep(server, session)
-    else connection.close()
+    connection.close()
     if (progress.stopped) throw progress.stopped
+    const { rejectedErrors, responseCode } = error as SmtpError
     if (rejectedErrors) return { accepted: [], refused: refused() }
     if (session.mails && !progress.hasBegun && (!responseCode || responseCode === CLOSING)) throw new ConnectionEnded()
-    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refused(), isOfMail })
+    throw new DeliveryError(failureOf(error as SmtpError, progress.isHandedOver), { refused: refused() })
   } finally {
     signal.removeEventListener('abort', stop)
     limit.clear()
@@ -180,21 +171,18 @@ async function deliverOver(
  * The recipients that the server cannot be given, because an address has letters outside of ASCII before the @ and the server does not
  * offer SMTPUTF8 (RFC 6531). nodemailer would send such an address all the same.
  */
-function unsupportedBy(isSupported: (address: string) => boolean, { from, to }: Envelope, message: Message): Refusal[] {
-  const isOfSender = !isSupported(from) || !isSupported(message.from.email)
+function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: Message): Refusal[] {
+  // The type of the connection does not show its list of extensions.
+  const { _supportedExtensions: extensions } = connection as unknown as { _supportedExtensions: string[] }
+  if (extensions.includes('SMTPUTF8')) return []
+  const isOfSender = !isAscii(from) || !isAscii(message.from.email)
   const failure: Failure = {
     kind: 'permanent',
     code: 'SMTPUTF8',
     enhanced: '5.6.7',
     message: `The ${isOfSender ? "sender's address" : 'address'} has letters that the mail server does not support (SMTPUTF8)`,
   }
-  return to.filter((address) => isOfSender || !isSupported(address)).map((address) => ({ address, failure }))
-}
-
-function takesAllLetters(connection: SMTPConnection): boolean {
-  // The type of the connection does not show its list of extensions.
-  const { _supportedExtensions: extensions } = connection as unknown as { _supportedExtensions: string[] }
-  return extensions.includes('SMTPUTF8')
+  return to.filter((address) => isOfSender || !isAscii(address)).map((address) => ({ address, failure }))
 }
 
 const isAscii = (text: string) => !/\P{ASCII}/u.test(text)
@@ -227,18 +215,6 @@ async function* inBlocks(message: Readable): AsyncGenerator<Buffer> {
     bytes = 0
   }
   if (bytes) yield Buffer.concat(pieces)
-}
-
-/** Ends the transaction of a refused mail. @returns false if the connection cannot be used any more */
-async function isReset(connection: SMTPConnection, limit: ReturnType<typeof timeLimit>): Promise<boolean> {
-  limit.set(RESET_MS)
-  const { promise: ended, resolve } = Promise.withResolvers<boolean>()
-  const end = () => resolve(false)
-  connection.once('end', end)
-  connection.reset((error) => resolve(!error))
-  return Promise.race([ended, limit.exceeded])
-    .catch(() => false)
-    .finally(() => connection.off('end', end))
 }
 
 const sendOver = (connection: SMTPConnection, envelope: SMTPConnection.Envelope, content: Readable) =>

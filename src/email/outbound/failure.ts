@@ -25,17 +25,11 @@ export class DeliveryError extends Error {
   readonly refused: readonly Refusal[]
   /** True if any other mail through the integration would fail, too. */
   readonly isFault: boolean
-  /** True if the server has refused the content or its recipients, so that it may take another mail. */
-  readonly isOfMail: boolean
-  constructor(
-    failure: Failure,
-    { refused = [], isFault = false, isOfMail = false }: { refused?: readonly Refusal[]; isFault?: boolean; isOfMail?: boolean } = {},
-  ) {
+  constructor(failure: Failure, { refused = [], isFault = false }: { refused?: readonly Refusal[]; isFault?: boolean } = {}) {
     super(failure.message)
     this.failure = failure
     this.refused = refused
     this.isFault = isFault
-    this.isOfMail = isOfMail
   }
 }
 

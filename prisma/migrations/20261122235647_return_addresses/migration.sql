@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "reply_tokens" ADD COLUMN     "recipient" TEXT;
