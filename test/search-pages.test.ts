@@ -1,4 +1,4 @@
-/** Searches of a large table: whichever way they are answered (docs/decisions/0030), the page is that of a plain search of all records. */
+/** Searches of a large table: whichever way they are answered (docs/decisions/0028), the page is that of a plain search of all records. */
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'

@@ -1,6 +1,6 @@
 /**
  * How frequent each trigram is in the texts of a large table, from a sample of its records. A trigram index reads the list of every
- * trigram that it is asked for, so a search asks it for the rare ones only (docs/decisions/0030).
+ * trigram that it is asked for, so a search asks it for the rare ones only (docs/decisions/0028).
  */
 
 import { isText, type TableDef } from '../fields/definition.ts'

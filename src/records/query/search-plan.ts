@@ -1,6 +1,6 @@
 /**
  * Decides how a search of a large table is answered: along the order with a look at each record, by the trigram indexes for all records, or
- * by the trigram indexes within the first records of the order (docs/decisions/0030). It only decides about the cost; every way
+ * by the trigram indexes within the first records of the order (docs/decisions/0028). It only decides about the cost; every way
  * gives the same answer.
  */
 
@@ -23,7 +23,7 @@ const FREQUENT = 0.15
 /** Trigrams beside the rarest one exclude some more records, as long as their lists are not much longer. */
 const NOT_MUCH_LONGER = 3
 
-/** Measured costs in microseconds of PostgreSQL (docs/decisions/0030): of a record, of an entry of one list, and of the further statements. */
+/** Measured costs in microseconds of PostgreSQL (docs/decisions/0028): of a record, of an entry of one list, and of the further statements. */
 const COST = { lookAtRecord: 2.3, readEntry: 0.2, readFurtherEntry: 0.07, checkFound: 4, countInOrder: 0.1, window: 1_200 }
 /** A bitmap of more records may not fit into the usual work_mem of 4 MB. Then it knows only their pages, of which each record is checked. */
 const MAX_IN_BITMAP = 50_000

@@ -1,4 +1,4 @@
-/** Answers a search from the first records of the order, where a middling word makes every other way expensive (docs/decisions/0030). */
+/** Answers a search from the first records of the order, where a middling word makes every other way expensive (docs/decisions/0028). */
 
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/bounded-map.ts'
