@@ -149,6 +149,34 @@ test('a deploy waits for a busy table without blocking others', async () => {
   })
 })
 
+test('a deploy that deadlocks with running work is rolled back and done again', async () => {
+  const database = await emptyDatabase()
+  write('1_first', 'CREATE TABLE first (id int); CREATE TABLE second (id int)')
+  await deploy(database.connection, { migrationsDir })
+  write('2_second', 'ALTER TABLE first ADD COLUMN more int; ALTER TABLE second ADD COLUMN more int')
+  await using(database, async (worker) => {
+    // PostgreSQL ends the transaction of whoever looks for a deadlock first.
+    await worker.query(`SET deadlock_timeout = '1min'`)
+    await worker.query('BEGIN')
+    await worker.query('SELECT * FROM second')
+    const deploying = deploy(database.connection, { migrationsDir })
+    await using(database, (watcher) =>
+      vi.waitFor(
+        async () => {
+          const { rowCount } = await watcher.query(
+            `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          )
+          expect(rowCount).toBe(1)
+        },
+        { timeout: 15_000 },
+      ),
+    )
+    await worker.query('SELECT * FROM first')
+    await worker.query('COMMIT')
+    expect(await deploying).toEqual(['2_second'])
+  })
+})
+
 test('queues are created with their options, which later deploys update', async () => {
   const database = await emptyDatabase()
   const queue = (retryLimit: number) => defineQueue({ name: 'letters', schema: z.object({}), options: { retryLimit } })

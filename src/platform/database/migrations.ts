@@ -184,7 +184,7 @@ async function apply(client: pg.Client, { name, sql, checksum }: Migration): Pro
     await client.query('COMMIT')
   } catch (error) {
     await rollBack(client)
-    if (isLockTimeout(error)) throw error
+    if (isBlocked(error)) throw error
     throw new MigrationError(`Migration ${name} failed and was rolled back: ${(error as Error).message}`, { cause: error })
   }
 }
@@ -197,7 +197,7 @@ async function retryOnLock(work: () => Promise<void>): Promise<void> {
     try {
       return await work()
     } catch (error) {
-      if (!isLockTimeout(error)) throw error
+      if (!isBlocked(error)) throw error
       if (attempt === ATTEMPTS)
         throw new MigrationError('A table stayed locked by running work; retry when there is less load', { cause: error })
       await sleep(200 * attempt * (0.5 + Math.random()))
@@ -205,7 +205,8 @@ async function retryOnLock(work: () => Promise<void>): Promise<void> {
   }
 }
 
-const isLockTimeout = (error: unknown) => (error as { code?: string }).code === '55P03'
+/** A lock was not given in time, or PostgreSQL has ended a deadlock with running work. Both roll back the whole transaction. */
+const isBlocked = (error: unknown) => ['55P03', '40P01'].includes((error as { code?: string }).code ?? '')
 
 /** Creates or upgrades pg-boss's schema and queues; the service then runs with `migrate: false`. */
 async function prepareQueues(client: pg.Client, queues: readonly Queue[]): Promise<void> {
@@ -234,7 +235,7 @@ async function runPlan(client: pg.Client, plan: string): Promise<void> {
     await client.query(plan.replace(/SET LOCAL lock_timeout = \d+;/, ''))
   } catch (error) {
     await rollBack(client)
-    if (isLockTimeout(error)) throw error
+    if (isBlocked(error)) throw error
     throw new MigrationError(`The schema of the job queue could not be prepared: ${(error as Error).message}`, { cause: error })
   }
 }
