@@ -34,7 +34,6 @@ async function readRows(context: Context, page: ResolvedPage, following: Followi
   try {
     const plan = await searchPlanOf(context, page)
     if (!plan) return await readUsual(context, page, following)
-    if (plan.window === null) return await readUsual(context, { ...page, selection: { ...selection, searched: plan.words } }, following)
     return (await readWindow(context, page, plan, following)) ?? (await readUsual(context, page, following))
   } finally {
     await recordUse(context, { ...selection, order, page: () => printPage(page).statement, tookMs: performance.now() - startedAt })

@@ -1,7 +1,6 @@
 /**
- * Decides how a search of a large table is answered: along the order with a look at each record, by the trigram indexes for all records, or
- * by the trigram indexes within the first records of the order (docs/decisions/0028). It only decides about the cost; every way
- * gives the same answer.
+ * Decides how a search of a large table is answered: by the trigram indexes within the first records of the order, or by the usual statement
+ * (docs/decisions/0028). It only decides about the cost; both ways give the same answer.
  */
 
 import { frequencyOf, type TrigramSample } from '../../indexes/trigrams.ts'
@@ -14,8 +13,8 @@ export interface SearchedWord {
 
 export interface SearchPlan {
   words: readonly SearchedWord[]
-  /** The number of records at the beginning of the order that are searched first; null to search all. */
-  window: number | null
+  /** The number of records at the beginning of the order that are searched first. */
+  window: number
 }
 
 /** A trigram in more of the records than this is not worth reading its list. */
@@ -31,7 +30,7 @@ const MAX_IN_BITMAP = 50_000
 const MARGIN = 2
 
 /**
- * Returns the cheapest way; null for the usual statement, which leaves the choice to Postgres.
+ * Returns a window that is cheaper than the usual statement, which walks along the order or asks the indexes for all records; else null.
  * @param wanted the number of records up to the end of the page
  * @param known the part of the records that contain all words, if it was measured
  */
@@ -46,16 +45,14 @@ export function planSearch(words: readonly string[], sample: TrigramSample, want
   const window = Math.ceil((MARGIN * wanted) / share)
   const reading = indexed.reduce((sum, word) => sum + records * readingOf(word), 0)
   const mostFound = records * Math.max(...indexed.map(({ frequency }) => frequency))
-  const isTooLarge = window > records / 2 || Math.max(window, mostFound) > MAX_IN_BITMAP
+  if (window > records / 2 || Math.max(window, mostFound) > MAX_IN_BITMAP) return null
   const costs = {
     walk: Math.min(wanted / share, records) * COST.lookAtRecord,
     all: reading + share * records * COST.checkFound,
-    window: isTooLarge ? Infinity : COST.window + reading + window * (COST.countInOrder + share * COST.checkFound),
+    window: COST.window + reading + window * (COST.countInOrder + share * COST.checkFound),
   }
-  const planned = rated.map(({ word, part }) => ({ word, part }))
-  if (costs.window < Math.min(costs.walk, costs.all)) return { words: planned, window }
-  if (costs.walk < costs.all || planned.every(({ word, part }) => word.toLowerCase() === part)) return null
-  return { words: planned, window: null }
+  if (costs.window >= Math.min(costs.walk, costs.all)) return null
+  return { words: rated.map(({ word, part }) => ({ word, part })), window }
 }
 
 /** The lists of the part have about the same length. */

@@ -37,7 +37,7 @@ export async function readWindow(
 ): Promise<PrintedRows | null> {
   if (page.order.length > 1) return null
   let plan: SearchPlan | null = first
-  for (let tried = 0; tried < MAX_WINDOWS && plan?.window; tried++) {
+  for (let tried = 0; tried < MAX_WINDOWS && plan; tried++) {
     const planned = { ...page, selection: { ...page.selection, searched: plan.words } }
     const rows = await readBeginning(context, planned, plan.window, following)
     if (!rows || rows.length === rowsOf(page)) return rows
