@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ACTIONS } from '../src/audit/actions.ts'
 import { auditFailedSignIn } from '../src/audit/failed-sign-ins.ts'
 import { auditing } from '../src/audit/log.ts'
@@ -40,7 +40,13 @@ describe('the list', () => {
     const { id } = await makeTable(app, account)
     const field = await app.as(account.keys.account).post(`/api/table/${id}/fields/create`, { name: 'Stage', type: 'select' })
     expect(field.status).toBe(200)
-    const key = (await app.as(account.owner).get('/api/keys/list')).body.find(({ last_used_at }: { last_used_at: string }) => last_used_at)
+    const keys = async () => (await app.as(account.owner).get('/api/keys/list')).body as { id: number; last_used_at: string | null }[]
+    // The use of a key is recorded after the answer.
+    const key = await vi.waitFor(async () => {
+      const used = (await keys()).find(({ last_used_at }) => last_used_at)
+      if (!used) throw new Error('No use is recorded yet')
+      return used
+    })
     const rows = await rowsOf(account)
     expect(rows.map(({ action }) => action)).toEqual(['field.created', 'table.created'])
     expect(rows[0]).toEqual({
