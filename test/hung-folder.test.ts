@@ -63,14 +63,16 @@ function makeFifo(place: string): void {
 }
 
 /** Lets one method of all open files work on a FIFO instead. @returns the FIFO, and a function that ends it */
-async function divert(method: 'read' | 'write'): Promise<() => Promise<void>> {
+async function divert(method: 'read' | 'writev'): Promise<() => Promise<void>> {
   const place = join(dir, `fifo-${method}`)
   makeFifo(place)
   const fifo = await open(place, 'r+')
   const handles = Object.getPrototypeOf(fifo) as FileHandle
   const original = handles[method] as (...args: unknown[]) => Promise<unknown>
-  vi.spyOn(handles, method as 'write').mockImplementation(((bytes: Buffer, offset: number, length: number) =>
-    original.call(fifo, bytes, offset, length, null)) as never)
+  // A FIFO has no position.
+  const diverted = (...[bytes, offset, length]: unknown[]) =>
+    original.call(fifo, ...(method === 'read' ? [bytes, offset, length, null] : [bytes]))
+  vi.spyOn(handles, method as 'writev').mockImplementation(diverted as never)
   let isHung = true
   const answer = async () => {
     if (!isHung) return
@@ -141,7 +143,7 @@ test('whatever needs it is 503 in time, and everything else works', async () => 
 test('an upload whose write hangs is cut off, and its file is closed when the write has ended', async () => {
   await upload()
   const large = randomBytes(300_000)
-  const answer = await divert('write')
+  const answer = await divert('writev')
   for (const each of await Promise.all([upload(large), upload(large), upload(large)])) away(each)
   await othersWork()
   await answer()

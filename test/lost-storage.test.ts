@@ -115,8 +115,9 @@ test('bytes without a row are deleted after a day, but neither those of others n
 async function fillDisk(): Promise<() => Promise<void>> {
   const full = await open('/dev/full', 'w')
   const handles = Object.getPrototypeOf(full) as FileHandle
-  const { write, writeFile } = handles
+  const { write, writev, writeFile } = handles
   vi.spyOn(handles, 'write').mockImplementation(((...args: Parameters<typeof write>) => write.apply(full, args)) as typeof write)
+  vi.spyOn(handles, 'writev').mockImplementation((...args) => writev.apply(full, args))
   vi.spyOn(handles, 'writeFile').mockImplementation((...args) => writeFile.apply(full, args))
   return async () => {
     vi.restoreAllMocks()

@@ -1,10 +1,11 @@
-/** The bytes of a file in a folder as a stream. A call that hangs fails the stream, which closes the file once the call has ended. */
+/** The bytes of a file in a folder as streams, from it and to it. A call that hangs fails the stream. */
 import type { FileHandle } from 'node:fs/promises'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import type { FolderCalls } from './folder-calls.ts'
 
 const CHUNK_BYTES = 65_536
 
+/** Reads the file. It is closed once no call uses it any more. */
 export class FolderBytes extends Readable {
   /** The bytes that the file has given. */
   bytesRead = 0
@@ -57,4 +58,50 @@ export class FolderBytes extends Readable {
     else this.#calls.later(() => this.#file.close())
     done(error)
   }
+}
+
+/** The bytes of one call to write: more would take too long on a slow server. */
+const PIECE_BYTES = 1_048_576
+/** This many bytes may wait while a call writes, so that the caller's connection is read and hashed meanwhile. */
+const WAITING_BYTES = 262_144
+
+/** A stream that writes to the file, and leaves it open. */
+export function bytesTo(file: FileHandle, calls: FolderCalls): Writable {
+  const write = (chunks: Uint8Array[], done: (error?: Error | null) => void) => {
+    writeAll(file, calls, chunks).then(() => done(), done)
+  }
+  return new Writable({
+    highWaterMark: WAITING_BYTES,
+    write: (chunk: Uint8Array, _, done) => write([chunk], done),
+    writev: (waiting, done) =>
+      write(
+        waiting.map(({ chunk }) => chunk),
+        done,
+      ),
+  })
+}
+
+async function writeAll(file: FileHandle, calls: FolderCalls, chunks: Uint8Array[]): Promise<void> {
+  let rest = chunks
+  while (rest.length) {
+    const { bytesWritten } = await calls.run(() => file.writev(rest))
+    rest = after(rest, bytesWritten)
+  }
+}
+
+/** The chunks without their first bytes, which have been written. */
+function after(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
+  let written = bytes
+  const rest: Uint8Array[] = []
+  for (const chunk of chunks) {
+    if (written < chunk.length) rest.push(chunk.subarray(written))
+    written = Math.max(0, written - chunk.length)
+  }
+  return rest
+}
+
+/** The bytes in pieces that one call writes. A stream is destroyed if the reader stops early, but never with the error of its reader. */
+export async function* piecesOf(bytes: Uint8Array | Readable): AsyncGenerator<Uint8Array> {
+  if (bytes instanceof Readable) yield* bytes
+  else for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }

@@ -4,15 +4,14 @@ import { once } from 'node:events'
 import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { ifMissing } from '../missing-file.ts'
-import { FolderBytes } from './folder-bytes.ts'
+import { bytesTo, FolderBytes, piecesOf } from './folder-bytes.ts'
 import { FolderCalls, NoAnswer } from './folder-calls.ts'
 import { isPath, type Storage } from './storage.ts'
 
 /** A sync writes up to 50 MB to the disk, so it may take this many times as long as other calls. */
 const SYNC_PATIENCE = 4
-/** The bytes of one call to write: more would take too long on a slow server. */
-const PIECE_BYTES = 1_048_576
 
 /**
  * @param limitMs the longest time for each call of the file system
@@ -85,11 +84,7 @@ function ifAbsent(error: NodeJS.ErrnoException): null {
 async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | Readable): Promise<void> {
   const file = await calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
   try {
-    for await (const chunk of bytes instanceof Uint8Array ? [bytes] : (bytes as AsyncIterable<Uint8Array>))
-      for (let at = 0; at < chunk.length; ) {
-        const { bytesWritten } = await calls.run(() => file.write(chunk, at, Math.min(chunk.length - at, PIECE_BYTES)))
-        at += bytesWritten
-      }
+    await pipeline(piecesOf(bytes), bytesTo(file, calls))
     await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
   } catch (error) {
     // `close` waits for a call that uses the file, and must not take another thread for that.
