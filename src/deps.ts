@@ -18,6 +18,7 @@ import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
+import type { Placement } from './platform/database/records-plane.ts'
 import { replicaMetrics } from './platform/database/replicas/metrics.ts'
 import { openReplicas } from './platform/database/replicas/replicas.ts'
 import { traceStatement } from './platform/database/traces.ts'
@@ -66,7 +67,7 @@ export interface OpenOptions {
   /** The embedded PostgreSQL, if it has begun to start before. */
   postgres?: Promise<EmbeddedPostgres> | undefined
   /** Replacements for parts that this function would open. The caller closes them. */
-  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number; storageLimitMs?: number }
+  overrides?: Partial<Pick<Deps, 'clock' | 'mailer'>> & { databaseSilentMs?: number; storageLimitMs?: number; placement?: Placement }
 }
 
 export interface Opened {
@@ -93,7 +94,7 @@ export async function openDeps(
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
     const [size, observe] = [ownPart(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
-    const primary = openDatabase(connection, { size, observe, silentMs: overrides.databaseSilentMs })
+    const primary = openDatabase(connection, { size, observe, silentMs: overrides.databaseSilentMs, placement: overrides.placement })
     closers.push(() => primary.close())
     const { replicaUrls: urls, replicaMaxLagMs: maxLagMs } = settings
     const replicas = urls.length ? openReplicas(primary, { urls, maxLagMs, size, observe, metrics, log }) : undefined

@@ -22,6 +22,7 @@ import {
 } from './pooled-statements.ts'
 import { type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
+import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
 /** Hand-written SQL: `sql` binds every value; fragments compose. */
@@ -29,8 +30,7 @@ export const { sql, join, raw, empty } = Prisma
 /** Sets a JSON column to NULL; Prisma does not accept a plain null for it. */
 export const { DbNull } = Prisma
 export type Sql = Prisma.Sql
-/** A statement with its values: composed by `sql`, or a text that was printed before. */
-export type Statement = Pick<Sql, 'text' | 'values'>
+export type { Following, Statement }
 export type Tx = Prisma.TransactionClient
 
 /** The name as a quoted identifier. Names come from the field list or the code, never directly from a caller. */
@@ -47,35 +47,16 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 /** The group of an account's writes that are on no record. */
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
-export interface Database {
-  /**
-   * Runs one statement in the open transaction, or else on the pool. Dates, times and timestamps are returned as text in the format of
-   * the wire, int8 and numeric as numbers.
-   * @param label marks a text that is run often: each connection prepares it once. The label of a text that names columns of a user
-   *   table contains the table's version
-   * @param signal for a statement that may take long: the statement is cancelled when the signal aborts, and runs only when one of
-   *   the places for such statements is free
-   */
-  query<Row>(statement: Statement, label?: string, signal?: AbortSignal): Promise<Row[]>
-  /** Like `query`, with the values as Postgres prints them: a page is written from them without an object for a row. */
-  queryPrinted(statement: Statement, label?: string, signal?: AbortSignal, following?: Following): Promise<PrintedRows>
-  /**
-   * Like `query`, for short reads by key. Outside a transaction they share one connection, on which a long statement would delay all
-   * others (pipelined-reads.ts).
-   */
-  readShort<Row>(statement: Statement, label: string): Promise<Row[]>
-  /** Like `readShort`, with the rows of `queryPrinted`. */
-  readShortPrinted(statement: Statement, label: string): Promise<PrintedRows>
-  /**
-   * Like `query`, for a short write that is the whole change. Outside a transaction, writes of one group that arrive together share a
-   * commit; a write that fails does not make the others fail (grouped-writes.ts).
-   * @param group a name, for writes that may wait for each other: those of one table
-   */
-  writeShort<Row>(statement: Statement, label: string, group: string): Promise<Row[]>
-  /** Like `query`. @returns the number of changed rows */
-  execute(statement: Statement): Promise<number>
+export interface Database extends RecordsDatabase {
   /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** The handle for statements on the records of the table and of others in its space, which name no system table; usually this database. */
+  records(tableId: number): RecordsDatabase
+  /**
+   * True if the records of the table are on another server, so that a statement on both planes is better run as two. Both ways give the same
+   * answer, wherever the records are.
+   */
+  isElsewhere(tableId: number): boolean
   /** How busy the connections are at this moment. */
   load(): DatabaseLoad
   /** Whether the caller runs inside a transaction. */
@@ -94,17 +75,6 @@ export interface Database {
    */
   connect(silentMs?: number): Promise<pg.Client>
   close(): Promise<void>
-}
-
-/**
- * A short read that a statement with a signal takes along: it runs behind it on the same connection and sees nothing older, without a round trip
- * of its own. It is left out while its text is rare.
- */
-export interface Following {
-  statement: Statement
-  label: string
-  /** Gets the rows, before the statement itself is answered. */
-  answered(rows: unknown[]): void
 }
 
 /** Counts of connections, and of those who wait for one. */
@@ -144,12 +114,14 @@ interface DatabaseOptions {
   observe?: ObserveStatement
   /** How long the server may leave a statement of the pool without an answer. */
   silentMs?: number | undefined
+  /** Where the records of spaces are; all on this server by default. */
+  placement?: Placement | undefined
 }
 
 /** Opens the pool, which serves Prisma and hand-written statements. */
 export function openDatabase(
   config: pg.PoolConfig,
-  { size = 10, observe, silentMs: usualSilentMs = SILENT_MS }: DatabaseOptions = {},
+  { size = 10, observe, silentMs: usualSilentMs = SILENT_MS, placement = NOTHING_ELSEWHERE }: DatabaseOptions = {},
 ): Database {
   const connection = poolSettings(config, size)
   const pool = new TransactionPool(connection)
@@ -231,6 +203,12 @@ export function openDatabase(
           }),
       )
     },
+    records(tableId) {
+      const node = placement.nodeOf(tableId)
+      // `this` may be the database with reads on replicas.
+      return node ? recordsOnNode(this, node) : this
+    },
+    isElsewhere: (tableId) => placement.nodeOf(tableId) !== undefined,
     watch: (marker, committed) => {
       watched = { marker, committed }
     },
