@@ -63,7 +63,7 @@ export interface FeedOptions {
   clock: () => Date
   /** The maximum for one key or user in this process. */
   maxStreams: number
-  /** Awaited before events are sent, so that whoever reads because of one finds what it tells of, on a replica as well. */
+  /** Awaited before events are sent: a client that reads because of an event must find the change on a replica as well. */
   settled?: (() => Promise<void>) | undefined
   /** How often streams send a heartbeat and their credentials are checked; 15 seconds by default. */
   beatMs?: number
