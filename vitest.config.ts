@@ -29,6 +29,7 @@ const STARTS_PROGRAMS = [
   'examples',
   'proxies',
   'replicas',
+  'replicas-processes',
   'failover',
 ].map(fileOf)
 

@@ -1,50 +1,46 @@
-/** The loss of the primary, with synchronous replication and real servers. A switch stands before them, as a proxy would. */
+/** The loss of the primary, with synchronous replication and real servers. Before them stands a switch, or HAProxy where it is installed. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../scripts/free-port.ts'
 import { systemContext } from '../src/platform/context.ts'
 import { sweepReminders } from '../src/tasks/reminders/reminder-sweep.ts'
 import { type As, type TestAccount, type TestApp, testApp } from './support/app.ts'
+import { programAt } from './support/installed.ts'
 import { type Cluster, type Server, startCluster } from './support/replica.ts'
 import { openStream } from './support/streams.ts'
 
 let cluster: Cluster
 let standby: Server
-let toServer: Awaited<ReturnType<typeof openSwitch>>
+let toServer: Proxy
 let app: TestApp
 let account: TestAccount
 let key: As
 let tableId: number
 let position: string
 
-beforeAll(async () => {
-  cluster = await startCluster()
-  standby = await cluster.replicate('standby')
-  await cluster.primary.query("alter system set synchronous_standby_names = '*'")
-  await cluster.primary.query('select pg_reload_conf()')
-  while (!(await cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")).length) await sleep(20)
-  toServer = await openSwitch(cluster.primary)
-  app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true })
-  account = await app.account()
-  key = app.as(account.keys.account)
-  const fields = [{ name: 'Name', type: 'text' }]
-  tableId = (await key.post(`/api/space/${account.space}/tables/create`, { name: 'Things', fields })).body.id
-}, 90_000)
+/** What the service connects to. */
+interface Proxy {
+  url: string
+  /** Sends connections to another server. HAProxy finds it itself. */
+  turnTo(other: Server): void
+  close(): void
+}
 
-afterAll(async () => {
-  await app?.stop()
-  toServer?.close()
-  await cluster?.stop()
-})
+const socketOf = ({ connection: { host, port } }: Server) => join(host, `.s.PGSQL.${port}`)
+const urlOn = (port: number, { connection: { user, database } }: Server) => `postgresql://${user}@127.0.0.1:${port}/${database}`
 
 /** Forwards TCP connections to the socket of a server. */
-async function openSwitch(first: Server) {
+async function openSwitch(first: Server): Promise<Proxy> {
   let target = first
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
-    const database = createConnection(join(target.connection.host, `.s.PGSQL.${target.connection.port}`))
+    const database = createConnection(socketOf(target))
     for (const [from, to] of [
       [client, database],
       [database, client],
@@ -59,9 +55,8 @@ async function openSwitch(first: Server) {
     }
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { user, database } = first.connection
   return {
-    url: `postgresql://${user}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`,
+    url: urlOn((server.address() as AddressInfo).port, first),
     turnTo(other: Server) {
       target = other
       for (const socket of sockets) socket.destroy()
@@ -70,6 +65,49 @@ async function openSwitch(first: Server) {
       for (const socket of sockets) socket.destroy()
       server.close()
     },
+  }
+}
+
+const haproxy = programAt('haproxy')
+
+/** The sample with the addresses of the test in place of those of servers. */
+async function startHaproxy(first: Server, second: Server): Promise<Proxy> {
+  await first.query('create role haproxy login')
+  const port = await freePort()
+  const sample = readFileSync(new URL('../deploy/haproxy.cfg', import.meta.url), 'utf8')
+  const configuration = sample
+    .replace('bind 127.0.0.1:5433', `bind 127.0.0.1:${port}`)
+    .replace('db1.example:5432', `unix@${socketOf(first)}`)
+    .replace('db2.example:5432', `unix@${socketOf(second)}`)
+  const file = join(first.connection.host, 'haproxy.cfg')
+  writeFileSync(file, configuration)
+  const child = spawn(haproxy ?? '', ['-db', '-f', file], { stdio: 'ignore' })
+  const url = urlOn(port, first)
+  await untilChecked(url, child)
+  return { url, turnTo: () => {}, close: () => child.kill('SIGKILL') }
+}
+
+/** HAProxy sends connections to both servers, in turn, until its first checks have ended. */
+async function untilChecked(url: string, child: ChildProcess): Promise<void> {
+  for (let onPrimary = 0; onPrimary < 4; ) {
+    if (child.exitCode !== null) throw new Error(`HAProxy ended with ${child.exitCode}`)
+    onPrimary = (await isPrimary(url)) ? onPrimary + 1 : 0
+    await sleep(20)
+  }
+}
+
+async function isPrimary(url: string): Promise<boolean> {
+  const client = new pg.Client(url)
+  // HAProxy closes connections to a server that its first check has found not to be the primary.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ is_primary: boolean }>('select not pg_is_in_recovery() as is_primary')
+    return rows[0]?.is_primary ?? false
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
   }
 }
 
@@ -116,61 +154,90 @@ async function convert(type: string): Promise<void> {
   }
 }
 
-it('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
-  const stream = await openStream(app.url, account.member)
-  const dueAt = new Date(Date.now() + 20 * 60_000).toISOString()
-  const due = { title: 'Before', due_date: dueAt.slice(0, 10), due_time: dueAt.slice(11, 16), reminder_offset_mins: 10 }
-  expect((await app.as(account.member).post('/api/tasks/create', due)).status).toBe(200)
-  position = (await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'first' } })).headers.get('x-position') ?? ''
-  expect(position).toMatch(/^\d+\.1\./)
-  const written: Written = { names: new Set(), refused: new Set(), lastRefusalAt: 0 }
-  let isOver = false
-  const writers = [1, 2, 3].map((writer) => write(writer, () => isOver, written))
-  while (written.names.size < 50) await sleep(5)
+const PROXIES = [
+  { name: 'a switch', openProxy: openSwitch, isSkipped: false },
+  { name: 'HAProxy', openProxy: startHaproxy, isSkipped: haproxy === undefined },
+]
 
-  // A sweep that is cut off has either sent the reminder or not.
-  const cutOff = sweep().catch(() => {})
-  await cluster.primary.kill()
-  const lostAt = performance.now()
-  await standby.query('select pg_promote()')
-  // Nobody follows it, so it would wait for ever.
-  await standby.query("alter system set synchronous_standby_names = ''")
-  await standby.query('select pg_reload_conf()')
-  toServer.turnTo(standby)
+describe.for(PROXIES)('behind $name', ({ openProxy, isSkipped }) => {
+  if (isSkipped) return it.skip('is not installed')
 
-  const before = written.names.size
-  while (written.names.size < before + 50) await sleep(5)
-  expect(written.lastRefusalAt - lostAt).toBeLessThan(10_000)
-  isOver = true
-  await Promise.all(writers)
-  expect([...written.refused]).toEqual([503])
+  beforeAll(async () => {
+    cluster = await startCluster()
+    standby = await cluster.replicate('standby')
+    await cluster.primary.query("alter system set synchronous_standby_names = '*'")
+    await cluster.primary.query('select pg_reload_conf()')
+    while (!(await cluster.primary.query("select from pg_stat_replication where sync_state = 'sync'")).length) await sleep(20)
+    toServer = await openProxy(cluster.primary, standby)
+    app = await testApp({ DATABASE_URL: toServer.url, DATABASE_REPLICA_URLS: standby.url }, { worker: true })
+    account = await app.account()
+    key = app.as(account.keys.account)
+    const fields = [{ name: 'Name', type: 'text' }]
+    tableId = (await key.post(`/api/space/${account.space}/tables/create`, { name: 'Things', fields })).body.id
+  }, 90_000)
 
-  const { rows } = await app.as(account.member).rpc.records.query.query({ table_id: tableId, limit: 1 })
-  expect(rows).toHaveLength(1)
-  const stored = await standby.query<{ name: string }>(`select name from t${tableId}.records`)
-  const names = new Set(stored.map(({ name }) => name))
-  expect([...written.names].filter((name) => !names.has(name))).toEqual([])
+  afterAll(async () => {
+    await app?.stop()
+    toServer?.close()
+    await cluster?.stop()
+  })
 
-  await cutOff
-  await sweep()
-  await sweep()
-  expect(await reminders()).toHaveLength(1)
-  await convert('long_text')
+  it('goes on with the promoted replica within ten seconds: nothing acknowledged is lost, reminders fire once, streams go on', async () => {
+    const stream = await openStream(app.url, account.member)
+    const dueAt = new Date(Date.now() + 20 * 60_000).toISOString()
+    const due = { title: 'Before', due_date: dueAt.slice(0, 10), due_time: dueAt.slice(11, 16), reminder_offset_mins: 10 }
+    expect((await app.as(account.member).post('/api/tasks/create', due)).status).toBe(200)
+    position = (await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'first' } })).headers.get('x-position') ?? ''
+    expect(position).toMatch(/^\d+\.1\./)
+    const written: Written = { names: new Set(), refused: new Set(), lastRefusalAt: 0 }
+    let isOver = false
+    const writers = [1, 2, 3].map((writer) => write(writer, () => isOver, written))
+    while (written.names.size < 50) await sleep(5)
 
-  const { body: after } = await app.as(account.member).post('/api/tasks/create', { title: 'After' })
-  while (!stream.heard.some(({ task_id }) => task_id === after.id)) await sleep(20)
-  expect(new Set(stream.heard.map(({ id }) => id)).size).toBe(stream.heard.length)
-  stream.cut()
-}, 60_000)
+    // A sweep that is cut off has either sent the reminder or not.
+    const cutOff = sweep().catch(() => {})
+    await cluster.primary.kill()
+    const lostAt = performance.now()
+    await standby.query('select pg_promote()')
+    // Nobody follows it, so it would wait for ever.
+    await standby.query("alter system set synchronous_standby_names = ''")
+    await standby.query('select pg_reload_conf()')
+    toServer.turnTo(standby)
 
-it('has put the replica aside that is now the primary, and ignores positions of the time before', async () => {
-  const created = await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'later' } })
-  expect(created.headers.get('x-position')).toMatch(/^\d+\.2\./)
-  const page = await key.post(
-    `/api/table/${tableId}/records/query`,
-    { filters: [{ column: 'id', compare: 'eq', value: created.body.id }] },
-    { 'x-position': position },
-  )
-  expect(page.body).toMatchObject([{ name: 'later' }])
-  expect(app.deps.replicas?.all.map(({ obstacle }) => obstacle)).toEqual(['it is not a replica, or no longer'])
+    const before = written.names.size
+    while (written.names.size < before + 50) await sleep(5)
+    expect(written.lastRefusalAt - lostAt).toBeLessThan(10_000)
+    isOver = true
+    await Promise.all(writers)
+    expect([...written.refused]).toEqual([503])
+
+    const { rows } = await app.as(account.member).rpc.records.query.query({ table_id: tableId, limit: 1 })
+    expect(rows).toHaveLength(1)
+    const stored = await standby.query<{ name: string }>(`select name from t${tableId}.records`)
+    const names = new Set(stored.map(({ name }) => name))
+    expect([...written.names].filter((name) => !names.has(name))).toEqual([])
+
+    await cutOff
+    await sweep()
+    await sweep()
+    expect(await reminders()).toHaveLength(1)
+    await convert('long_text')
+
+    const { body: after } = await app.as(account.member).post('/api/tasks/create', { title: 'After' })
+    while (!stream.heard.some(({ task_id }) => task_id === after.id)) await sleep(20)
+    expect(new Set(stream.heard.map(({ id }) => id)).size).toBe(stream.heard.length)
+    stream.cut()
+  }, 60_000)
+
+  it('has put the replica aside that is now the primary, and ignores positions of the time before', async () => {
+    const created = await key.post(`/api/table/${tableId}/records/create`, { data: { name: 'later' } })
+    expect(created.headers.get('x-position')).toMatch(/^\d+\.2\./)
+    const page = await key.post(
+      `/api/table/${tableId}/records/query`,
+      { filters: [{ column: 'id', compare: 'eq', value: created.body.id }] },
+      { 'x-position': position },
+    )
+    expect(page.body).toMatchObject([{ name: 'later' }])
+    expect(app.deps.replicas?.all.map(({ obstacle }) => obstacle)).toEqual(['it is not a replica, or no longer'])
+  })
 })

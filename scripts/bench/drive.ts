@@ -65,17 +65,18 @@ export function loadOfOther(aloneMs: number, connections: number, seconds: numbe
 }
 
 /** @throws Error on an error answer */
-export async function drive(target: Target, load: Load, postmaster: number): Promise<Figures> {
+export async function drive(target: Target, load: Load, postmaster: number): Promise<Counted<Figures>> {
   const used = () => ({ node: cpuMs(target.pid), postgres: cpuMs(postmaster, { withChildren: true }) })
   const before = used()
-  const { count, ...figures } = load.isSlow ? await byHand(target, load) : await byAutocannon(target, load)
+  const driven = load.isSlow ? await byHand(target, load) : await byAutocannon(target, load)
   const after = used()
-  return { ...figures, nodeMs: (after.node - before.node) / count, postgresMs: (after.postgres - before.postgres) / count }
+  const { count } = driven
+  return { ...driven, nodeMs: (after.node - before.node) / count, postgresMs: (after.postgres - before.postgres) / count }
 }
 
-interface Driven extends Pick<Figures, 'perSecond' | 'p50' | 'p99'> {
-  count: number
-}
+/** With the number of requests that were answered. */
+type Counted<T> = T & { count: number }
+type Driven = Counted<Pick<Figures, 'perSecond' | 'p50' | 'p99'>>
 
 /** Counts the requests of all rounds, so that a case that chooses by the index does not choose the same in each round. */
 let asked = 0

@@ -7,17 +7,14 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAccount } from '../../src/accounts/service.ts'
-import { SESSION_COOKIE, startSession } from '../../src/auth/sessions.ts'
-import { insertKey } from '../../src/keys/service.ts'
 import { type Database, openDatabase } from '../../src/platform/database/database.ts'
 import { openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { runScript, ScriptError } from '../runtime.ts'
-import { api } from './api.ts'
-import type { Account, Ground, Suite } from './case.ts'
+import type { Account, Suite } from './case.ts'
 import { events } from './events/suite.ts'
 import { files } from './files/suite.ts'
 import { foundation } from './foundation/suite.ts'
+import { groundOn, makeAccount } from './ground.ts'
 import { mail } from './mail/suite.ts'
 import { measure } from './measure.ts'
 import { isWanted, type Options, readOptions, refuseUnknown, USAGE } from './options.ts'
@@ -27,11 +24,12 @@ import { processes } from './processes/suite.ts'
 import { printProfile } from './profile.ts'
 import { measureGrowth, SIZES } from './records/growth.ts'
 import { records } from './records/suite.ts'
+import { replicas } from './replicas/suite.ts'
 import { unhurried } from './sql.ts'
 import { tables } from './tables/suite.ts'
 import { tasks } from './tasks/suite.ts'
 
-const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes }
+const SUITES: Record<string, Suite<unknown>> = { foundation, records, tables, tasks, events, mail, files, processes, replicas }
 
 await runScript(async () => {
   const options = readOptions(process.argv.slice(2), SUITES)
@@ -165,23 +163,4 @@ async function prepare(
   writeFileSync(note, JSON.stringify(made))
   console.log(`The data were made in ${Math.round((performance.now() - from) / 1000)} s.`)
   return made
-}
-
-async function makeAccount(db: Database): Promise<Account> {
-  const now = new Date()
-  const { accountId, ownerId } = await createAccount(db, 'Bench', { email: `bench.${Date.now()}@example.com`, name: 'Ben Bench' }, now)
-  const { secret } = await insertKey(db, { accountId, userId: ownerId }, { kind: 'account', name: 'Bench' }, now)
-  return { accountId, ownerId, secret }
-}
-
-async function groundOn(db: Database, url: string, account: Account): Promise<Ground> {
-  return {
-    db,
-    url,
-    account,
-    key: api(url, { authorization: `Bearer ${account.secret}` }),
-    browser: api(url, {
-      cookie: `${SESSION_COOKIE}=${await startSession({ db, settings: { keepSessionsDays: 1 } }, account.ownerId, new Date())}`,
-    }),
-  }
 }
