@@ -100,6 +100,17 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
   )
 })
 
+test('a folder frees the chunks of a stream as they are written, but neither parts of a buffer nor bytes that are given whole', async () => {
+  const [own, whole, outer] = [randomBytes(65_536), randomBytes(65_536), randomBytes(65_536)]
+  const part = outer.subarray(100, 60_100)
+  const expected = Buffer.concat([own, part])
+  await openStorage(settings.folder).write('1-2-freed', Readable.from([own, part], { objectMode: false }))
+  expect([own.length, part.length]).toEqual([0, 60_000])
+  expect(await read(openStorage(settings.folder), '1-2-freed')).toEqual(expected)
+  await openStorage(settings.folder).write('1-2-given', whole)
+  expect(await read(openStorage(settings.folder), '1-2-given')).toEqual(whole)
+})
+
 test('a folder holds no unfinished files', async () => {
   const names = await readdir(settings.folder, { recursive: true })
   expect(names.filter((name) => name.endsWith('~'))).toEqual([])

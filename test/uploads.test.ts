@@ -201,6 +201,18 @@ describe('a form', () => {
     expect((await send(`${FILE}--XX--\n`)).body).toMatchObject({ name: 'a.txt', type: 'text/plain', size: 5 })
   })
 
+  it('keeps every byte of a file that is full of beginnings of the boundary, however it is cut into chunks', async () => {
+    const { account, comment } = await shared
+    const [boundary, begun] = ['b'.repeat(60), Buffer.from(`\r\n--${'b'.repeat(59)}`)]
+    // Chunks of 64 KB end at every place within a beginning.
+    const file = Buffer.concat(Array.from({ length: 30_000 }, (_, i) => begun.subarray(0, (i % begun.length) + 1)))
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.bin"\r\n\r\n`
+    const body = Buffer.concat([Buffer.from(head), file, Buffer.from(`\r\n--${boundary}--\r\n`)])
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+    const { body: kept } = await app.as(account.member).send(comment, { method: 'POST', body: new Uint8Array(body), headers })
+    expect((await bytesOf(kept.path, account.keys.account)).equals(file)).toBe(true)
+  })
+
   it.each([
     ['no file', `${field('name', 'a')}--XX--\n`, 400, 'file: is required'],
     ['two files', `${FILE}${FILE}--XX--\n`, 400, 'file: is given twice'],

@@ -4,6 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify'
 import { Base64Decoder } from '../base64.ts'
+import { freeChunk } from '../freed-chunk.ts'
 import { type ReceivedBytes, receiveBytes } from '../received-bytes.ts'
 import type { Storage } from '../storage/storage.ts'
 import { namedFile } from './content-disposition.ts'
@@ -75,7 +76,9 @@ async function* decoded(chunks: AsyncIterable<Buffer>, json: JsonUpload): AsyncG
       hasBegun = true
       yield Buffer.alloc(0)
     }
-    if (text.length) yield base64.decode(text)
+    const bytes = text.length ? base64.decode(text) : undefined
+    freeChunk(chunk)
+    if (bytes) yield bytes
   }
   // An error here ends the generator before its last bytes, which makes the write to storage fail.
   const value = objectOf(json.end())

@@ -1,6 +1,7 @@
 /** The bytes of a file in a folder as streams, from it and to it. A call that hangs fails the stream. */
 import type { FileHandle } from 'node:fs/promises'
 import { Readable, Writable } from 'node:stream'
+import { freeChunk } from '../freed-chunk.ts'
 import type { FolderCalls } from './folder-calls.ts'
 
 const CHUNK_BYTES = 65_536
@@ -65,10 +66,17 @@ const PIECE_BYTES = 1_048_576
 /** This many bytes may wait while a call writes, so that the caller's connection is read and hashed meanwhile. */
 const WAITING_BYTES = 262_144
 
-/** A stream that writes to the file, and leaves it open. */
-export function bytesTo(file: FileHandle, calls: FolderCalls): Writable {
+/**
+ * A stream that writes to the file, and leaves it open.
+ * @param isOwned true if nobody else uses the chunks, whose memory is then freed as soon as they are written
+ */
+export function bytesTo(file: FileHandle, calls: FolderCalls, isOwned: boolean): Writable {
   const write = (chunks: Uint8Array[], done: (error?: Error | null) => void) => {
-    writeAll(file, calls, chunks).then(() => done(), done)
+    const written = () => {
+      if (isOwned) chunks.forEach(freeChunk)
+      done()
+    }
+    writeAll(file, calls, chunks).then(written, done)
   }
   return new Writable({
     highWaterMark: WAITING_BYTES,

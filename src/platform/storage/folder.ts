@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ifMissing } from '../missing-file.ts'
 import { bytesTo, FolderBytes, piecesOf } from './folder-bytes.ts'
@@ -84,7 +84,7 @@ function ifAbsent(error: NodeJS.ErrnoException): null {
 async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | Readable): Promise<void> {
   const file = await calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
   try {
-    await pipeline(piecesOf(bytes), bytesTo(file, calls))
+    await pipeline(piecesOf(bytes), bytesTo(file, calls, bytes instanceof Readable))
     await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
   } catch (error) {
     // `close` waits for a call that uses the file, and must not take another thread for that.

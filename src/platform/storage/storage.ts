@@ -4,7 +4,10 @@ import type { Readable } from 'node:stream'
 export interface Storage {
   /** The `host` of an attachment. */
   readonly host: string
-  /** Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. */
+  /**
+   * Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. The chunks of a stream belong
+   * to the storage, which may free their memory.
+   */
   write(path: string, bytes: Uint8Array | Readable): Promise<void>
   /** Streams the bytes, or a range with both ends included; null if the path does not exist. */
   read(path: string, range?: { start: number; end: number }): Promise<StoredBytes | null>
