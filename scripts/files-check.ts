@@ -8,7 +8,7 @@ import { type Fault, type FaultyUse, faultyUses, usedPaths } from '../src/files/
 import { findUnused, holdUsed, repairUses } from '../src/files/uses/repair.ts'
 import { type Deps, systemContext } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
-import { fillHash, namedKeys } from '../src/platform/stored-files.ts'
+import { fillHash, namedKeys } from '../src/platform/stored-files/rows.ts'
 import { countNear } from '../src/tables/file-references.ts'
 
 /** The rows of files, or of places that use files, that are read at once. */

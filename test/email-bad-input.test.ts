@@ -1,7 +1,7 @@
 /** Hostile and mistaken input of sending: nothing reaches a header that does not belong there, and each refusal names its key. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { insertFile } from '../src/platform/stored-files.ts'
+import { insertFile } from '../src/platform/stored-files/rows.ts'
 import { testApp } from './support/app.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'

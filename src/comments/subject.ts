@@ -8,7 +8,7 @@ import type { Resource, Right } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
 import { join, raw, type Sql, sql } from '../platform/database/database.ts'
 import type { WriteList } from '../platform/http/row-json.ts'
-import type { FileEntry } from '../platform/stored-files.ts'
+import type { FileEntry } from '../platform/stored-files/rows.ts'
 
 /** The columns of `Followable.row`. Those that do not apply to a subject are null. */
 export type PlaceColumn = 'account_id' | 'space_id' | 'table_id' | 'record_id' | 'task_id'

@@ -8,7 +8,7 @@ import { type FieldDef, holdsFiles, type TableDef } from '../fields/definition.t
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import { AppError, conflict } from '../platform/http/errors.ts'
-import { holdFiles } from '../platform/stored-files.ts'
+import { holdFiles } from '../platform/stored-files/held.ts'
 import { formatInstant } from '../platform/time.ts'
 import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
 import { placeOf } from '../tables/service.ts'

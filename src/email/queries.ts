@@ -2,7 +2,7 @@
 
 import type { TableDef } from '../fields/definition.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import type { FileEntry } from '../platform/stored-files.ts'
+import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
 import type { DkimRow } from './authenticity/dkim-keys.ts'

@@ -1,5 +1,5 @@
 /** Parses cells that callers write into values that columns store: the parts that several field types share. */
-import type { FileEntry } from '../platform/stored-files.ts'
+import type { FileEntry } from '../platform/stored-files/rows.ts'
 
 /** A cell as its column stores it. Numbers and instants are text, so that no digit is lost. */
 export type Cell = string | number | boolean | number[] | FileEntry[] | null

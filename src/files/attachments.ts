@@ -2,7 +2,7 @@
 
 import type { Database } from '../platform/database/database.ts'
 import { badInputs, type Issue } from '../platform/http/errors.ts'
-import { type FileEntry, findFiles } from '../platform/stored-files.ts'
+import { type FileEntry, findFiles } from '../platform/stored-files/rows.ts'
 
 /**
  * Returns the stored entries of the paths, each path once, in the order of the request. Names and sizes in the request are ignored.

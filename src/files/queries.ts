@@ -1,7 +1,7 @@
 /** Reads across the features that hold files. */
 import type { Role } from '../platform/access/authorize.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
-import type { FileEntry } from '../platform/stored-files.ts'
+import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { formatInstant } from '../platform/time.ts'
 
 /** A file, with the facts that decide who may read it. */

@@ -1,7 +1,7 @@
 /** Moves all files from one storage to another, while the service runs with both (`npm run admin -- files move`). */
 import { type Database, sql } from '../platform/database/database.ts'
 import type { Storage } from '../platform/storage/storage.ts'
-import { setHost } from '../platform/stored-files.ts'
+import { setHost } from '../platform/stored-files/rows.ts'
 import { digest as digestOf } from './digest.ts'
 import { THUMBNAIL_PREFIX } from './thumbnails/thumbnail-keys.ts'
 

@@ -5,16 +5,9 @@ import { bytesOfData } from '../platform/http/upload-bytes.ts'
 import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { sha256 } from '../platform/sha256.ts'
-import {
-  type FileEntry,
-  type FilePlace,
-  insertFile,
-  type NewFileRow,
-  newPath,
-  STAGED_PREFIX,
-  type Staging,
-  taskPrefix,
-} from '../platform/stored-files.ts'
+import { newPath, STAGED_PREFIX, taskPrefix } from '../platform/stored-files/paths.ts'
+
+import { type FileEntry, type FilePlace, insertFile, type NewFileRow, type Staging } from '../platform/stored-files/rows.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { chunkTurn } from './loop-turns.ts'
 import type { Storage } from './storage/storage.ts'
-import { newPath, STAGED_PREFIX } from './stored-files.ts'
+import { newPath, STAGED_PREFIX } from './stored-files/paths.ts'
 
 /** How many of the first bytes are kept: enough to detect the media type. */
 const HEAD_BYTES = 4_100

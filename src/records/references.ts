@@ -5,7 +5,7 @@ import { type FieldDef, isMultiple, type TableDef } from '../fields/definition.t
 import type { Actor } from '../platform/access/authenticate.ts'
 import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { MAX_ID } from '../platform/http/schemas.ts'
-import { findFiles } from '../platform/stored-files.ts'
+import { findFiles } from '../platform/stored-files/rows.ts'
 import { isMember } from '../spaces/membership.ts'
 import { tableDefinitions } from '../tables/definition-cache.ts'
 

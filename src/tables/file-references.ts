@@ -3,7 +3,7 @@
 import { holdsFiles } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../platform/database/database.ts'
-import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files.ts'
+import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files/held.ts'
 import { tableDefinitions } from './definition-cache.ts'
 
 type Place = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>

@@ -9,7 +9,7 @@ import type { RecordRef, TableRef } from '../../platform/access/resources.ts'
 import type { Context } from '../../platform/context.ts'
 import { AppError, badInput } from '../../platform/http/errors.ts'
 import { newHexToken } from '../../platform/secrets.ts'
-import type { FileEntry } from '../../platform/stored-files.ts'
+import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import type { InlineImage } from '../metadata.ts'
 
 /** HTML in which placeholders stand for data URLs, because the sanitiser takes half a second for 10 MB of them. */

@@ -1,6 +1,6 @@
 /** Files: lists of entries that uploads have returned. A write is given paths, whose entries are looked up. */
 import { type Sql, sql } from '../../platform/database/database.ts'
-import type { FileEntry } from '../../platform/stored-files.ts'
+import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { asJson, EMPTY, type Parsed, readList, textProperty, wrong } from '../cell.ts'
 import { NO_VALUES } from '../cell-json.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'

@@ -1,5 +1,5 @@
 import { holdsFiles } from '../../fields/definition.ts'
-import { dropFilesOfTable, lockHeldOfRecords } from '../../platform/stored-files.ts'
+import { dropFilesOfTable, lockHeldOfRecords } from '../../platform/stored-files/held.ts'
 import type { Cascade } from '../../tables/cascade.ts'
 import { release } from '../../tables/file-references.ts'
 import { dropUnused } from './deleted-field.ts'

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
-import { dropFiles } from '../../platform/stored-files.ts'
+import { dropFiles } from '../../platform/stored-files/held.ts'
 import { holdersOf, references } from '../../tables/file-references.ts'
 
 export const dropUnused = defineQueue({

@@ -1,6 +1,6 @@
 import type { Role } from '../../platform/access/authorize.ts'
 import { type Database, type Sql, sql } from '../../platform/database/database.ts'
-import type { FileEntry } from '../../platform/stored-files.ts'
+import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { DroppedFile } from '../schema.ts'
 

@@ -7,17 +7,9 @@ import { type Database, sql } from '../../platform/database/database.ts'
 import { badInputs, conflict, type Issue } from '../../platform/http/errors.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { isStorageHost } from '../../platform/storage/storage.ts'
-import {
-  bindStaged,
-  type FileEntry,
-  findFiles,
-  holdFiles,
-  lockFiles,
-  lockForRestore,
-  lockStaged,
-  pathsOf,
-  withPresentHosts,
-} from '../../platform/stored-files.ts'
+import { holdFiles, lockFiles, lockForRestore } from '../../platform/stored-files/held.ts'
+import { type FileEntry, findFiles, pathsOf, withPresentHosts } from '../../platform/stored-files/rows.ts'
+import { bindStaged, lockStaged } from '../../platform/stored-files/staged.ts'
 import { formatInstant } from '../../platform/time.ts'
 import { releaseFiles } from '../../tables/file-references.ts'
 import { taskEvents } from '../events.ts'
