@@ -400,7 +400,9 @@ describe('an import', () => {
       [{ 'content-type': 'text/csv; charset=iso-8859-2' }, 'text/csv; charset=iso-8859-2'],
       [{ 'content-encoding': 'gzip' }, 'text/csv with the Content-Encoding gzip'],
     ] as const)
-      expect(await refused('Name\nx', headers)).toBe(`415 The body must be text/csv in UTF-8, not compressed; ${sent} was sent`)
+      expect(await refused('Name\nx', headers)).toBe(
+        `415 The body must be text/csv in UTF-8, UTF-16 or windows-1252, not compressed; ${sent} was sent`,
+      )
     expect(await refused(`Name\n${'x'.repeat(11 * 1_048_576)}`)).toBe('400 row 2: is larger than 10 MB')
     expect(await refused(`Name\n${'x\n'.repeat(7 * 1_048_576)}`)).toBe('413 The file is larger than 12 MB')
     expect(await refused(',Name\nx,y')).toBe('400 row 1: column 1 has no name')

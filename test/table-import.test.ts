@@ -67,19 +67,21 @@ describe('a CSV file', () => {
     ],
     ['semicolons in UTF-16 with the high byte first', swapped(`\uFEFF${european}`), ';', 'UTF-16'],
     ['semicolons in windows-1252', Buffer.from(european, 'latin1'), ';', 'windows-1252'],
-  ])('with %s is read, and no value is changed', async (_, body, separator, encoding) => {
+  ])('with %s is read', async (_, body, separator, encoding) => {
     const account = await app.account()
     if (separator === '\t' && encoding === 'UTF-8') body = (body as string).replaceAll('Preis; netto', '"Preis; netto"')
     const guessed = await guess(account, body)
     expect(guessed).toMatchObject({ separator, encoding, rows: 2 })
+    // With tabs nobody knows whether a comma marks decimals or groups thousands.
+    const [price, prices] = separator === ';' ? ['number', [12.5, 7]] : ['text', ['12,50', '7']]
     expect(typesOf(guessed)).toEqual({
-      ...{ Firma: 'text', 'Preis; netto': 'text', Stück: 'number', Anteil: 'number', Tausend: 'text', Datum: 'text' },
+      ...{ Firma: 'text', 'Preis; netto': price, Stück: 'number', Anteil: 'number', Tausend: 'text', Datum: 'text' },
     })
     const { table_id, job_id } = (await send(account.owner, account.space, body)).body
     expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 2 })
     const [first, second] = await rowsOf(account, table_id)
-    expect(Object.values(first).slice(1, 7)).toEqual(['Müller, Söhne', '12,50', 3, 0.5, '1.234', '22.11.2026'])
-    expect(Object.values(second).slice(1, 7)).toEqual(['Bolt', '7', -4, 12.25, '2', '2026-11-22'])
+    expect(Object.values(first).slice(1, 7)).toEqual(['Müller, Söhne', prices[0], 3, 0.5, '1.234', '22.11.2026'])
+    expect(Object.values(second).slice(1, 7)).toEqual(['Bolt', prices[1], -4, 12.25, '2', '2026-11-22'])
   })
 
   test.each([
@@ -114,13 +116,14 @@ describe('a CSV file', () => {
     // The name of a field is one column, whatever is in it.
     expect((await into('A;B\nx;y\n')).body).toEqual({ created: 1 })
     const message = 'is ambiguous in a file without commas: write it without the point, or with other than three decimals'
-    const refused = await into('Name;Amount\nx;1.234\ny;1,5\n')
+    const refused = await into('Name;Amount\nx;1.234\ny;1,2,3\nz;12.34,5\n')
     expect(refused).toMatchObject({
       status: 400,
       body: {
         issues: [
           { row: 2, column: 'Amount', message },
           { row: 3, column: 'Amount' },
+          { row: 4, column: 'Amount' },
         ],
       },
     })
@@ -133,6 +136,39 @@ describe('a CSV file', () => {
       [null, null, 'x;y'],
       ['x', 1.234, null],
     ])
+  })
+
+  test('with semicolons has numbers with decimal commas, in a column without other numbers', async () => {
+    const account = await app.account()
+    const columns = {
+      Price: ['1,5', '-1.234.567,25', '7', 1.5, -1_234_567.25, 7],
+      Weight: ['0,125', '1,234', '', 0.125, 1.234, null],
+      Long: ['12345678901,5', '0,00000001', '1', 12_345_678_901.5, 0.000_000_01, 1],
+    }
+    const others = {
+      Mixed: ['1,5', '2.5', '3'],
+      Thousands: ['1.234,5', '1.234', '3'],
+      Zeros: ['01,5', '2,5', '3,5'],
+      Plus: ['+1,5', '2,5', '3,5'],
+      Lists: ['1,2,3', '1,2', '1,5'],
+      Zip: ['1,5', '2,5', '3,5'],
+      Empty: [',5', '1,', '2,5'],
+    }
+    const all = { Name: ['a', 'b', 'c'], ...columns, ...others }
+    const rows = [0, 1, 2].map((row) => Object.values(all).map((cells) => cells[row]))
+    const csv = `${[Object.keys(all), ...rows].map((cells) => cells.join(';')).join('\n')}\n`
+    const guessed = await guess(account, csv)
+    for (const name of Object.keys(columns)) expect(guessed.fields).toContainEqual(expect.objectContaining({ name, type: 'number' }))
+    for (const name of Object.keys(others)) expect(guessed.fields).toContainEqual(expect.objectContaining({ name, type: 'text' }))
+    expect(guessed.fields.slice(1, 4).map(({ decimals }: { decimals: number }) => decimals)).toEqual([2, 3, 8])
+    const { table_id, job_id } = (await send(account.owner, account.space, csv)).body
+    expect(await ended(account.owner, job_id)).toMatchObject({ state: 'done', created: 3 })
+    const made = await rowsOf(account, table_id)
+    for (const [name, cells] of Object.entries(columns))
+      expect(made.map((row: Record<string, unknown>) => row[name.toLowerCase()])).toEqual(cells.slice(3))
+    expect(made[1].mixed).toBe('2.5')
+    // A comma between quotes in a file with commas is none of a decimal.
+    expect(typesOf(await guess(account, 'Name,Price\nx,"1,5"\n'))).toEqual({ Name: 'text', Price: 'text' })
   })
 
   test('becomes a table with typed fields, whose rows a job imports', async () => {

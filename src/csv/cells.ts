@@ -20,6 +20,15 @@ const GROUPED = /^\s*[-+]?\d{1,3}(\.\d{3})+\s*$/
 /** True for a number that has another value in another country: 1.234, unless commas separate the cells. */
 export const isAmbiguous = (text: string, separator: Separator): boolean => separator !== ',' && GROUPED.test(text)
 
+/** A number with a decimal comma, whose thousands may be grouped by points: 1,5 and 1.234,50. */
+const DECIMAL_COMMA = /^\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*$/
+
+/** True for a number with a decimal comma. Semicolons separate the cells of a file because its numbers have commas. */
+export const hasDecimalComma = (text: string, separator: Separator): boolean => separator === ';' && DECIMAL_COMMA.test(text)
+
+/** The text of such a number as the API takes it: 1234.50. */
+export const withDecimalPoint = (text: string): string => text.replaceAll('.', '').replace(',', '.')
+
 /** Reads the text of a cell as a value that drafts.ts then checks. @param named the records of the table that a lookup refers to */
 export function readCell(
   field: FieldDef,
@@ -32,6 +41,7 @@ export function readCell(
   const { csv, isMultiple } = TYPES[field.type]
   if (csv.hasDecimalPoint && isAmbiguous(text, separator))
     return { reason: 'is ambiguous in a file without commas: write it without the point, or with other than three decimals' }
+  if (csv.hasDecimalPoint && hasDecimalComma(text, separator)) return csv.read(withDecimalPoint(text), field, named)
   return isMultiple ? readList(csv, text, field, named) : csv.read(text, field, named)
 }
 

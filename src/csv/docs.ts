@@ -134,12 +134,12 @@ export const csvOperations: PlainOperation[] = [
         },
       },
       415: {
-        description: 'The body must be text/csv in UTF-8, not compressed; the message says what was sent.',
+        description: 'The body must be text/csv in UTF-8, UTF-16 or windows-1252, not compressed; the message says what was sent.',
         content: {
           'application/json': {
             schema: ErrorBody,
             example: {
-              message: 'The body must be text/csv in UTF-8, not compressed; application/json was sent',
+              message: 'The body must be text/csv in UTF-8, UTF-16 or windows-1252, not compressed; application/json was sent',
               code: 'UNSUPPORTED_MEDIA_TYPE',
               request_id: 'req-7f3a',
             },
@@ -221,7 +221,7 @@ export const csvOperations: PlainOperation[] = [
       ),
       415: refused(
         'The body must be CSV or an XLSX workbook; the message says what was sent.',
-        'The body must be text/csv in UTF-8 or an XLSX workbook, not compressed; application/json was sent',
+        'The body must be text/csv in UTF-8, UTF-16 or windows-1252, or an XLSX workbook, not compressed; application/json was sent',
         'UNSUPPORTED_MEDIA_TYPE',
       ),
     },

@@ -6,7 +6,7 @@ import { CALC_FIELDS, canBeTitle, KEY_FIELD } from '../fields/definition.ts'
 import { type FieldType, TYPES } from '../fields/registry.ts'
 import type { CellIssue } from '../platform/http/errors.ts'
 import type { NewField } from '../tables/schema.ts'
-import { isAmbiguous } from './cells.ts'
+import { hasDecimalComma, isAmbiguous, withDecimalPoint } from './cells.ts'
 import { unshielded } from './format.ts'
 import type { Separator } from './imports/sniff.ts'
 import type { Row } from './reader.ts'
@@ -29,7 +29,7 @@ const FORMS: readonly [FieldType, RegExp][] = [
   ['date', /^\d{4}-\d\d-\d\d$/],
   ['datetime', /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d/],
   ['time', /^\d\d:\d\d(:\d\d)?$/],
-  // Between the dots is no other dot, so that a long text of dots takes linear time.
+  // The parts between the dots have none, so that a long text of dots is examined in linear time.
   ['email', /^[^\s@,;<>]+@[^\s@,;<>.]+(\.[^\s@,;<>.]+)+$/],
   ['url', /^https?:\/\/\S+$/i],
 ]
@@ -63,6 +63,7 @@ class Column {
   filled = 0
   #longest = 0
   #decimals = 0
+  readonly #decimalMarks = new Set<',' | '.'>()
   #hasLines = false
   /** The different values, null once they are too many or too long for options. */
   #values: Set<string> | null = new Set()
@@ -84,10 +85,24 @@ class Column {
     this.#longest = Math.max(this.#longest, text.length)
     this.#hasLines ||= /[\r\n]/.test(text)
     if (text !== cell || text.length > MAX_FORM) this.#forms = []
-    if (isAmbiguous(text, this.#separator)) this.#forms = this.#forms.filter(([type]) => !TYPES[type].csv.hasDecimalPoint)
-    if (this.#forms.length) this.#forms = this.#forms.filter(([type, form]) => form.test(text) && isReadAs(type, text))
-    this.#decimals = Math.max(this.#decimals, text.length - (text.indexOf('.') + 1 || text.length))
+    if (this.#forms.length) this.#narrow(text)
     this.#remember(text)
+  }
+
+  /** Keeps the types that the text fits as well. */
+  #narrow(text: string): void {
+    const hasComma = hasDecimalComma(text, this.#separator)
+    const number = hasComma ? withDecimalPoint(text) : text
+    const decimals = number.length - (number.indexOf('.') + 1 || number.length)
+    if (decimals) this.#decimalMarks.add(hasComma ? ',' : '.')
+    this.#decimals = Math.max(this.#decimals, decimals)
+    // A column with both marks has numbers of two countries, and nobody can say which points group thousands.
+    const isUnclear = isAmbiguous(text, this.#separator) || this.#decimalMarks.size > 1
+    this.#forms = this.#forms.filter(([type, form]) => {
+      const { hasDecimalPoint } = TYPES[type].csv
+      const read = hasDecimalPoint ? number : text
+      return !(hasDecimalPoint && isUnclear) && form.test(read) && isReadAs(type, read)
+    })
   }
 
   #remember(text: string): void {

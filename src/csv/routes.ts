@@ -99,7 +99,7 @@ const exportHeaders = (fileName: string) => ({
 })
 
 async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBytes: number): Promise<object> {
-  if (!isCsv(request)) throw unsupported('text/csv in UTF-8, not compressed', request.headers)
+  if (!isCsv(request)) throw unsupported(`${CSV}, not compressed`, request.headers)
   const query = parsedQuery(ImportQuery, request)
   const { context, table } = grantedTo(request)
   return receiving(request, maxBytes, async (bytes) => {
@@ -116,7 +116,7 @@ async function receiveImport(request: FastifyRequest, reply: FastifyReply, maxBy
 /** Creates a table from the file, or with `dry_run` answers with the table that would be created. */
 async function receiveTable(request: FastifyRequest, reply: FastifyReply, maxCsvBytes: number): Promise<object> {
   const isXlsx = WORKBOOK.test(request.headers['content-type'] ?? '') && !isCompressed(request)
-  if (!isXlsx && !isCsv(request)) throw unsupported('text/csv in UTF-8 or an XLSX workbook, not compressed', request.headers)
+  if (!isXlsx && !isCsv(request)) throw unsupported(`${CSV}, or an XLSX workbook, not compressed`, request.headers)
   const { title, sheet, dry_run } = parsedQuery(NewTableQuery, request)
   const { actor, row } = request.context.admission as { actor: Parameters<typeof spaceOf>[1]; row: object }
   const [context, space] = [serviceContext(request.context, actor), spaceOf(row as SpaceRow, actor)]
@@ -160,6 +160,8 @@ const unusedKey = ({ headers }: FastifyRequest) => (headers['idempotency-key'] =
 const WORKBOOK = /^application\/vnd\.openxmlformats-officedocument\.spreadsheetml\.sheet\s*(;|$)/i
 const isCompressed = ({ headers }: FastifyRequest) => (headers['content-encoding'] ?? 'identity') !== 'identity'
 
+/** The files that are accepted, for messages. */
+const CSV = 'text/csv in UTF-8, UTF-16 or windows-1252'
 /** The bytes decide which of these a file is (imports/encodings.ts). In practice Latin-1 means windows-1252. */
 const CHARSETS = /^(utf-?8|us-ascii|utf-16(le|be)?|windows-1252|cp-?1252|iso-8859-1|latin-?1)$/i
 

@@ -90,7 +90,7 @@ export interface CsvRule {
   readonly isShielded: boolean
   /** True if the column is read as text, because a float would round values of more than 15 digits. */
   readonly isReadAsText: boolean
-  /** True if a point in the text is a decimal point, which a person of another country may have meant as one between thousands. */
+  /** True for numbers: a point in the text is a decimal point, which a person of another country may have meant as one between thousands. */
   readonly hasDecimalPoint: boolean
   /** @param value as API answers show it, never null */
   print(value: unknown): string
