@@ -122,8 +122,8 @@ async function lockRow({ db }: Context, table: TableDef, recordId: number): Prom
 }
 
 /**
- * Lets the files in the cells of a table name the storage where they are, after they were moved. Neither the version nor the time of the last change
- * tells of it, because nobody has changed the records.
+ * Writes the present storage of the files into the cells of a table, after files were moved. The records keep their version and the time of their last
+ * change, because nobody has changed them.
  * @param ids the first and the last record
  * @returns the number of cells that were written
  */
