@@ -16,6 +16,7 @@ const ALLOWED_EXTRAS: RegExp[] = [
   /^index record_comments_mails_idx /,
   /^function refuse_(?:audit_change|early_audit_deletion)\(\)$/,
   /^trigger audit_entries\.audit_entries_(?:update|truncate|delete)$/,
+  /^index stored_files_storage_key_idx /,
   /^index tables_space_id_lower_name_key /,
   /^index fields_table_id_lower_name_key /,
   /^index email_signatures_one_default_per_user /,

@@ -11,8 +11,12 @@ import { sql } from '../src/platform/database/database.ts'
 import { fillHash, namedKeys } from '../src/platform/stored-files/rows.ts'
 import { countNear } from '../src/tables/file-references.ts'
 
-/** The rows of files, or of places that use files, that are read at once. */
+/** The rows of files that are read at once. */
 const AT_ONCE = 500
+/** The files whose bytes are read at once: more would take the disk from the service. */
+const READ_AT_ONCE = 8
+/** The records, comments or tasks that a statement examines. */
+const EXAMINED_AT_ONCE = 5_000
 /** The files for which a table is searched at once. */
 const SEARCHED_AT_ONCE = 5_000
 /** The most findings of a kind that are printed. All of them are counted. */
@@ -95,7 +99,7 @@ async function checkRows(deps: Deps, repairs: boolean, report: Report): Promise<
   let suspects: Row[] = []
   for (let last = ''; ; ) {
     const rows = await rowsAfter(deps, last)
-    for (const row of rows) await checkRow(deps, row, repairs, report)
+    for (let at = 0; at < rows.length; at += READ_AT_ONCE) await checkSome(deps, rows.slice(at, at + READ_AT_ONCE), repairs, report)
     suspects.push(...(await checkCounts(deps, rows, repairs, report)))
     const isEnd = rows.length < AT_ONCE
     if (isEnd || suspects.length >= SEARCHED_AT_ONCE) {
@@ -129,9 +133,10 @@ async function checkUnused(deps: Deps, suspects: readonly Row[], repairs: boolea
 
 /** Compares the places that use files with the rows of the files. */
 async function checkUses(deps: Deps, repairs: boolean, report: Report): Promise<void> {
-  for await (const uses of faultyUses(deps.db, AT_ONCE)) {
-    if (!uses.length) continue
-    const repaired = repairs ? await repairUses(systemContext(deps), uses) : new Set<string>()
+  for await (const uses of faultyUses(deps.db, EXAMINED_AT_ONCE)) {
+    const repaired = new Set<string>()
+    for (let at = 0; repairs && at < uses.length; at += AT_ONCE)
+      for (const path of await repairUses(systemContext(deps), uses.slice(at, at + AT_ONCE))) repaired.add(path)
     for (const use of uses) {
       report.found(use.fault, use.path ?? '(no path)', `${placeOf(use)} ${MEANING[use.fault]}`)
       if (repaired.has(use.path ?? '')) report.notes.repaired++
@@ -158,9 +163,13 @@ const columns = sql`path, storage_key, size, encode(sha256, 'hex') as sha256, wa
 const rowsAfter = ({ db }: Deps, last: string): Promise<Row[]> =>
   db.query<Row>(sql`select ${columns} from stored_files where path > ${last} order by path limit ${AT_ONCE}`)
 
-async function checkRow(deps: Deps, row: Row, repairs: boolean, report: Report): Promise<void> {
+async function checkSome(deps: Deps, rows: readonly Row[], repairs: boolean, report: Report): Promise<void> {
+  const stored = await Promise.all(rows.map((row) => measured(deps, row)))
+  for (const [index, row] of rows.entries()) await checkRow(deps, row, stored[index], repairs, report)
+}
+
+async function checkRow(deps: Deps, row: Row, stored: Digest | undefined, repairs: boolean, report: Report): Promise<void> {
   const { notes } = report
-  const stored = await measured(deps, row)
   if (stored && stored.size === row.size && (row.sha256 === null || row.sha256 === stored.sha256.toString('hex'))) {
     notes.files++
     notes.bytes += stored.size
@@ -197,6 +206,8 @@ async function findOrphans({ db, storage, clock }: Deps, report: Report): Promis
     examined += keys.length
     report.notes.waiting += keys.filter((key) => !named.has(key)).length
   }
+  // Only a list tells the age of bytes, and another list takes as long as the first.
+  if (!report.notes.waiting) return examined
   for await (const keys of inBatches(storage.list('', before))) {
     const named = await namedKeys(db, keys)
     const unnamed = keys.filter((each) => !named.has(each))

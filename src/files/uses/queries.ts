@@ -67,14 +67,15 @@ interface Walked {
   select(rows: Sql): Sql
 }
 
+/** The rows without files count as well: a statement that looked for the next ones with files could read a large table to its end. */
 async function* walk(db: Database, { from, hasFiles, select }: Walked, atOnce: number): AsyncGenerator<FaultyUse[]> {
   for (let after = 0; ; ) {
-    const [some] = await db.query<{ found: number; last: number | null }>(sql`
-      select count(*)::int as found, max(id) as last from (select id from ${from} where id > ${after} and (${hasFiles}) order by id limit ${atOnce}) walked`)
+    const [some] = await db.query<{ last: number | null; has_files: boolean | null }>(sql`
+      select max(walked.id) as last, bool_or(walked.has_files) as has_files
+      from (select id, (${hasFiles}) as has_files from ${from} where id > ${after} order by id limit ${atOnce}) walked`)
     if (!some || some.last === null) return
-    yield await db.query<FaultyUse>(faulty(select(sql`from ${from} where id > ${after} and id <= ${some.last}`)))
+    if (some.has_files) yield await db.query<FaultyUse>(faulty(select(sql`from ${from} where id > ${after} and id <= ${some.last}`)))
     after = some.last
-    if (some.found < atOnce) return
   }
 }
 

@@ -17,11 +17,21 @@ const longScans = sql`set local statement_timeout = '120s'`
  * Of files that are in use according to their rows, finds those that nothing uses. Files of a deleted table are left out, because it may be restored.
  * @param drops true to drop them, so that an admin can restore them until a job deletes them
  */
-export async function findUnused(
-  { db, now, transaction }: Context,
-  files: readonly { path: string; table_id: number | null }[],
-  drops: boolean,
-): Promise<string[]> {
+export async function findUnused(context: Context, files: readonly SearchedFile[], drops: boolean): Promise<string[]> {
+  const { db, transaction } = context
+  // The search takes seconds, and what it finds is locked only afterwards: nobody waits for it as long as every file is in use.
+  const suspects = await transaction(async () => {
+    await db.execute(longScans)
+    const used = await holdersOf(db, files)
+    return files.filter(({ path }) => !used.has(path))
+  })
+  return suspects.length ? confirmUnused(context, suspects, drops) : []
+}
+
+type SearchedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
+
+/** Searches for the files once more while nobody can change their uses. */
+async function confirmUnused({ db, now, transaction }: Context, files: readonly SearchedFile[], drops: boolean): Promise<string[]> {
   return transaction(async () => {
     await db.execute(longScans)
     // The cells of a deleted table are not searched. The lock keeps the tables from being deleted now.
@@ -55,7 +65,7 @@ export async function repairUses(context: Context, uses: readonly FaultyUse[]): 
   return repaired
 }
 
-/** Notes that files are in use, and by several, unless nothing uses them any more. @returns the paths of those that are used */
+/** Marks those of the files that something uses as held, and as shared by several uses. @returns their paths */
 export async function holdUsed(
   { db, transaction }: Context,
   files: readonly { path: string; table_id: number | null; task_id: number | null }[],

@@ -95,7 +95,7 @@ export async function storageKeyOf(db: Database, path: string): Promise<{ storag
 /** Those of the keys in storage that the row of a file names. */
 export async function namedKeys(db: Database, keys: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ path: string; storage_key: string | null }>(
-    sql`select path, storage_key from stored_files where path = any(${keys}::text[]) or storage_key = any(${keys}::text[])`,
+    sql`select path, storage_key from stored_files where path = any(${keys}::text[]) or (storage_key is not null and storage_key = any(${keys}::text[]))`,
   )
   return new Set(rows.flatMap(({ path, storage_key }) => (storage_key === null ? [path] : [path, storage_key])))
 }
@@ -109,7 +109,7 @@ export async function settleFile(db: Database, path: string): Promise<boolean> {
 export async function setHost(db: Database, key: string, host: string): Promise<boolean> {
   return (
     (await db.execute(
-      sql`update stored_files set host = ${host} where path = ${key} or storage_key = ${key}`,
+      sql`update stored_files set host = ${host} where path = ${key} or (storage_key is not null and storage_key = ${key})`,
     )) > 0
   )
 }
