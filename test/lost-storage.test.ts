@@ -1,6 +1,7 @@
 /** The file storage fails and comes back, while the service runs. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -153,6 +154,50 @@ test('uploads and exports get 507 while the disk is full, and work again at once
   }
   expect([refusedRpc.status, refusedRpc.body.error.data.httpStatus, refusedRpc.headers.get('retry-after')]).toEqual([507, 507, '60'])
   for (const ask of [...asked, overRpc]) expect((await ask()).status).toBe(200)
+})
+
+/** Notes which files and folders are synced to the disk. */
+async function watchSyncs(): Promise<string[]> {
+  const synced: string[] = []
+  const some = await open('/dev/null')
+  const handles = Object.getPrototypeOf(some) as FileHandle
+  await some.close()
+  const { sync } = handles
+  vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+    const place = readlinkSync(`/proc/self/fd/${this.fd}`)
+    await sync.call(this)
+    synced.push(place)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  return synced
+}
+
+test('when an upload or an import is answered, the folder with the name of its bytes has been synced', async () => {
+  const account = await app.account()
+  const fields = [
+    { name: 'Name', type: 'text' },
+    { name: 'File', type: 'file' },
+  ]
+  const { path, records } = await makeTable(app, account, { fields, records: [{ name: 'first' }] })
+  const send = (url: string, method: 'PUT' | 'POST', type: string, headers = {}) =>
+    app.as(account.owner).send(url, { method, body: 'Name\nx\n', headers: { 'content-type': type, ...headers } })
+  const put = (url: string, headers = {}) => send(`${url}?name=a.txt`, 'PUT', 'text/plain', headers)
+  const comment = `${path}/record/${records[0]}/comments/upload`
+  const ofFile = ({ path: file }: { path: string }) => sql`select coalesce(storage_key, path) as key from stored_files where path = ${file}`
+  const ofImport = () => sql`select storage_key as key from record_imports order by id desc limit 1`
+  const synced = await watchSyncs()
+  const answered = async (request: Promise<{ status: number; body: { path: string } }>, keyOf: typeof ofFile) => {
+    const { status, body } = await request
+    const places = synced.splice(0)
+    expect([status, body]).toEqual([200, body])
+    const [{ key } = { key: '' }] = await app.deps.db.query<{ key: string }>(keyOf(body))
+    expect(places).toContain(join(folder, createHash('sha256').update(key).digest('hex').slice(0, 2)))
+  }
+  await answered(put(comment), ofFile)
+  await answered(put(comment, { 'idempotency-key': 'synced' }), ofFile)
+  await answered(put('/api/tasks/upload'), ofFile)
+  await answered(send(`${path}/import?async=true`, 'POST', 'text/csv'), ofImport)
+  await answered(send(`/api/space/${account.space}/tables/import`, 'POST', 'text/csv'), ofImport)
 })
 
 const disk = join(dir, 'small-disk')

@@ -6,7 +6,6 @@ import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { sha256 } from '../platform/sha256.ts'
 import { newPath, STAGED_PREFIX, taskPrefix } from '../platform/stored-files/paths.ts'
-
 import { type FileEntry, type FilePlace, insertFile, type NewFileRow, type Staging } from '../platform/stored-files/rows.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
@@ -162,6 +161,7 @@ async function keepReceived(
   // Received bytes already have a path of staged files, which a staged file keeps.
   const path = prefix === STAGED_PREFIX ? received.key : newPath(prefix, entry.name)
   const storageKey = db.inTransaction() && path !== received.key ? received.key : null
+  if (storageKey || path === received.key) await storage.keep(received.key)
   await withinLimit(context, place.account_id, entry.size, () => {
     received.isTaken = true
     return insertFile(db, place, { ...entry, path }, { ...facts, storageKey })

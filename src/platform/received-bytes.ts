@@ -8,7 +8,10 @@ import { newPath, STAGED_PREFIX } from './stored-files/paths.ts'
 /** How many of the first bytes are kept: enough to detect the media type. */
 const HEAD_BYTES = 4_100
 
-/** Bytes in storage that no row names yet. A job deletes them a day later, unless a row has taken them. */
+/**
+ * Bytes in storage that no row names yet, under a temporary path: it must be moved or kept (`Storage.keep`) before a row names it. A job deletes them a day
+ * later, unless a row has taken them.
+ */
 export class ReceivedBytes {
   /** Their path in storage. */
   readonly key: string
@@ -58,6 +61,6 @@ export async function receiveBytes(
       if (chunk.byteLength) yield chunk
     }
   }
-  await storage.write(key, Readable.from(measured(), { objectMode: false }))
+  await storage.write(key, Readable.from(measured(), { objectMode: false }), { isTemporary: true })
   return new ReceivedBytes({ key, size, sha256: hash.digest(), head })
 }

@@ -47,6 +47,8 @@ export function bucketStorage(url: URL, limitMs: number): Storage {
       // `Upload` aborts the upload if it fails. Its stored parts would cost money.
       await new Upload({ client: s3, params: { Bucket, Key: path, Body: bytes }, queueSize, partSize: PART_BYTES }).done()
     },
+    // A bucket has no temporary paths: whatever is complete is durable.
+    keep: async () => {},
     async read(path, range) {
       const { s3, sdk } = await connection()
       const Range = range && `bytes=${range.start}-${range.end}`

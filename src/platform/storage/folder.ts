@@ -1,7 +1,7 @@
 /** A storage in a folder, on a disk of this machine or on a server. */
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { access, constants, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { access, constants, type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -24,10 +24,9 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
   const remove = (place: string) => calls.run(() => rm(place, { force: true }))
   return {
     host: 'local',
-    async write(path, bytes) {
+    async write(path, bytes, { isTemporary = false } = {}) {
       const place = placeOf(path)
       const unfinished = `${place}.${randomBytes(6).toString('hex')}~`
-      await makeFolder(calls, dirname(place))
       try {
         await writeFile(calls, unfinished, bytes)
         await calls.run(() => rename(unfinished, place))
@@ -36,8 +35,9 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
         if (!(error instanceof NoAnswer)) await remove(unfinished)
         throw error
       }
-      await syncFolder(calls, dirname(place))
+      if (!isTemporary) await syncFolder(calls, dirname(place))
     },
+    keep: (path) => syncFolder(calls, dirname(placeOf(path))),
     async read(path, range) {
       const file = await calls.run(() => open(placeOf(path)).catch(ifAbsent), { onLate: (late) => late?.close().catch(() => {}) })
       if (!file) return null
@@ -49,10 +49,11 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
     size: (path) => calls.run(() => stat(placeOf(path)).then(({ size }) => size, ifMissing(null))),
     async move(from, to) {
       const [source, target] = [placeOf(from), placeOf(to)]
-      await makeFolder(calls, dirname(target))
-      const isThere = await calls.run(() => rename(source, target).then(() => true, ifMissing(false)))
-      // The new name is durable before the old one is gone.
-      if (isThere) for (const place of new Set([target, source].map(dirname))) await syncFolder(calls, place)
+      const isMoved = () => calls.run(() => rename(source, target).then(() => true, ifMissing(false)))
+      // Either the source or the folder of the target may be missing.
+      const isThere = (await isMoved()) || (await makeFolder(calls, dirname(target)).then(isMoved))
+      // The old name may come back after a power failure. The clean-up deletes it, because no row names it.
+      if (isThere) await syncFolder(calls, dirname(target))
       return isThere
     },
     remove: (path) => remove(placeOf(path)),
@@ -82,7 +83,7 @@ function ifAbsent(error: NodeJS.ErrnoException): null {
 
 /** Writes a new file durably. */
 async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | Readable): Promise<void> {
-  const file = await calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
+  const file = await openNew(calls, place)
   try {
     await pipeline(piecesOf(bytes), bytesTo(file, calls, bytes instanceof Readable))
     await calls.run(() => file.sync(), { patience: SYNC_PATIENCE })
@@ -93,6 +94,18 @@ async function writeFile(calls: FolderCalls, place: string, bytes: Uint8Array | 
     throw error
   }
   await calls.run(() => file.close())
+}
+
+/** Opens a new file, and makes its folder if it is the first in it. */
+async function openNew(calls: FolderCalls, place: string): Promise<FileHandle> {
+  const opened = () => calls.run(() => open(place, 'wx', 0o600), { onLate: (late) => late?.close().catch(() => {}) })
+  try {
+    return await opened()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    await makeFolder(calls, dirname(place))
+    return opened()
+  }
 }
 
 /** The files of a folder storage that were written before the instant. */

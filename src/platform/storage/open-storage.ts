@@ -50,12 +50,12 @@ function reachable(setting: string, folders: number, { log, limitMs = LIMIT_MS }
   }
   return {
     ...storage,
-    async write(path, bytes) {
+    async write(path, bytes, options) {
       requirePlain(path)
       // Without this listener, a source that fails before it is read would end the process.
       if (bytes instanceof Readable) bytes.on('error', () => {})
       try {
-        await storage.write(path, bytes)
+        await storage.write(path, bytes, options)
       } catch (error) {
         // The source of the bytes failed, such as a caller who hung up, and not the storage.
         if (bytes instanceof Readable && bytes.errored && !isClosedByReader(bytes.errored)) throw bytes.errored
@@ -67,6 +67,7 @@ function reachable(setting: string, folders: number, { log, limitMs = LIMIT_MS }
       // Without this listener, an error before the reader has one of its own would end the process.
       return bytes?.on('error', (error) => log?.error({ err: error }, 'file storage')) ?? null
     },
+    keep: (path) => reach([path], () => storage.keep(path)),
     size: (path) => reach([path], () => storage.size(path)),
     move: (from, to) => reach([from, to], () => storage.move(from, to)),
     remove: (path) => reach([path], () => storage.remove(path)),

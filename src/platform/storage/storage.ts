@@ -7,8 +7,11 @@ export interface Storage {
   /**
    * Stores the bytes under a path. They are complete and durable when the promise resolves; until then nothing is there. The chunks of a stream belong
    * to the storage, which may free their memory.
+   * @param options.isTemporary true for a path that nothing refers to before `move` or `keep`: until then a power failure may lose it
    */
-  write(path: string, bytes: Uint8Array | Readable): Promise<void>
+  write(path: string, bytes: Uint8Array | Readable, options?: { isTemporary?: boolean }): Promise<void>
+  /** Makes a temporary path durable. */
+  keep(path: string): Promise<void>
   /** Streams the bytes, or a range with both ends included; null if the path does not exist. */
   read(path: string, range?: { start: number; end: number }): Promise<StoredBytes | null>
   /** The number of stored bytes; null if the path does not exist. */

@@ -12,6 +12,7 @@ export function twoStorages(current: Storage, previous: Storage): Storage {
   return {
     host: current.host,
     write: current.write,
+    keep: current.keep,
     read: (path, range) => find((storage) => storage.read(path, range)),
     size: (path) => find((storage) => storage.size(path)),
     move: async (from, to) => (await find(async (storage) => (await storage.move(from, to)) || null)) ?? false,
