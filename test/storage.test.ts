@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { openStorage } from '../src/platform/storage/open-storage.ts'
 import type { Storage } from '../src/platform/storage/storage.ts'
@@ -36,6 +37,22 @@ describe.each(['folder', 'bucket'] as const)('a %s', (kind) => {
     expect(await read(open(), '1-2-whole.bin')).toEqual(bytes)
     expect(await read(open(), '1-2-whole.bin', { start: 10, end: 19 })).toEqual(bytes.subarray(10, 20))
     expect(await read(open(), '1-2-whole.bin', { start: 99_999, end: 99_999 })).toEqual(bytes.subarray(99_999))
+  })
+
+  test('returns the same bytes to quick and to slow readers', async () => {
+    const bytes = randomBytes(3_000_001)
+    await open().write('1-2-long.bin', bytes)
+    for (const range of [undefined, { start: 65_536, end: 2_999_999 }, { start: 1_000_001, end: 1_200_000 }]) {
+      const slowly = await open().read('1-2-long.bin', range)
+      const chunks: Buffer[] = []
+      for await (const chunk of slowly as AsyncIterable<Buffer>) {
+        if (chunks.length % 4 === 3) await sleep(30)
+        chunks.push(chunk)
+      }
+      const expected = range ? bytes.subarray(range.start, range.end + 1) : bytes
+      expect(Buffer.concat(chunks).equals(expected)).toBe(true)
+      expect((await read(open(), '1-2-long.bin', range))?.equals(expected)).toBe(true)
+    }
   })
 
   test('stores streams that are short, empty or longer than a part', async () => {

@@ -4,7 +4,13 @@ import { Readable, Writable } from 'node:stream'
 import { freeChunk } from '../freed-chunk.ts'
 import type { FolderCalls } from './folder-calls.ts'
 
+/** The bytes of the first call to read, and of each call for a slow reader, who keeps two chunks in memory for a long time. */
 const CHUNK_BYTES = 65_536
+/** A reader who takes each chunk within this time gets twice as many bytes with the next one, up to a limit: each call has its cost. */
+const QUICK_MS = 20
+const LARGEST_CHUNK_BYTES = 524_288
+/** After a call that gave fewer bytes than asked, the next one probably finds the end of the file. */
+const LAST_CHUNK_BYTES = 4_096
 
 /** Reads the file. It is closed once no call uses it any more. */
 export class FolderBytes extends Readable {
@@ -16,6 +22,9 @@ export class FolderBytes extends Readable {
   readonly #end: number
   /** True while a call uses the file. */
   #isReading = false
+  /** The bytes that the next call asks for, unless the reader is slow. */
+  #chunkBytes = CHUNK_BYTES
+  #pushedAt = performance.now()
 
   /** @param range both ends included; without it the whole file */
   constructor(
@@ -31,13 +40,18 @@ export class FolderBytes extends Readable {
   }
 
   override _read(): void {
-    const size = Math.min(CHUNK_BYTES, this.#end - this.#position + 1)
+    const isQuick = performance.now() - this.#pushedAt < QUICK_MS
+    const size = Math.min(isQuick ? this.#chunkBytes : Math.min(this.#chunkBytes, CHUNK_BYTES), this.#end - this.#position + 1)
     if (size <= 0) return void this.push(null)
     this.#isReading = true
     this.#calls
       .run(() => this.#readChunk(size))
       .then(
-        (chunk) => this.push(chunk),
+        (chunk) => {
+          this.#chunkBytes = chunk?.length === size ? Math.min(size * 2, LARGEST_CHUNK_BYTES) : LAST_CHUNK_BYTES
+          this.#pushedAt = performance.now()
+          this.push(chunk)
+        },
         (error) => this.destroy(error),
       )
   }
