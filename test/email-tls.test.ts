@@ -1,9 +1,10 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message } from '../src/email/composing/mime.ts'
 import type { Server } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
-import { deliver, type Message } from '../src/email/outbound/transport.ts'
+import { deliver } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 const certificateFor = async (name: string) => {

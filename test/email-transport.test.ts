@@ -3,10 +3,11 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
+import type { Message } from '../src/email/composing/mime.ts'
 import type { Server } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { isPublic } from '../src/email/outbound/host-addresses.ts'
-import { deliver, type Message, probe } from '../src/email/outbound/transport.ts'
+import { deliver, probe } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 let smtp: TestSmtp
@@ -70,6 +71,31 @@ describe('delivery', () => {
       text: 'Grüße\n',
     })
     expect(Buffer.from(received?.email.attachments[0]?.content as ArrayBuffer).toString()).toBe('.\r\nline\n.')
+  })
+
+  test('is the same with and without attachments', async () => {
+    const html = `<p>Grüße = 1 \n.\n..</p>${'<b>lang</b> '.repeat(40)}`
+    const more = { html, text: 'Grüße\n.\n..\n \nEnde', cc: [{ name: 'Bö', email: 'bo@customer.example' }], inReplyTo: '<0@example.com>' }
+    const file = { name: 'a.txt', type: 'text/plain', open: async () => Readable.from([Buffer.from('a')]) }
+    await deliver(server, envelope(), message({ ...more, attachments: [file] }), options)
+    await deliver(server, envelope(), message(more), options)
+    const [withFile, without] = smtp.received.map(({ email: { headers, attachments, ...email } }) => ({
+      ...email,
+      headers: headers.map(({ key, value }) => (key === 'content-type' ? [key] : [key, value])),
+    }))
+    expect(without).toMatchObject({ html: `${html}\n`, text: `${more.text}\n` })
+    expect({ ...without, headerLines: [] }).toEqual({ ...withFile, headerLines: [] })
+  })
+
+  test('reaches the server with a content of several blocks', async () => {
+    const html = `<p>${'Für alle.\r\n.'.repeat(20_000)}</p>`
+    let heldBack: string | undefined
+    const beforeEnd = async () => {
+      heldBack = smtp.received.length ? 'no' : 'yes'
+    }
+    await deliver(server, envelope(), message({ html }), { ...options, beforeEnd })
+    expect(heldBack).toBe('yes')
+    expect(smtp.received[0]?.email.html === `${html.replaceAll('\r\n', '\n')}\n`).toBe(true)
   })
 
   test('reports for each recipient whether the server accepted it', async () => {

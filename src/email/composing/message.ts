@@ -4,10 +4,10 @@ import type { Context } from '../../platform/context.ts'
 import { textOfSanitized } from '../../platform/html-text.ts'
 import { replyAddress } from '../headers.ts'
 import { decryptTokens } from '../outbound/secret-tokens.ts'
-import type { Message } from '../outbound/transport.ts'
 import type { OutboundMail } from '../queries.ts'
 import type { ResolvedContent } from './content.ts'
 import { withContentIds } from './inline-images.ts'
+import type { Message } from './mime.ts'
 
 interface Composed {
   message: Message

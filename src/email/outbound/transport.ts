@@ -1,28 +1,11 @@
 /** SMTP for emails from records. */
 import { Readable } from 'node:stream'
 import DKIM from 'nodemailer/lib/dkim'
-import MailComposer from 'nodemailer/lib/mail-composer'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
-import type { Mailbox } from '../address.ts'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
+import { type Message, writeMessage } from '../composing/mime.ts'
 import { Connections, connect, type Server, type Session, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type Refusal, type SmtpError } from './failure.ts'
-
-export interface Message {
-  from: Mailbox
-  to: Mailbox[]
-  cc: Mailbox[]
-  replyTo: string
-  subject: string
-  html: string
-  text: string
-  messageId: string
-  inReplyTo: string | null
-  references: string[]
-  date: Date
-  /** One with a Content-ID is shown by the HTML. */
-  attachments: { name: string; type: string; cid?: string | undefined; open(): Promise<Readable> }[]
-}
 
 export interface Envelope {
   from: string
@@ -123,7 +106,7 @@ async function deliverOver(
   async function* content(): AsyncGenerator<Buffer> {
     progress.hasBegun = true
     limit.set(CONTENT_MS)
-    yield* inBlocks(signed(compose(message, isSupported), dkim))
+    yield* inBlocks(signed(writeMessage(message, isSupported), dkim))
     progress.isEnding = true
     try {
       await beforeEnd()
@@ -203,7 +186,11 @@ const CLOSING = 421
 const BLOCK_BYTES = 65_536
 
 /** nodemailer composes a message in pieces of a line or two, and each of them would be a write of its own. */
-async function* inBlocks(message: Readable): AsyncGenerator<Buffer> {
+async function* inBlocks(message: Buffer | Readable): AsyncGenerator<Buffer> {
+  if (Buffer.isBuffer(message)) {
+    for (let from = 0; from < message.length; from += BLOCK_BYTES) yield message.subarray(from, from + BLOCK_BYTES)
+    return
+  }
   let pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of message as AsyncIterable<Buffer>) {
@@ -237,38 +224,11 @@ function timeLimit() {
   return { exceeded, exceed, set, clear }
 }
 
-/** The message without recipients that the server cannot be given. nodemailer may not read files or URLs; attachments are passed as streams. */
-function compose({ from, to, cc, attachments, ...message }: Message, isShown: (address: string) => boolean): Readable {
-  const mail = new MailComposer({
-    ...message,
-    from: mailbox(from),
-    to: to.filter(({ email }) => isShown(email)).map(mailbox),
-    cc: cc.filter(({ email }) => isShown(email)).map(mailbox),
-    inReplyTo: message.inReplyTo ?? undefined,
-    attachments: attachments.map(({ name, type, cid, open }) => ({
-      filename: name,
-      contentType: type,
-      ...(cid === undefined ? { contentDisposition: 'attachment' as const } : { contentDisposition: 'inline' as const, cid }),
-      content: Readable.from(lazyContent(open)),
-    })),
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-  return mail.compile().createReadStream()
-}
-
 /** Reads the whole message before the first byte, because the signature stands above it. */
-function signed(message: Readable, dkim: DkimSigner | null | undefined): Readable {
+function signed(message: Buffer | Readable, dkim: DkimSigner | null | undefined): Buffer | Readable {
   if (!dkim) return message
   const { domain, selector, privateKey, folder } = dkim
   return new DKIM({ domainName: domain, keySelector: selector, privateKey, cacheDir: folder, cacheTreshold: SIGNED_IN_MEMORY_BYTES }).sign(
     message,
   )
-}
-
-const mailbox = ({ name, email }: Mailbox) => ({ name, address: email })
-
-/** Opens the file only when its content is read. */
-async function* lazyContent(open: () => Promise<Readable>): AsyncGenerator<Buffer> {
-  yield* await open()
 }
