@@ -146,10 +146,13 @@ function addText(page: Page, text: string): void {
     }
     return
   }
-  const spaced = text.replace(/[ \t\r\n\f]+/g, ' ')
+  const spaced = text.replace(WHITE_SPACE, ' ')
   const before = lastLine(page).text
   append(page, before === '' || before.endsWith(' ') ? spaced.trimStart() : spaced)
 }
+
+/** White space that becomes one space. A single space is one already; in most texts there is nothing else. */
+const WHITE_SPACE = /[\t\r\n\f][ \t\r\n\f]*| [ \t\r\n\f]+/g
 
 const lastLine = ({ lines }: Page) => lines.at(-1) as Line
 
@@ -180,7 +183,9 @@ function layOut(lines: readonly Line[]): string {
     const isLast = index === lines.length - 1
     // An empty line between two depths would belong to neither quote.
     if (isBlank && (isLast || lines[index + 1]?.depth !== line.depth || text.length === 0 || /^>*$/.test(text.at(-1) ?? ''))) continue
-    text.push(`${'>'.repeat(line.depth)}${line.depth && !isBlank ? ' ' : ''}${line.text}`.replace(/[ \t\u00a0]+$/, ''))
+    const marked = `${'>'.repeat(line.depth)}${line.depth && !isBlank ? ' ' : ''}${line.text}`
+    // In a long line the pattern would be tried at each space.
+    text.push(/^[ \t\u00a0]/.test(marked.slice(-1)) ? marked.replace(/[ \t\u00a0]+$/, '') : marked)
   }
   return text.join('\n').trim()
 }
