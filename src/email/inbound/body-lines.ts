@@ -16,11 +16,16 @@ export class BodyLines {
 
   /** @param lines whole lines with their ends */
   updateAll(lines: Uint8Array): void {
+    if (lines.includes(CARRIAGE_RETURN)) {
+      this.#makeRoom(lines.byteLength)
+      this.#length = copyWithoutReturns(lines, this.#bytes, this.#length)
+    } else this.copy(lines)
+  }
+
+  protected copy(lines: Uint8Array): void {
     this.#makeRoom(lines.byteLength)
-    if (!lines.includes(CARRIAGE_RETURN)) {
-      this.#bytes.set(lines, this.#length)
-      this.#length += lines.byteLength
-    } else this.#length = copyWithoutReturns(lines, this.#bytes, this.#length)
+    this.#bytes.set(lines, this.#length)
+    this.#length += lines.byteLength
   }
 
   #makeRoom(bytes: number): void {
@@ -42,9 +47,16 @@ export class BodyLines {
 
 /** Lines in base64. The decoder of postal-mime takes four times the CPU time, because it decodes letter by letter in JavaScript. */
 export class Base64Lines extends BodyLines {
+  /** Carriage returns mean nothing in base64. */
+  override updateAll(lines: Uint8Array): void {
+    this.copy(lines)
+  }
+
   override async finalize(): Promise<ArrayBuffer> {
-    // Node would read - and _ as the letters of another alphabet.
-    const text = this.collected.toString('latin1').replace(/[^a-z0-9+/=\s]+/gi, '')
+    const { collected } = this
+    // Node leaves out what is not a letter of the alphabet, but reads - and _ as letters of another one.
+    const hasOthers = collected.includes('-') || collected.includes('_')
+    const text = hasOthers ? collected.toString('latin1').replace(/[-_]+/g, '') : collected.toString('latin1')
     const bytes = Buffer.alloc(Math.ceil((text.length * 3) / 4))
     let length = 0
     // Some programs pad every line, so letters may follow the padding. Node would stop there.
@@ -67,7 +79,9 @@ const CARRIAGE_RETURN = 0x0d
 function copyWithoutReturns(lines: Uint8Array, target: Uint8Array, start: number): number {
   let position = start
   let returns = 0
-  for (const byte of lines) {
+  // `for … of` takes four times the time.
+  for (let index = 0; index < lines.byteLength; index++) {
+    const byte = lines[index] as number
     if (byte === CARRIAGE_RETURN) {
       returns++
       continue
