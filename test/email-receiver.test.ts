@@ -1,6 +1,8 @@
 /** The receiver of mail (docs/mail.md): real SMTP clients, polite, broken and hostile, against the service. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
@@ -266,6 +268,51 @@ describe('the receiver refuses', () => {
       const said = await client.answer()
       client.socket.destroy()
       return said
+    }
+    await expect.poll(again).toMatch(/^220/)
+  })
+
+  test('a flood of connections of one address, and still takes those of others', async () => {
+    const { address } = await receiver(onSmtp, { connections: 6, connectionsPerAddress: 3 })
+    // They stay open after the end of the server's side.
+    const flood = Array.from({ length: 300 }, () => connect({ port: address.port, host: '127.0.0.1', allowHalfOpen: true }))
+    onTestFinished(() => flood.forEach((socket) => void socket.destroy()))
+    const [said, closed] = [new Map<Socket, string>(), new Set<Socket>()]
+    for (const socket of flood) {
+      socket.on('error', () => {})
+      socket.on('close', () => closed.add(socket))
+      socket.on('data', (bytes) => said.set(socket, bytes.toString()))
+    }
+    await Promise.all(flood.map((socket) => once(socket, 'connect')))
+    const other = await smtpClient(address.port, '127.0.0.2')
+    onTestFinished(() => void other.socket.destroy())
+    expect(await other.answer()).toMatch(/^220/)
+    await expect.poll(() => said.size, { timeout: 10_000 }).toBe(300)
+    const refused = flood.filter((socket) => said.get(socket) === '421 Too many connections, please try again later\r\n')
+    expect(refused).toHaveLength(297)
+    // The server has no half of them open: what they send now is refused by the system.
+    const speak = () => refused.filter((socket) => !closed.has(socket) && socket.write('NOOP\r\n')).length
+    await expect.poll(speak, { timeout: 3_000 }).toBe(0)
+    expect(await other.command('EHLO client.example')).toMatch(/^250/)
+  })
+
+  test('more connections than are allowed in all', async () => {
+    const { address } = await receiver(onSmtp, { connections: 2 })
+    const clients = await Promise.all(['127.0.0.1', '127.0.0.2', '127.0.0.3'].map((from) => smtpClient(address.port, from)))
+    onTestFinished(() => clients.forEach(({ socket }) => void socket.destroy()))
+    const said = await Promise.all(clients.map((client) => client.answer()))
+    expect(said.map((answer) => answer.slice(0, 31)).sort()).toEqual([
+      '220 reply.example.net ESMTP Gri',
+      '220 reply.example.net ESMTP Gri',
+      '421 Too many connected clients,',
+    ])
+    clients[0]?.socket.destroy()
+    clients[1]?.socket.destroy()
+    const again = async () => {
+      const client = await smtpClient(address.port)
+      const answer = await client.answer()
+      client.socket.destroy()
+      return answer
     }
     await expect.poll(again).toMatch(/^220/)
   })

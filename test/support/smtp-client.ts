@@ -14,9 +14,9 @@ export interface SmtpClient {
   readonly socket: Socket
 }
 
-/** Connects, and reads no greeting. */
-export async function smtpClient(port: number): Promise<SmtpClient> {
-  let socket: Socket = connect(port, '127.0.0.1')
+/** Connects, and reads no greeting. @param localAddress from which it connects */
+export async function smtpClient(port: number, localAddress = '127.0.0.1'): Promise<SmtpClient> {
+  let socket: Socket = connect({ port, host: '127.0.0.1', localAddress })
   let received = ''
   let isClosed = false
   let wake = Promise.withResolvers<void>()

@@ -1,5 +1,5 @@
 /** The clients of the receiver: what each connection and each address has done, and when it is too much. */
-import { isIPv6 } from 'node:net'
+import { isIPv6, type Socket } from 'node:net'
 
 export interface ReceiverLimits {
   /** Connections in all, and of one address. */
@@ -121,37 +121,48 @@ export class Client {
 
 export class Clients {
   readonly #limits: ReceiverLimits
-  readonly #byId = new Map<string, { client: Client; use: AddressUse }>()
+  readonly #byId = new Map<string, Client>()
   readonly #byAddress = new Map<string, AddressUse>()
+  #connections = 0
 
   constructor(limits: ReceiverLimits) {
     this.#limits = limits
   }
 
   all(): Client[] {
-    return [...this.#byId.values()].map(({ client }) => client)
+    return [...this.#byId.values()]
   }
 
   get(id: string): Client | undefined {
-    return this.#byId.get(id)?.client
+    return this.#byId.get(id)
   }
 
-  /** Notes a new connection. @returns the reason why its address may have none now */
-  open(id: string, remoteAddress: string, cut: Client['cut']): string | undefined {
-    const address = networkOf(remoteAddress)
-    const use = this.#useOf(address)
+  /**
+   * Counts a new connection, unless there are too many or its address may have none now.
+   * @returns the reason if it is refused
+   */
+  admit(socket: Socket): string | undefined {
+    const use = this.#useOf(networkOf(socket.remoteAddress ?? ''))
     if (use.connections >= this.#limits.connectionsPerAddress) return 'Too many connections, please try again later'
     if (use.refusals >= this.#limits.refusalsPerMinute) return 'Too many unknown recipients, please try again later'
+    if (this.#connections >= this.#limits.connections) return 'Too many connected clients, please try again later'
     use.connections++
-    this.#byId.set(id, { client: new Client(address, use, this.#limits, cut), use })
+    this.#connections++
+    socket.once('close', () => {
+      use.connections--
+      this.#connections--
+    })
     return undefined
   }
 
+  /** Notes the session of an admitted connection. */
+  open(id: string, remoteAddress: string, cut: Client['cut']): void {
+    const address = networkOf(remoteAddress)
+    this.#byId.set(id, new Client(address, this.#useOf(address), this.#limits, cut))
+  }
+
   close(id: string): void {
-    const entry = this.#byId.get(id)
-    if (!entry) return
     this.#byId.delete(id)
-    entry.use.connections--
   }
 
   /** Forgets the counts of the last minute, and addresses that are not connected. */

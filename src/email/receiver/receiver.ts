@@ -1,5 +1,5 @@
 /** The receiver: an SMTP or LMTP server that takes mail for known reply addresses, and relays nothing. */
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { type Deps, systemContext } from '../../platform/context.ts'
@@ -49,13 +49,16 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
   const clients = new Clients(limits)
   const checks = inboundSmtp.protocol === 'smtp' ? openSenderChecks({ log }) : undefined
   const reception = new Reception({ deps, clients, checks })
-  const server: SMTPServer = new SMTPServer({
+  const server: SMTPServer = new AdmittingServer(clients, {
     ...answers(settings, limits),
     ...certificate,
     disabledCommands: certificate ? DISABLED : [...DISABLED, 'STARTTLS'],
     // The only place that hears of every command.
     logger: { debug: (entry: { tnx?: string; cid?: string }) => entry.tnx === 'command' && clients.get(entry.cid ?? '')?.noteCommand() },
-    onConnect: (session, callback) => callback(refusal(421, clients.open(session.id, session.remoteAddress, cutter(server, session)))),
+    onConnect: (session, callback) => {
+      clients.open(session.id, session.remoteAddress, cutter(server, session))
+      callback()
+    },
     onMailFrom: (_, session, callback) => callback(refusal(421, clients.get(session.id)?.noteMail())),
     onRcptTo: ({ address }, session, callback) => void reception.checkRecipient(address, session).then(() => callback(), callback),
     onData: (stream, session, callback) => void reception.take(stream, session).then(() => callback(), callback),
@@ -87,6 +90,31 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
   }
 }
 
+/**
+ * Refuses connections as soon as they are accepted. smtp-server 3.21 waits 100 ms before it asks `onConnect`, and counts a connection meanwhile:
+ * one address that opens enough of them would leave no room for any other.
+ */
+class AdmittingServer extends SMTPServer {
+  readonly #clients: Clients
+
+  constructor(clients: Clients, options: SMTPServerOptions) {
+    super(options)
+    this.#clients = clients
+  }
+
+  override connect(socket: Socket): void {
+    const reason = this.#clients.admit(socket)
+    if (reason === undefined) super.connect(socket)
+    else hangUp(socket, `421 ${reason}\r\n`)
+  }
+}
+
+/** Keeps no half of the connection open, however long the client does. */
+function hangUp(socket: Socket, lastWords: string): void {
+  socket.on('error', () => {})
+  socket.end(lastWords, () => socket.destroy())
+}
+
 /** A mail server of the operator has limits of its own, and one address. */
 const limitsFor = (protocol: 'smtp' | 'lmtp', lowered: Partial<ReceiverLimits> = {}): ReceiverLimits => ({
   ...RECEIVER_LIMITS,
@@ -106,7 +134,6 @@ const answers = ({ catchDomain, inboundSmtp }: Settings, limits: ReceiverLimits)
   rejectOversized: true,
   hideENHANCEDSTATUSCODES: false,
   disableReverseLookup: true,
-  maxClients: limits.connections,
   maxRecipients: limits.recipients,
   maxCommandLength: 4_096,
   socketTimeout: limits.idleMs,
