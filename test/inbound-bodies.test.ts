@@ -86,6 +86,16 @@ test('one for nobody takes neither disk space nor memory, and is limited as well
   expect(await storedSizes()).toEqual(before)
 })
 
+test('one that names more than 100 reply addresses is for nobody, whichever of them are known', async () => {
+  const before = await storedSizes()
+  const unknown = (count: number) => Array.from({ length: count }, () => `reply-${randomBytes(8).toString('hex')}@reply.example.net`)
+  const known = await replyAddress()
+  expect(await post().end(messageTo([...unknown(100), known].join(',\r\n '), 9_000))).toEqual({ status: 200, code: '' })
+  expect(await storedSizes()).toEqual(before)
+  expect(await post().end(messageTo([...unknown(99), known].join(',\r\n '), 8_999))).toEqual({ status: 200, code: '' })
+  expect(await storedSizes()).toEqual([8_999, ...before])
+})
+
 test('one whose sender hangs up leaves nothing behind', async () => {
   const before = await storedSizes()
   const { write, hangUp, answered } = post()

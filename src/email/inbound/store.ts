@@ -59,9 +59,13 @@ export async function isAddressed(context: Context, beginning: Buffer): Promise<
   return (await addressed(context, beginning)).length > 0
 }
 
+/** Nobody answers so many mails with one message; a stranger could name thousands of addresses, each of which would be looked up. */
+const MOST_TOKENS = 100
+
 /** The hashes of the known tokens in the headers. Anyone can send to the service, so only messages with one take up storage. */
 async function addressed({ db, settings, log, metrics }: Context, beginning: Buffer): Promise<Buffer[]> {
-  const tokens = await knownTokens(db, replyTokens(readHeaders(beginning), settings.catchDomain))
+  const named = replyTokens(readHeaders(beginning), settings.catchDomain)
+  const tokens = named.length > MOST_TOKENS ? [] : await knownTokens(db, named)
   if (!tokens.length) {
     metrics.count(inboundMails, { verdict: 'dropped' })
     log.info('inbound mail without a known reply address dropped')
