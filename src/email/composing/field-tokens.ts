@@ -84,7 +84,7 @@ function resolve(field: keyof typeof MAX_ADDED, template: string, fields: FieldT
   let added = 0
   const unresolved = new Set<string>()
   const text = template.replace(TOKEN, (_, given: string) => {
-    const named = given.replace(TAGS, '').trim()
+    const named = nameIn(given)
     const value = textFor(named, fields)
     if (value === undefined) unresolved.add(named)
     const encoded = value === undefined ? '' : encode(value)
@@ -98,11 +98,24 @@ function resolve(field: keyof typeof MAX_ADDED, template: string, fields: FieldT
 /** Editors put tags into tokens, such as those of their spelling checks. */
 const TAGS = /<[^<>]*>/g
 
+/** The slugs that the tokens name. */
+export const slugsIn = (template: string): string[] => [...template.matchAll(TOKEN)].map(([, given = '']) => partsOf(nameIn(given)).slug)
+
+const nameIn = (given: string) => given.replace(TAGS, '').trim()
+
+function partsOf(named: string): { slug: string; forms: string[] } {
+  const [slug = '', ...forms] = named.toLowerCase().split('|')
+  return { slug: slug.trim(), forms }
+}
+
 /** @param named what the token names: a slug, and perhaps a form */
 function textFor(named: string, fields: FieldTexts): string | undefined {
-  const [slug = '', form, ...others] = named.toLowerCase().split('|')
+  const {
+    slug,
+    forms: [form, ...others],
+  } = partsOf(named)
   if (others.length || (form !== undefined && form.trim() !== 'iso')) return undefined
-  return fields(slug.trim(), form === undefined ? 'readable' : 'iso')
+  return fields(slug, form === undefined ? 'readable' : 'iso')
 }
 
 /** Says why a token has no value. @param named what it names, as in `Resolved` */

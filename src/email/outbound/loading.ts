@@ -3,12 +3,13 @@ import type { FieldDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import type { Row } from '../../records/cells/present.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
+import { slugsIn } from '../composing/field-tokens.ts'
 import { type OutboundMail, outboundMails, readRecords, threadsOf } from '../queries.ts'
 import { suppressedAmong } from '../suppressions/service.ts'
 import type { Failure } from './failure.ts'
 import type { Lease } from './lease.ts'
 
-/** The record of an email, with the fields of its table. */
+/** The record of an email, with the fields that tokens name. */
 interface RecordRow {
   fields: readonly FieldDef[]
   row: Row
@@ -68,12 +69,12 @@ function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: Out
   }
 }
 
-const readTable = (context: Context, table: { id: number; version: number }, mails: readonly OutboundMail[]) =>
-  readWithDefinition(context, table, async (definition) => ({
-    fields: definition.fields,
-    rows: await readRecords(
-      context.db,
-      definition,
-      mails.map(({ record_id }) => record_id),
-    ),
-  }))
+/** Most mails have no tokens, and need only know that their record exists. */
+function readTable(context: Context, table: { id: number; version: number }, mails: readonly OutboundMail[]) {
+  const slugs = new Set(mails.flatMap(({ request }) => [...slugsIn(request.subject), ...slugsIn(request.body)]))
+  const ids = mails.map(({ record_id }) => record_id)
+  return readWithDefinition(context, table, async (definition) => {
+    const fields = definition.fields.filter(({ id }) => slugs.has(id))
+    return { fields, rows: await readRecords(context.db, { ...definition, fields }, ids) }
+  })
+}

@@ -71,9 +71,12 @@ const CAUSES: Record<SuppressionReason, string> = {
 
 /** Why mail to some of the addresses is not sent, by address in lower case. */
 export async function suppressedAmong(db: Database, accountId: number, emails: readonly string[]): Promise<Map<string, Failure>> {
-  const rows = await db.query<{ email: string; reason: SuppressionReason; since: string }>(sql`
-    select email, reason, created_at as since from email_suppressions
-    where account_id = ${accountId} and email = any(${emails.map((email) => email.toLowerCase())}::text[])`)
+  const rows = await db.readShort<{ email: string; reason: SuppressionReason; since: string }>(
+    sql`
+      select email, reason, created_at as since from email_suppressions
+      where account_id = ${accountId} and email = any(${emails.map((email) => email.toLowerCase())}::text[])`,
+    'suppressed-among',
+  )
   const failureOf = (reason: SuppressionReason, since: string): Failure => ({
     kind: 'permanent',
     code: 'SUPPRESSED',
