@@ -8,7 +8,7 @@ import { sendInTurn } from '../src/email/outbound/sending.ts'
 import { openSettling } from '../src/email/outbound/settling.ts'
 import { openStamping } from '../src/email/outbound/stamping.ts'
 import { systemContext } from '../src/platform/context.ts'
-import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { recordsOf, type Sql, sql } from '../src/platform/database/database.ts'
 import { testApp } from './support/app.ts'
 import { testDatabase } from './support/database.ts'
 import { startSmtp } from './support/smtp.ts'
@@ -64,6 +64,31 @@ test.each([0, 1, 2])('a mail that cannot be loaded, number %i of its connection,
   await send()
   const others = [0, 1, 2].filter((other) => other !== index)
   expect(smtp.received.map(({ email }) => email.subject)).toEqual(others.map((other) => `mail ${other}`))
+})
+
+test.each<[string, Sql | undefined]>([
+  ['as they were read', undefined],
+  ['changed while they were handed over', sql`update record_comments set metadata = metadata || '{"since": "changed"}'`],
+  [
+    'of an integration that has failed meanwhile',
+    sql`update smtp_integrations set faults = 1, failing_since = now(), failing_message = 'Away'`,
+  ],
+])('mails that were delivered are recorded once, with one event each: %s', async (_, change) => {
+  const { account, leases, send } = await leased()
+  // All three were read before the first of them was handed over.
+  if (change) smtp.onContent = { meanwhile: async () => void (await app.db.execute(sql`${change} where account_id = ${account.id}`)) }
+  await send()
+  smtp.onContent = {}
+  const mails = await app.db.query(sql`
+    select o.attempts, o.due_at, o.leased_until, o.attempted_at is not null as is_stamped, c.metadata->>'status' as status,
+      c.metadata->'recipients'->0->>'status' as recipient, c.metadata->>'sentAt' is not null as is_dated, c.metadata->>'since' as since,
+      (select count(*) from events e where e.comment_id = c.id and e.type = 'email.status') as events
+    from outbound_emails o join record_comments c on c.id = o.comment_id where o.account_id = ${account.id}`)
+  const recorded = { attempts: 1, due_at: null, leased_until: null, is_stamped: true, status: 'sent', recipient: 'sent', is_dated: true }
+  const since = change?.sql.includes('since"') ? 'changed' : null
+  expect(mails).toEqual(leases.map(() => ({ ...recorded, since, events: 1 })))
+  expect(smtp.received).toHaveLength(3)
+  expect(await app.db.query(sql`select from smtp_integrations where account_id = ${account.id} and failing_since is not null`)).toEqual([])
 })
 
 /** Another transaction, and what it gets to hear when it asks for a lock that somebody else has. */

@@ -153,6 +153,16 @@ export async function updateEmail(
   return changed.length > 0
 }
 
+/**
+ * The parts of a statement in which emails come into another state.
+ * @param rows the name of a part with `comment_id` and `metadata`, the keys to replace as text
+ */
+export const movingEmails = (rows: Sql, now: Date): Sql => sql`
+  moved as (
+    update record_comments c set metadata = c.metadata || m.metadata::jsonb from ${rows} m
+    where c.id = m.comment_id and c.type = 'email_out' returning c.*
+  ), emitted as (${emitting([emailEvents('email.status', sql`moved`)], now)})`
+
 /** A change of an email_out comment whose row the caller has locked, or that nobody else changes. */
 export interface EmailChange {
   commentId: number

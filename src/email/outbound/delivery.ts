@@ -43,7 +43,8 @@ export async function attemptDelivery(context: Context, recorder: Recorder, leas
   const obstacle = obstacleTo(mail, context.now) ?? (allowed.length ? undefined : FOR_NOBODY)
   const outcome = obstacle ?? (await attempt(context, recorder, lease, { ...loaded, mail }, allowed))
   if (!outcome) return { isReached: undefined, recorded: Promise.resolve() }
-  const recorded = recorder.settle({ lease, outcome: { ...outcome, suppressed } })
+  const known = outcome.shown && { ...mail, metadata: { ...mail.metadata, ...outcome.shown } }
+  const recorded = recorder.settle({ lease, outcome: { ...outcome, suppressed }, known })
   return { isReached: obstacle ? undefined : isReached(outcome), recorded }
 }
 
@@ -108,7 +109,8 @@ async function handOver(
     const dkim = await signerOf(context, mail.dkim)
     const options = { allowPrivate: context.settings.smtpAllowPrivate, beforeEnd, signal: context.signal, dkim }
     const { accepted, refused } = await measured(context, server, () => deliver(server, envelope, message, options))
-    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER }
+    const shown = { subject: content.subject, unresolved: content.unresolved }
+    return { accepted: new Set(accepted.map((address) => address.toLowerCase())), refused: byAddress(refused), others: NO_ANSWER, shown }
   } catch (error) {
     if (!(error instanceof DeliveryError)) throw error
     const { failure, refused, isFault } = error

@@ -1,5 +1,5 @@
 /** The states of the recipients and of the email after an attempt to send it. */
-import type { RecipientState } from '../metadata.ts'
+import type { OutgoingMetadata, RecipientState } from '../metadata.ts'
 import { canBecome, type EmailStatus, RECIPIENT_STATES, type RecipientStatus, recipientCanBecome } from '../states.ts'
 import type { Failure } from './failure.ts'
 
@@ -11,6 +11,8 @@ export interface Outcome {
   suppressed?: ReadonlyMap<string, Failure>
   /** Counts for recipients that are neither accepted nor refused. Without it they stay as they are. */
   others?: Failure
+  /** Set if the email was handed over: what its comment shows of it. */
+  shown?: Pick<OutgoingMetadata, 'subject' | 'unresolved'>
   /** Set if the integration failed, and not the mail: the version of the integration that the attempt has used. */
   fault?: { version: number | null }
 }

@@ -1,6 +1,6 @@
 /** Records the outcomes of attempts. Outcomes that arrive at the same time share a transaction. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { updateEmails } from '../../comments/emails.ts'
+import { movingEmails, updateEmails } from '../../comments/emails.ts'
 import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
 import { sql } from '../../platform/database/database.ts'
@@ -26,11 +26,13 @@ const MAX_WAIT_MS = 500
 /** How many outcomes are recorded in one transaction. */
 const MOST_AT_ONCE = 50
 /** The least time between two such transactions. A connection sends its next email meanwhile, so a busy worker needs fewer of them. */
-const REST_MS = 15
+const REST_MS = 40
 
 interface Attempt {
   lease: Lease
   outcome: Outcome
+  /** The email as the worker has read it, with the metadata that its attempt has left; undefined if it was not handed over. */
+  known?: AttemptedMail | undefined
 }
 
 export interface Settling {
@@ -77,10 +79,57 @@ export function openSettling(context: () => Context): Settling {
  * @returns for each attempt whether it was recorded
  */
 async function saveOutcomes(context: Context, attempts: readonly Attempt[], waits: boolean): Promise<boolean[]> {
-  const { db, now, metrics } = context
+  const { metrics } = context
+  const ends = await saveDelivered(context, attempts)
+  const saved = new Set(ends.map(({ attempt }) => attempt))
+  const left = attempts.filter((attempt) => !saved.has(attempt))
+  if (left.length) ends.push(...(await saveOthers(context, left, waits)))
+  for (const { status, tried } of ends) {
+    if (status) metrics.count(mails, { state: status })
+    for (const { status: state } of tried) metrics.count(recipientStates, { state })
+  }
+  const recorded = new Set(ends.map(({ attempt }) => attempt))
+  return attempts.map((attempt) => recorded.has(attempt))
+}
+
+/**
+ * Records that emails were delivered to all of their recipients, which is how nearly all attempts end: in one statement, for those that are still
+ * as the worker has read them. It leaves out those that another transaction has locked, and those of an integration that is to be resumed.
+ */
+async function saveDelivered({ db, now }: Context, attempts: readonly Attempt[]): Promise<End[]> {
+  const ends = attempts.flatMap((attempt) => (attempt.known ? endOf(attempt.known, attempt, now) : [])).filter(isDelivered)
+  if (!ends.length) return []
+  const saved = await db.query<{ comment_id: number }>(
+    sql`
+      with mine as materialized (
+        select o.comment_id, x.metadata
+        from unnest(${ends.map(({ mail }) => mail.comment_id)}::int[], ${ends.map(({ attempt }) => attempt.lease.lease)}::int[],
+          ${ends.map(({ mail }) => JSON.stringify(mail.metadata))}::text[],
+          ${ends.map((end) => JSON.stringify(changeOf(now)(end).metadata))}::text[]) x (comment_id, lease, before, metadata)
+        join outbound_emails o on o.comment_id = x.comment_id and o.lease = x.lease
+        join record_comments c on c.id = x.comment_id and c.metadata = x.before::jsonb
+        left join smtp_integrations i on i.id = o.smtp_integration_id
+        where i.failing_message is null
+        for update of o, c skip locked
+      ), ended as (
+        update outbound_emails o set attempts = o.attempts + 1, leased_until = null, due_at = null from mine m where o.comment_id = m.comment_id
+      ), ${movingEmails(sql`mine`, now)}
+      select comment_id from mine`,
+    'save-delivered',
+  )
+  const ids = new Set(saved.map(({ comment_id }) => comment_id))
+  return ends.filter(({ mail }) => ids.has(mail.comment_id))
+}
+
+const isDelivered = ({ isMine, status, tried }: End): boolean =>
+  isMine && status !== undefined && tried.every((recipient) => recipient.status === 'sent')
+
+/** Records the outcomes of emails that it locks first. */
+function saveOthers(context: Context, attempts: readonly Attempt[], waits: boolean): Promise<End[]> {
+  const { db, now } = context
   // A worker that lost a lease and later leased the email again may have two outcomes of it.
   const byId = new Map(attempts.map((attempt) => [attempt.lease.comment_id, attempt]))
-  const ends = await context.transaction(async () => {
+  return context.transaction(async () => {
     const found = await lockAttempted(db, [...byId.keys()], waits)
     const ends = found.map((mail) => endOf(mail, byId.get(mail.comment_id) as Attempt, now))
     if (!ends.length) return []
@@ -89,12 +138,6 @@ async function saveOutcomes(context: Context, attempts: readonly Attempt[], wait
     await suppressGone(context, ends)
     return ends
   })
-  for (const { status, tried } of ends) {
-    if (status) metrics.count(mails, { state: status })
-    for (const { status: state } of tried) metrics.count(recipientStates, { state })
-  }
-  const recorded = new Set(ends.map(({ attempt }) => attempt))
-  return attempts.map((attempt) => recorded.has(attempt))
 }
 
 /** The result of an attempt. */
