@@ -10,8 +10,8 @@ export interface StoredBytes {
   bytes: number
 }
 
-/** How many pieces are read before the caller asks for them. */
-const PIECES_AHEAD = 8
+/** How many pieces are read before the caller asks for them: the largest message, in the time in which the process that parses it starts. */
+const PIECES_AHEAD = 25
 
 /** The raw bytes of a message, each piece when the caller asks for it. */
 export async function* storedBytes(db: Database, { id, bytes }: StoredBytes): AsyncGenerator<Buffer> {
