@@ -114,13 +114,12 @@ async function storeTogether(all: readonly Storing[]): Promise<undefined[]> {
       if (message) stored.push({ id: message.id, bytes: arrival.raw.length, priority: -message.turn })
       else await insertRepeated(db, arrival, now)
     }
-    for (const [priority, messages] of Map.groupBy(stored, (message) => message.priority))
-      for (const [queue, ids] of Map.groupBy(messages, ({ bytes }) => queueFor(bytes)))
-        await jobs.sendMany(
-          queue,
-          ids.map(({ id }) => ({ id })),
-          { priority },
-        )
+    for (const [queue, messages] of Map.groupBy(stored, ({ bytes }) => queueFor(bytes)))
+      await jobs.sendMany(
+        queue,
+        messages.map(({ id }) => ({ id })),
+        { priority: messages.map(({ priority }) => priority) },
+      )
   })
   return all.map(() => undefined)
 }

@@ -56,8 +56,12 @@ export interface Jobs {
    * run first; 0 is the default.
    */
   send<Data extends object>(queue: Queue<Data>, data: Data, options?: { startAfter?: Date; priority?: number }): Promise<void>
-  /** Enqueues several jobs in one statement, in the open transaction. */
-  sendMany<Data extends object>(queue: Queue<Data>, data: readonly Data[], options?: { priority?: number }): Promise<void>
+  /** Enqueues several jobs in one statement, in the open transaction. @param options the priority of all of them, or of each */
+  sendMany<Data extends object>(
+    queue: Queue<Data>,
+    data: readonly Data[],
+    options?: { priority?: number | readonly number[] },
+  ): Promise<void>
   /** Whether the queue can be used. */
   isReady(): Promise<boolean>
   /** Starts workers. */
@@ -121,11 +125,14 @@ export async function openJobs(connection: pg.PoolConfig, db: Database, isWorker
     async send(queue, data, options = {}) {
       await inSpan(`send ${queue.name}`, sending(queue), (span) => boss.send(queue.name, traced(data, span), { db: here, ...options }))
     },
-    async sendMany(queue, data, options = {}) {
+    async sendMany(queue, data, { priority = 0 } = {}) {
       await inSpan(`send ${queue.name}`, sending(queue), (span) =>
         boss.insert(
           queue.name,
-          data.map((one) => ({ data: traced(one, span), ...options })),
+          data.map((one, index) => ({
+            data: traced(one, span),
+            priority: typeof priority === 'number' ? priority : (priority[index] ?? 0),
+          })),
           { db: here },
         ),
       )
