@@ -1,7 +1,7 @@
 /** Reads of the email feature, some of them from tables of other features. */
 
 import type { TableDef } from '../fields/definition.ts'
-import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { type Database, recordsOf, type Sql, sql } from '../platform/database/database.ts'
 import type { FileEntry } from '../platform/stored-files/rows.ts'
 import { lookupsOf, present, type Row } from '../records/cells/present.ts'
 import { selectList } from '../records/query/print.ts'
@@ -218,22 +218,16 @@ export interface Thread {
 }
 
 /**
- * The thread of a reply address, locked, so that its messages are handled one after the other. Returns undefined when the table, the space
- * or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can deadlock: PostgreSQL
- * then ends one of them, and either the job is repeated or the deletion is answered with 503.
+ * As a statement: the thread of a reply address, locked, so that its messages are handled one after the other. It has no row when the table, the
+ * space or the email was deleted. A deletion of the record locks the record first and the reply address last, so the two can deadlock:
+ * PostgreSQL then ends one of them, and either the job is repeated or the deletion is answered with 503.
  */
-export async function lockThread(db: Database, hash: Uint8Array): Promise<Thread | undefined> {
-  const [row] = await db.query<Thread>(
-    sql`
-    select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,
-      c.metadata->'recipients' as recipients,
-      (select (o.request->>'userId')::int from outbound_emails o where o.comment_id = r.comment_id) as sender_user_id
-    from reply_tokens r
-    join tables t on t.id = r.table_id and t.deleted_at is null
-    join spaces s on s.id = t.space_id and s.deleted_at is null
-    join record_comments c on c.id = r.comment_id
-    where r.token_hash = ${hash} for update of r`,
-    'lock-thread',
-  )
-  return row
-}
+export const lockedThread = (hash: Uint8Array): Sql => sql`
+  select r.token_hash, r.account_id, r.space_id, r.table_id, r.record_id, r.comment_id, t.name as table_name,
+    c.metadata->'recipients' as recipients,
+    (select (o.request->>'userId')::int from outbound_emails o where o.comment_id = r.comment_id) as sender_user_id
+  from reply_tokens r
+  join tables t on t.id = r.table_id and t.deleted_at is null
+  join spaces s on s.id = t.space_id and s.deleted_at is null
+  join record_comments c on c.id = r.comment_id
+  where r.token_hash = ${hash} for update of r`

@@ -2,15 +2,18 @@
 import { buffer } from 'node:stream/consumers'
 import type { z } from 'zod'
 import { audit } from '../../audit/log.ts'
+import { Batches } from '../../platform/batches.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Sql, sql } from '../../platform/database/database.ts'
+import { type Database, type Sql, sql } from '../../platform/database/database.ts'
+import { isOutage } from '../../platform/http/errors.ts'
+import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
 import type { Authentication } from '../authenticity/authentication-results.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import type { OutgoingMetadata } from '../metadata.ts'
 import { inboundMails } from '../metrics.ts'
-import { lockThread, type Thread } from '../queries.ts'
+import type { Thread } from '../queries.ts'
 import { recordBounces } from '../reports/bounces.ts'
 import { isFeedbackOn, recordFeedback } from '../reports/feedback.ts'
 import { proveSent } from '../reports/recipients.ts'
@@ -26,7 +29,7 @@ import {
   type Delivery,
   dropped,
   firstDelivery,
-  lockVerdict,
+  lockReading,
   noteRead,
   type OpenVerdict,
   type Outcome,
@@ -62,13 +65,23 @@ export interface Replayed {
 
 /** Parses a stored message and delivers it to each thread that its addresses name. */
 export async function receive(context: Context, { id }: z.infer<typeof Received>): Promise<void> {
-  const [stored] = await context.db.query<StoredMessage>(
-    sql`
-      select ${STORED} from inbound_emails e where id = ${id} and raw is not null and (
-        processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`,
-    'stored-message',
-  )
+  const stored = await readings(context.db).add(id)
   if (stored) await read(context, stored, false)
+}
+
+/** Messages whose jobs are fetched together are read by one statement. */
+const readings = memo((db: Database) => new Batches((ids: readonly number[]) => undecided(db, ids), { most: 10, isForAll: isOutage }))
+
+/** For each id the message, unless it was deleted or all of its verdicts are decided. */
+async function undecided(db: Database, ids: readonly number[]): Promise<(StoredMessage | undefined)[]> {
+  const messages = await db.query<StoredMessage>(
+    sql`
+      select ${STORED} from inbound_emails e where id = any(${ids}::int[]) and raw is not null and (
+        processed_at is null or exists (select from inbound_verdicts v where v.inbound_email_id = e.id and v.verdict is null))`,
+    'undecided-messages',
+  )
+  const byId = new Map(messages.map((message) => [message.id, message]))
+  return ids.map((id) => byId.get(id))
 }
 
 /**
@@ -128,8 +141,7 @@ async function deliverToThread(
   const mail = { ...message, ...(await reportsOn(context, hash, message)) }
   const files = mail.report || mail.feedback ? [] : await attachmentsOf(context, stored, hash, mail)
   return context.transaction(async () => {
-    const thread = await lockThread(db, hash)
-    const before = await lockVerdict(db, id, hash, thread)
+    const { thread, before } = await lockReading(db, id, hash)
     if (!before || (before.verdict && !isReplay)) return undefined
     const outcome = thread
       ? await decide(context, thread, stored, mail, before, files)

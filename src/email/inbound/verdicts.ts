@@ -2,7 +2,7 @@
 import { type Database, empty, type Sql, sql } from '../../platform/database/database.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { Verdict } from '../inbox/schema.ts'
-import type { Thread } from '../queries.ts'
+import { lockedThread, type Thread } from '../queries.ts'
 import type { ParsedMail } from './mime.ts'
 
 export interface Decision {
@@ -30,29 +30,44 @@ export interface OpenVerdict {
 
 export const dropped = (reason: string): Decision => ({ verdict: 'dropped', reason, commentId: null, isAnnounced: false })
 
+/** What a message is read for: each undefined if it does not exist any more. */
+interface Reading {
+  thread: Thread | undefined
+  before: OpenVerdict | undefined
+}
+
 /**
- * Locks the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict that is missing
- * stays missing: the thread was deleted together with it.
+ * Locks the thread and then the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict that
+ * is missing stays missing: the thread was deleted together with it.
  */
-export async function lockVerdict(
-  db: Database,
-  id: number,
-  hash: Uint8Array,
-  thread: Thread | undefined,
-): Promise<OpenVerdict | undefined> {
-  const find = () =>
-    db.query<OpenVerdict>(
-      sql`
-        select verdict, reason, comment_id, is_announced from inbound_verdicts where inbound_email_id = ${id} and token_hash = ${hash} for update`,
-      'lock-verdict',
-    )
-  const [found] = await find()
-  if (found || !thread) return found
+export async function lockReading(db: Database, id: number, hash: Uint8Array): Promise<Reading> {
+  const reading = await findReading(db, id, hash)
+  const { thread } = reading
+  if (reading.before || !thread) return reading
   // A release that had no verdicts yet has stored the message.
   await db.execute(sql`
     insert into inbound_verdicts (inbound_email_id, token_hash, account_id, space_id, table_id)
     values (${id}, ${hash}, ${thread.account_id}, ${thread.space_id}, ${thread.table_id}) on conflict do nothing`)
-  return (await find())[0]
+  return findReading(db, id, hash)
+}
+
+async function findReading(db: Database, id: number, hash: Uint8Array): Promise<Reading> {
+  type Row = Thread & { has_thread: boolean; has_verdict: boolean; before: OpenVerdict }
+  const [row] = await db.query<Row>(
+    sql`
+      with thread as materialized (${lockedThread(hash)}),
+      verdict as materialized (
+        -- The count is asked for first, and with it the thread is locked.
+        select verdict, reason, comment_id, is_announced from inbound_verdicts
+        where inbound_email_id = ${id} and token_hash = ${hash} and (select count(*) from thread) >= 0 for update
+      )
+      select t.*, t.token_hash is not null as has_thread, v.is_announced is not null as has_verdict,
+        json_build_object('verdict', v.verdict, 'reason', v.reason, 'comment_id', v.comment_id, 'is_announced', v.is_announced) as before
+      from (select) one left join thread t on true left join verdict v on true`,
+    'lock-reading',
+  )
+  const { has_thread, has_verdict, before, ...thread } = row as Row
+  return { thread: has_thread ? thread : undefined, before: has_verdict ? before : undefined }
 }
 
 /** The update of a message that was read for all of its threads. @param problem why it cannot be parsed; null if it can */
