@@ -121,7 +121,9 @@ export async function claimDelivery(
   const [delivery] = await db.query<Delivery>(
     sql`
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
-    values (${token_hash}, ${key}, ${id}, ${isAutomatic}, ${formatInstant(now)}::timestamp)
+    -- A message that began to be read later may have locked the thread before: this one counts as later than all before it.
+    values (${token_hash}, ${key}, ${id}, ${isAutomatic}, greatest(${formatInstant(now)}::timestamp,
+      case when ${isAutomatic}::boolean then (select max(created_at) from inbound_deliveries where token_hash = ${token_hash} and auto_reply) end))
     on conflict (token_hash, message_key) do update set inbound_email_id = ${id}, auto_reply = excluded.auto_reply
     where d.inbound_email_id = ${id} or (d.inbound_email_id is null and d.created_at >= ${receivedAt}::timestamp)
     returning comment_id, created_at`,
