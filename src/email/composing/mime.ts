@@ -32,14 +32,15 @@ export function writeMessage(message: Message, isShown: (address: string) => boo
   return message.attachments.length || !message.text || !message.html ? streamed(shown) : written(shown)
 }
 
-/** The fields of the header that a message may have, in their order. Those without a value are left out. */
-const HEADER = ['from', 'to', 'cc', 'reply-to', 'in-reply-to', 'references', 'subject', 'message-id', 'date'] as const
-
 function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: Message): Buffer {
   const boundary = `_${randomUUID()}`
   const node = new MimeNode(`multipart/alternative; boundary="${boundary}"`)
-  const values = [mailbox(from), to.map(mailbox), cc.map(mailbox), replyTo, inReplyTo, references, subject, messageId, date]
-  for (const [index, value] of values.entries()) if (value) node.setHeader(HEADER[index] as string, value as string)
+  const fields = {
+    ...{ from: mailbox(from), to: to.map(mailbox), cc: cc.map(mailbox), 'reply-to': replyTo, 'in-reply-to': inReplyTo },
+    ...{ references, subject, 'message-id': messageId, date },
+  }
+  // The type of the method knows texts only.
+  for (const [key, value] of Object.entries(fields)) if (value) node.setHeader(key, value as string)
   const parts = [part('text/plain', text), part('text/html', html)]
   // Header fields have letters outside of ASCII only if the server takes them.
   return Buffer.from(`${node.buildHeaders()}\r\n\r\n${parts.map((one) => `--${boundary}\r\n${one}`).join('')}--${boundary}--\r\n`)
