@@ -29,7 +29,7 @@ export interface Examined {
 /** At most this many examples are named. */
 const EXAMPLES = 5
 
-/** A finding about several things, of which the first are named. Without any there is none. */
+/** A finding about several things, of which the first are named. Returns no finding for an empty list. */
 export function findingOf(
   things: readonly string[],
   { problem, ...rest }: Omit<Finding, 'examples' | 'problem'> & { problem: (count: number) => string },

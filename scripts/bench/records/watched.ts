@@ -31,7 +31,7 @@ export async function watchLongWork(field: Field, filled: Filled): Promise<void>
   await watched(`${IMPORTED.toLocaleString('en')} rows are imported`, field, filled, () => importRows(field, path))
 }
 
-/** Waits until the table has an index that begins with the field `met`, or none any more. */
+/** Waits until the table has an index that begins with the field `met`, or until the last such index has been dropped. */
 async function untilIndexed({ key }: Field, { tableId }: Filled, isWanted: boolean): Promise<void> {
   await until('the index', async () => {
     const indexes = (await key('GET', `/api/table/${tableId}/indexes`)) as { fields: string[]; state: string }[]

@@ -75,7 +75,7 @@ export function folderStorage(folder: string, limitMs: number, folders: number):
   }
 }
 
-/** Only a file that does not exist is none. A folder that is gone is a failure of the storage. */
+/** Turns the error about a file that does not exist into null. A folder that is gone is a failure of the storage. */
 function ifAbsent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null
   throw error

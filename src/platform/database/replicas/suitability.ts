@@ -35,7 +35,7 @@ export interface ReplicaRow {
   last_migration: string | null
 }
 
-/** Asked of a replica. The functions of recovery fail on a server that is none. */
+/** Asked of a replica. The functions of recovery fail on a server that is not a replica. */
 export const REPLICA_SQL = `
   select pg_is_in_recovery() as is_replica, (pg_control_system()).system_identifier::text as system_id,
     pg_last_wal_replay_lsn()::text as replayed, case when pg_is_in_recovery() then pg_get_wal_replay_pause_state() end as pause,
