@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { call, programs, type Service, signIn } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
@@ -14,6 +15,7 @@ let service: Service
 let seeded: Seeded
 
 beforeAll(async () => {
+  prepareData(own.dataDir)
   service = await own.start()
   seeded = JSON.parse((await own.run('seed', ['--json'])).stdout) as Seeded
 })

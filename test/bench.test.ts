@@ -1,6 +1,7 @@
 /** Runs `npm run bench` on a small data set. */
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
+import { prepareData } from './support/prepared-data.ts'
 import { programs } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 180_000 })
@@ -11,6 +12,7 @@ afterAll(() => own.cleanUp())
 const bench = (...args: string[]) => own.run('bench/main', args)
 
 test('a table too small for indexes is created, and the selected cases are measured', async () => {
+  prepareData(own.dataDir)
   const kept = ['--suite', 'records', '--data-dir', own.dataDir]
   const made = await bench(...kept, '--records', '1000', '--prepare')
   expect({ ...made, stdout: '' }).toEqual({ code: 0, stdout: '', stderr: '' })

@@ -7,6 +7,7 @@ import { findService } from '../scripts/runtime.ts'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { readServiceFile } from '../src/platform/service-file.ts'
 import { readSettings } from '../src/settings.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { call, type Ended, type Programs, programs, type Service } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
@@ -19,6 +20,7 @@ afterAll(async () => {
 })
 
 test('the mail of a restored or copied installation goes to its own catcher, and the original is not touched', async () => {
+  prepareData(original.dataDir)
   let service = await original.start()
   const seeded = JSON.parse((await original.run('seed', ['--json'])).stdout) as Seeded
   const archive = join(original.dataDir, 'all.tar.gz')

@@ -17,6 +17,7 @@ import { DEAD_LETTERS } from '../src/platform/jobs/queue.ts'
 import { readSettings } from '../src/settings.ts'
 import { testApp } from './support/app.ts'
 import { emptyDatabase, testDatabase } from './support/database.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { programs } from './support/programs.ts'
 import { startSmtp } from './support/smtp.ts'
 import { makeTable } from './support/tables.ts'
@@ -501,6 +502,7 @@ describe('the command', () => {
 
   test('examines the embedded default with a server of its own to try the migrations, and changes nothing', async () => {
     const own = programs()
+    prepareData(own.dataDir)
     const service = await own.start()
     const { code, stdout, stderr } = await own.run('admin', ['doctor', '--json'])
     const report = JSON.parse(stdout) as Report

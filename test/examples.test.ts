@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { readLogin } from '../src/demo/login.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { call, programs, type Service } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -16,6 +17,7 @@ let service: Service
 let environment: Record<string, string>
 
 beforeAll(async () => {
+  prepareData(here.dataDir)
   service = await here.start()
   const { PATH = '' } = process.env
   environment = { PATH, GRIDPOST_URL: service.url, GRIDPOST_KEY: readLogin(here.dataDir)?.keys.account ?? '' }

@@ -9,6 +9,7 @@ import { type OwnPostgres, ownPostgres } from '../scripts/chaos/own-postgres.ts'
 import { type ServiceProcess, serviceProcess } from '../scripts/chaos/service-process.ts'
 import { prepareStage, type Stage } from '../scripts/chaos/stage.ts'
 import { openDatabase } from '../src/platform/database/database.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { openStream, type TestStream } from './support/streams.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
@@ -21,6 +22,7 @@ let stage: Stage
 let url: string
 
 beforeAll(async () => {
+  prepareData(join(dir, 'database'))
   postgres = await ownPostgres(join(dir, 'database'), { fsync: 'off' })
   sink = await startSink()
   service = await serviceProcess({

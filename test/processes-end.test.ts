@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it, vi } from 'vitest'
 import { testApp } from './support/app.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { type Connection, endAll, isAlive, launch, type Processes, startProcesses } from './support/processes.ts'
 
 const app = await testApp()
@@ -200,6 +201,7 @@ it('a supervisor that is killed leaves no process behind, and requests that have
 
 it('Ctrl-C answers what has begun and ends all, with the mail catcher and the embedded database', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gridpost-processes-'))
+  prepareData(dataDir)
   const embedded = await startProcesses({ DATA_DIR: dataDir })
   const pids = embedded.pids()
   const connections = await embedded.both()

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Seeded } from '../scripts/seed-account.ts'
 import { FIELD_TYPES } from '../src/fields/registry.ts'
 import { readServiceFile } from '../src/platform/service-file.ts'
+import { prepareData } from './support/prepared-data.ts'
 import { call, type Programs, programs, type Service, signIn } from './support/programs.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
@@ -25,6 +26,7 @@ describe('beside a running service', () => {
   let seeded: Seed
 
   beforeAll(async () => {
+    prepareData(beside.dataDir)
     service = await beside.start()
     seeded = await seed(beside)
   })

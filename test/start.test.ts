@@ -10,6 +10,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
 import { readServiceFile } from '../src/platform/service-file.ts'
 import { emptyDatabase } from './support/database.ts'
+import { prepareData } from './support/prepared-data.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 let dataDir: string
@@ -108,6 +109,7 @@ test('a first start answers, and SIGTERM to npm start ends every process', async
 })
 
 test('Ctrl-C ends every process', async () => {
+  prepareData(dataDir)
   const service = await startService()
   // A terminal sends the signal to every process in the foreground, npm included.
   process.kill(-(service.npm.pid ?? 0), 'SIGINT')
@@ -116,6 +118,7 @@ test('Ctrl-C ends every process', async () => {
 })
 
 test('a second start continues, with the mail catcher on the same port', async () => {
+  prepareData(dataDir)
   const first = await startService()
   const catcher = readServiceFile(dataDir)?.catcher
   expect(readServiceFile(dataDir)).toMatchObject({ url: first.url, isAlive: true })
@@ -129,6 +132,7 @@ test('a second start continues, with the mail catcher on the same port', async (
 })
 
 test('a second service on the same data leaves the mail catcher of the first alone', async () => {
+  prepareData(dataDir)
   const first = await startService()
   const noted = readServiceFile(dataDir)
   const second = await startService()
@@ -145,6 +149,7 @@ test('a second service on the same data leaves the mail catcher of the first alo
 })
 
 test('the start after a crash adopts the database that was left running', async () => {
+  prepareData(dataDir)
   const first = await startService()
   const server = readFileSync(postmasterPid(), 'utf8').split('\n')[0]
   process.kill(-(first.npm.pid ?? 0), 'SIGKILL')
@@ -166,6 +171,7 @@ test('a signal during the start ends the processes that were started', async () 
 })
 
 test('a second service on the same data shares the database, which stops with the last of them', async () => {
+  prepareData(dataDir)
   const first = await startService()
   const second = await startService()
   first.npm.kill('SIGTERM')
@@ -177,6 +183,7 @@ test('a second service on the same data shares the database, which stops with th
 })
 
 test('a pending request is answered before the end', async () => {
+  prepareData(dataDir)
   const service = await startService()
   const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong' })
   const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
@@ -200,6 +207,7 @@ test('a pending request is answered before the end', async () => {
 })
 
 test('ROLE=worker listens for operators only, on METRICS_PORT', async () => {
+  prepareData(dataDir)
   const run = npmStart({ ROLE: 'worker', METRICS_PORT: '0' })
   await vi.waitFor(() => expect(run.output()).toContain('works on background jobs'), { timeout: 40_000 })
   const [, url] = /health and metrics are at (http:\S+)/.exec(run.output()) ?? []

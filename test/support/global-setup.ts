@@ -1,4 +1,8 @@
-/** One PostgreSQL for the whole run, with a template database that every test file clones (database.ts). */
+/**
+ * One PostgreSQL for the whole run, with a template database that every test file clones (database.ts), and a copy of its folder for tests that
+ * start a service with its own (prepared-data.ts).
+ */
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +15,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** The server's socket; its database `gridpost` is the template. */
     postgres: { host: string; port: number; user: string }
+    /** The folder of a migrated database. Its server does not run. */
+    preparedDatabase: string
   }
 }
 
@@ -27,6 +33,12 @@ export async function setup(project: TestProject): Promise<void> {
   try {
     postgres = await openEmbeddedPostgres({ dataDir, settings })
     await deploy(postgres.connection, { queues })
+    // The files of a server are complete only while it does not run.
+    await postgres.leave()
+    const prepared = join(dataDir, 'prepared')
+    execFileSync('cp', ['-a', join(dataDir, 'postgres'), prepared])
+    project.provide('preparedDatabase', prepared)
+    postgres = await openEmbeddedPostgres({ dataDir, settings })
     const { host, port, user } = postgres.connection
     project.provide('postgres', { host, port, user })
   } catch (error) {
