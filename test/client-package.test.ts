@@ -99,7 +99,7 @@ async function compile(sources: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries(sources)) await writeFile(join(folder, name), text)
   const options = ['--strict', '--target', 'ES2022', '--module', 'NodeNext', '--lib', 'ESNext,DOM', '--types', '', '--ignoreConfig']
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  return run(process.execPath, [tsc, ...options, ...Object.keys(sources)], { cwd: folder }).then(
+  return run(process.execPath, [tsc, '--singleThreaded', ...options, ...Object.keys(sources)], { cwd: folder }).then(
     () => [],
     (error: { stdout: string }) => error.stdout.split('\n').filter((line) => line.includes('error TS')),
   )

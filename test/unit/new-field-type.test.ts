@@ -54,8 +54,8 @@ beforeAll(async () => {
   const moved = fixture.replaceAll('../../../src/fields/', '../').replaceAll('../../../src/', '../../')
   await writeFile(join(copy, 'src/fields/types/fixture-rating.ts'), moved)
   const registry = await readFile(join(copy, 'src/fields/registry.ts'), 'utf8')
-  const line = "import { rating } from './types/fixture-rating.ts'\n"
-  await writeFile(join(copy, 'src/fields/registry.ts'), `${line}${registry.replace('  file,\n', '  file,\n  fixture_rating: rating,\n')}`)
+  const line = "import { rating as made } from './types/fixture-rating.ts'\n"
+  await writeFile(join(copy, 'src/fields/registry.ts'), `${line}${registry.replace('  file,\n', '  file,\n  fixture_rating: made,\n')}`)
 }, SLOW)
 afterAll(() => rm(copy, { recursive: true, force: true }))
 
