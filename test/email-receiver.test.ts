@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import { generate } from 'selfsigned'
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import type { ReceiverLimits } from '../src/email/receiver/clients.ts'
+import { Clients, RECEIVER_LIMITS, type ReceiverLimits } from '../src/email/receiver/clients.ts'
 import { openReceiver, type Receiver } from '../src/email/receiver/receiver.ts'
 import type { Deps } from '../src/platform/context.ts'
 import { sql } from '../src/platform/database/database.ts'
@@ -294,6 +294,14 @@ describe('the receiver refuses', () => {
     const speak = () => refused.filter((socket) => !closed.has(socket) && socket.write('NOOP\r\n')).length
     await expect.poll(speak, { timeout: 3_000 }).toBe(0)
     expect(await other.command('EHLO client.example')).toMatch(/^250/)
+  })
+
+  test('more connections of one network, whichever way its address is written', () => {
+    const clients = new Clients({ ...RECEIVER_LIMITS, connectionsPerAddress: 1 })
+    const isAdmitted = (remoteAddress: string) =>
+      clients.admit(Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })) === undefined
+    expect(['::ffff:192.0.2.1', '::ffff:192.0.2.2', '2001:db8::1', '2001:db8:0:1::1'].map(isAdmitted)).toEqual([true, true, true, true])
+    expect(['192.0.2.1', '::FFFF:192.0.2.2', '2001:db8:0:0:9::9'].map(isAdmitted)).toEqual([false, false, false])
   })
 
   test('more connections than are allowed in all', async () => {

@@ -102,9 +102,9 @@ class AdmittingServer extends SMTPServer {
     this.#clients = clients
   }
 
-  override connect(socket: Socket): void {
+  override connect(...[socket, options]: Parameters<SMTPServer['connect']>): void {
     const reason = this.#clients.admit(socket)
-    if (reason === undefined) super.connect(socket)
+    if (reason === undefined) super.connect(socket, options)
     else hangUp(socket, `421 ${reason}\r\n`)
   }
 }
