@@ -87,8 +87,8 @@ describe('delivery', () => {
     expect({ ...without, headerLines: [] }).toEqual({ ...withFile, headerLines: [] })
   })
 
-  test('reaches the server with a content of several blocks', async () => {
-    const html = `<p>${'Für alle.\r\n.'.repeat(20_000)}</p>`
+  test.each([20_000, 40_000])('reaches the server with a content of several blocks: %i lines', async (lines) => {
+    const html = `<p>${'Für alle.\r\n.'.repeat(lines)}</p>`
     let heldBack: string | undefined
     const beforeEnd = async () => {
       heldBack = smtp.received.length ? 'no' : 'yes'

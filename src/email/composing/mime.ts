@@ -22,14 +22,18 @@ export interface Message {
   attachments: { name: string; type: string; cid?: string | undefined; open(): Promise<Readable> }[]
 }
 
+/** A longer text is encoded in slices between which requests are answered: a megabyte at once could take half a second. */
+const MOST_AT_ONCE = 262_144
+
 /**
- * The message with its header, as a stream if it has attachments.
+ * The message with its header, as a stream if it has attachments or is long.
  * @param isShown whether the header may name the address
  */
 export function writeMessage(message: Message, isShown: (address: string) => boolean): Buffer | Readable {
   const { from, to, cc, ...others } = message
   const shown = { ...others, from, to: to.filter(({ email }) => isShown(email)), cc: cc.filter(({ email }) => isShown(email)) }
-  return message.attachments.length || !message.text || !message.html ? streamed(shown) : written(shown)
+  const isShort = message.text.length + message.html.length <= MOST_AT_ONCE
+  return isShort && message.text && message.html && !message.attachments.length ? written(shown) : streamed(shown)
 }
 
 function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: Message): Buffer {
