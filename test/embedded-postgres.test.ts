@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { EmbeddedPostgresError, openEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts'
-import { prepareData } from './support/prepared-data.ts'
 
 let dataDir: string
 
@@ -80,7 +79,6 @@ test('a first start creates a UTF-8 database with a built-in locale, a socket an
 })
 
 test('the URL leads to the same database as the connection', async () => {
-  prepareData(dataDir)
   const postgres = await open()
   await ask(postgres.connection, 'CREATE TABLE here (id int)')
   expect(await ask(postgres.url, `SELECT to_regclass('here')::text AS name`)).toEqual([{ name: 'here' }])
@@ -97,7 +95,6 @@ test('a second start continues with the data', async () => {
 })
 
 test('processes share one server, and the last to leave stops it', async () => {
-  prepareData(dataDir)
   const postgres = await open()
   const pid = serverPid()
   const user = await startUser()
@@ -120,7 +117,6 @@ test('processes that start concurrently on an empty folder get the same server',
 })
 
 test('a process killed with -9 no longer counts as soon as it is dead', async () => {
-  prepareData(dataDir)
   for (let round = 0; round < 5; round++) {
     const [user, postgres] = await Promise.all([startUser(), open()])
     await user.kill()
@@ -130,7 +126,6 @@ test('a process killed with -9 no longer counts as soon as it is dead', async ()
 })
 
 test('the server outlives its only user killed with -9, and the next start adopts it', async () => {
-  prepareData(dataDir)
   const user = await startUser()
   const pid = serverPid()
   await user.kill()
@@ -141,7 +136,6 @@ test('the server outlives its only user killed with -9, and the next start adopt
 })
 
 test('a process that starts while the last one leaves still gets a server', async () => {
-  prepareData(dataDir)
   for (let round = 0; round < 5; round++) {
     const leaving = await open()
     const [, coming] = await Promise.all([leaving.leave(), open()])
@@ -152,7 +146,6 @@ test('a process that starts while the last one leaves still gets a server', asyn
 })
 
 test('a pid file left behind by a killed server is replaced', async () => {
-  prepareData(dataDir)
   const user = await startUser()
   await user.kill()
   await killServer()
@@ -162,7 +155,6 @@ test('a pid file left behind by a killed server is replaced', async () => {
 })
 
 test('a pid file whose number now belongs to another process is replaced', async () => {
-  prepareData(dataDir)
   await (await open()).leave()
   writeFileSync(pidFile(), `${process.pid}\n${join(dataDir, 'postgres')}\n1700000000\n5432\n${dataDir}\n\n  123  456\nready   \n`)
   const postgres = await open()
@@ -171,7 +163,6 @@ test('a pid file whose number now belongs to another process is replaced', async
 })
 
 test('a server that dies under its user is restarted', async () => {
-  prepareData(dataDir)
   const postgres = await open()
   await killServer()
   await vi.waitFor(async () => expect(await ask(postgres.connection, 'SELECT 1 AS one')).toEqual([{ one: 1 }]), 10_000)
@@ -180,7 +171,6 @@ test('a server that dies under its user is restarted', async () => {
 })
 
 test('a process that leaves while it restarts a dead server stops that server', async () => {
-  prepareData(dataDir)
   const postgres = await open()
   const died = serverPid()
   await killServer()
@@ -190,7 +180,6 @@ test('a process that leaves while it restarts a dead server stops that server', 
 })
 
 test('the server runs in its own session, out of reach of Ctrl-C', async () => {
-  prepareData(dataDir)
   const postgres = await open()
   const [, , , , group, session] = readFileSync(`/proc/${serverPid()}/stat`, 'utf8')
     .replace(/\(.*\)/, '()')
@@ -244,7 +233,6 @@ test('a folder without a database gives one clear line', async () => {
 })
 
 test('a database with missing files gives one clear line', async () => {
-  prepareData(dataDir)
   await (await open()).leave()
   rmSync(join(dataDir, 'postgres', 'global', 'pg_control'))
   expect(await refusal()).toMatch(/does not start: .*pg_control/)
