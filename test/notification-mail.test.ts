@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { works } from '../src/background.ts'
 import { decideMail, mailLetter } from '../src/notifications/mail.ts'
 import { systemContext } from '../src/platform/context.ts'
@@ -409,4 +409,15 @@ describe('the unsubscribe link', () => {
     await app.db.execute(sql`update users set status = 'deleted' where id = ${viewer.id}`)
     expect((await app.as(null).send(path, form(''))).status).toBe(404)
   })
+})
+
+it('no transaction is opened while nothing is due, though a digest is waiting', async () => {
+  const { viewer, assign } = await assigning()
+  await assign()
+  expect(await mailed(viewer)).toEqual([])
+  const transaction = vi.fn()
+  await decideMail({ ...systemContext(app.deps), transaction })
+  await sweepReminders({ ...systemContext(app.deps), transaction }, async () => {})
+  expect(transaction).not.toHaveBeenCalled()
+  expect(await stillWaiting(viewer)).toBe(1)
 })

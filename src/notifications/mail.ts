@@ -42,35 +42,36 @@ export async function decideMail(context: Context): Promise<void> {
 
 /** @returns true if there was any due notification */
 async function decideBatch({ db, jobs, mailer, now, transaction }: Context): Promise<boolean> {
+  const zones = await db.query<{ timezone: string }>(sql`
+    select distinct timezone from users where id in (select user_id from notifications where mailed_at is null)`)
+  if (!zones.length) return false
+  const hours = zones.map(({ timezone }) => ({ timezone, hour: startOfHour(now, timezone) }))
+  const some = await db.query(sql`with ${startingAt(hours)} select ${DUE} limit 1`)
+  if (!some.length) return false
   return transaction(async () => {
     await db.query(sql`select pg_advisory_xact_lock(${MAIL_LOCK}::bigint)`)
-    const zones = await db.query<{ timezone: string }>(sql`
-      select distinct timezone from users where id in (select user_id from notifications where mailed_at is null)`)
-    if (!zones.length) return false
-    const decided = await db.query<LetterJob & { is_wanted: boolean }>(
-      deciding(
-        zones.map(({ timezone }) => ({ timezone, hour: startOfHour(now, timezone) })),
-        now,
-      ),
-    )
+    const decided = await db.query<LetterJob & { is_wanted: boolean }>(deciding(hours, now))
     const letters = decided.flatMap(({ is_wanted, user_id, notification_ids }) => (is_wanted ? [{ user_id, notification_ids }] : []))
     if (mailer.isConfigured && letters.length) await jobs.sendMany(sendLetter, letters)
     return decided.length > 0
   })
 }
 
-/** @param zones each with the start of its current hour: a digest contains the notifications before it */
-const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => sql`
-  with hours as (
-    select * from unnest(${zones.map(({ timezone }) => timezone)}::text[], ${zones.map(({ hour }) => formatInstant(hour))}::timestamp[])
+interface ZoneHour {
+  timezone: string
+  /** The start of the current hour there: a digest contains the notifications before it. */
+  hour: Date
+}
+
+const startingAt = (hours: ZoneHour[]): Sql => sql`
+  hours as (
+    select * from unnest(${hours.map(({ timezone }) => timezone)}::text[], ${hours.map(({ hour }) => formatInstant(hour))}::timestamp[])
       as h (timezone, hour)
-  ),
-  due as (
-    select n.id, n.user_id
-    from notifications n join users u on u.id = n.user_id join hours h on h.timezone = u.timezone
-    where n.mailed_at is null and ${IS_DUE}
-    order by n.user_id limit ${BATCH}
-  ),
+  )`
+
+const deciding = (hours: ZoneHour[], now: Date): Sql => sql`
+  with ${startingAt(hours)},
+  due as (select ${DUE} order by n.user_id limit ${BATCH}),
   extent as materialized (select count(*) as rows, min(user_id) as first, max(user_id) as last from due),
   decided as (
     update notifications n set mailed_at = ${formatInstant(now)}::timestamp
@@ -86,6 +87,11 @@ const deciding = (zones: { timezone: string; hour: Date }[], now: Date): Sql => 
 
 /** A condition on notification `n`, user `u` and the hour `h` of their zone. Reminders do not wait for a digest (contract.md §4). */
 const IS_DUE = sql`(u.mail_preference = 'at_once' or n.event_type = 'TASK_REMINDER' or n.created_at < h.hour)`
+
+/** What follows `select` for the notifications that are due for mail. */
+const DUE = sql`n.id, n.user_id
+    from notifications n join users u on u.id = n.user_id join hours h on h.timezone = u.timezone
+    where n.mailed_at is null and ${IS_DUE}`
 
 interface Addressee {
   id: number

@@ -29,14 +29,17 @@ interface DueReminder extends DueTask {
  * @param retry queues another sweep, because due tasks were locked
  */
 export async function sweepReminders(context: Context, retry: (at: Date) => Promise<void>): Promise<void> {
+  if (!(await isAnyDue(context))) return
   let count = 0
   for (let batch = await sendBatch(context); batch; batch = await sendBatch(context)) count += batch
   // Reminders are mailed without delay. If this job is lost, that of the next minute finds them.
   if (count) await context.jobs.send(mailWaiting, {})
-  const [left] = await context.db.query<{ exists: boolean }>(
-    sql`select exists (select 1 from tasks k where ${isDue(context.now)}) as exists`,
-  )
-  if (left?.exists) await retry(new Date(context.now.getTime() + RETRY_AFTER_MS))
+  if (await isAnyDue(context)) await retry(new Date(context.now.getTime() + RETRY_AFTER_MS))
+}
+
+async function isAnyDue({ db, now }: Context): Promise<boolean> {
+  const due = await db.query(sql`select from tasks k where ${isDue(now)} limit 1`, 'some-reminder-due')
+  return due.length > 0
 }
 
 /** @returns the number of reminders that were sent or marked as missed */
