@@ -1,4 +1,9 @@
-import sanitize from 'sanitize-html'
+import { createRequire } from 'node:module'
+import type sanitize from 'sanitize-html'
+
+const require = createRequire(import.meta.url)
+/** The package is loaded by the first HTML: its parsers take 5 MB, and most processes never see any. */
+let sanitizer: typeof sanitize | undefined
 
 /**
  * Sanitises HTML. Signatures, bodies of outgoing mail and inbound mail all pass here on write (design.md §6). It keeps the elements that
@@ -6,7 +11,8 @@ import sanitize from 'sanitize-html'
  */
 export function sanitizeHtml(html: string): string {
   if (html.split('<').length > MAX_TAGS) return escapeHtml(html.replace(/<[^<>]*>/g, ' '))
-  return sanitize(html, POLICY)
+  sanitizer ??= require('sanitize-html') as typeof sanitize
+  return sanitizer(html, POLICY)
 }
 
 /** The parser's time grows with the square of the nesting (7 s for 150,000 open tags), so HTML with more tags than a usual mail becomes text. */

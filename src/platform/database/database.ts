@@ -1,8 +1,9 @@
 /** The database of a process: one pool for Prisma and for hand-written SQL, transactions, and statements that a caller can cancel. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { PrismaPg } from '@prisma/adapter-pg'
+import { createRequire } from 'node:module'
+import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
-import { Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
 import { tooBusy } from '../http/errors.ts'
 import { currentParty } from '../party.ts'
 import { isTracing } from '../tracing.ts'
@@ -22,14 +23,15 @@ import {
 } from './pooled-statements.ts'
 import { type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
+import { prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
 
-/** Hand-written SQL: `sql` binds every value; fragments compose. */
-export const { sql, join, raw, empty } = Prisma
-/** Sets a JSON column to NULL; Prisma does not accept a plain null for it. */
-export const { DbNull } = Prisma
-export type Sql = Prisma.Sql
+// Required, because an import would be a second instance of the package, whose values Prisma's client does not know.
+const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prisma/client-runtime-utils') as typeof runtime
+// `sql` binds every value; fragments compose. `DbNull` sets a JSON column to NULL; Prisma does not accept a plain null for it.
+export { DbNull, empty, join, raw, sql }
+export type Sql = runtime.Sql
 export type { Following, Statement }
 export type Tx = Prisma.TransactionClient
 
@@ -126,7 +128,7 @@ export function openDatabase(
   const connection = poolSettings(config, size)
   const pool = new TransactionPool(connection)
   watchConnections(pool, { observe, silentMs: usualSilentMs })
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool), transactionOptions: { maxWait: 2_000, timeout: 30_000 } })
+  const prisma = prismaOnDemand(pool)
 
   const prepared = new PreparedNames()
   let watched: { marker: string; committed: () => void } | undefined
@@ -188,6 +190,7 @@ export function openDatabase(
       const store: OpenTransaction = {}
       return transactions.run(store, () =>
         prisma
+          .client()
           .$transaction((tx) => {
             store.tx = tx
             return fn(tx)
@@ -221,7 +224,7 @@ export function openDatabase(
     }),
     inTransaction: () => transactions.getStore()?.tx !== undefined,
     get prisma() {
-      return transactions.getStore()?.tx ?? prisma
+      return transactions.getStore()?.tx ?? prisma.client()
     },
     connect: async (silentMs = usualSilentMs) => {
       const { max: _, ...single } = connection
@@ -234,7 +237,7 @@ export function openDatabase(
     },
     close: async () => {
       await pipelinedReads.close()
-      await prisma.$disconnect()
+      await prisma.close()
       await pool.end()
     },
   }
