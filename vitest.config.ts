@@ -43,6 +43,7 @@ const OWN_PROCESS = [
   'email-shared-connection',
   'lost-storage',
   'unit/fair-limit',
+  'unit/idle-memory',
   'unit/large-bodies',
   'unit/loop-turns',
   'unit/paced-refusals',

@@ -16,6 +16,7 @@ import { MigrationError } from './platform/database/migrations.ts'
 import { missingRight } from './platform/database/missing-right.ts'
 import { releaseClients } from './platform/http/graceful-shutdown.ts'
 import { listen, listenError } from './platform/http/listening.ts'
+import { collectWhenIdle } from './platform/idle-memory.ts'
 import { startWork } from './platform/jobs/worker.ts'
 import { onCollect } from './platform/processes/member.ts'
 import { membership } from './platform/processes/own-part.ts'
@@ -71,7 +72,9 @@ async function start(settings: Settings, { log, postgres }: Begun): Promise<Serv
   let app: FastifyInstance | undefined
   let receiver: Receiver | undefined
   let operatorApp: FastifyInstance | undefined
+  let stopCollecting = () => {}
   const stop = async ({ isReplaced = false } = {}) => {
+    stopCollecting()
     if (app && isReplaced) await releaseClients(app)
     await Promise.all([app?.close(), receiver?.close()])
     await opened?.close()
@@ -99,6 +102,7 @@ async function start(settings: Settings, { log, postgres }: Begun): Promise<Serv
     onCollect((isFirstOfAll) => deps.metrics.series(deps, isFirstOfAll))
     const mail = catcher ? `; mail is caught at ${url}/dev/mail` : ''
     const does = isWeb ? `listens on ${url}${mail}` : 'works on background jobs'
+    stopCollecting = collectWhenIdle()
     lines.push(moved ?? '', `Gridpost ${does}${operatorAddress(operatorApp, settings)}`, demo)
     return { lines: lines.filter(Boolean), port: app && portOf(app), stop }
   } catch (error) {

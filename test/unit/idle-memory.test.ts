@@ -1,0 +1,55 @@
+import { getHeapSpaceStatistics } from 'node:v8'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { collectWhenIdle } from '../../src/platform/idle-memory.ts'
+
+const SPAN_MS = 3_000
+let utilization = 0
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  vi.spyOn(performance, 'eventLoopUtilization').mockImplementation(() => ({ idle: 0, active: 0, utilization }))
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.useRealTimers()
+})
+
+function spans(of: number[]) {
+  for (utilization of of) vi.advanceTimersByTime(SPAN_MS)
+}
+
+it('collects once a process is idle, and again only after it was busy', () => {
+  const collect = vi.fn()
+  const stop = collectWhenIdle(collect)
+  spans([1, 0.2, 0.06])
+  expect(collect).not.toHaveBeenCalled()
+  spans([0.01, 0.01, 0.3, 0.01])
+  expect(collect).toHaveBeenCalledTimes(1)
+  spans([0.9, 0.2, 0.01, 0.01])
+  expect(collect).toHaveBeenCalledTimes(2)
+  stop()
+  spans([0.9, 0.01])
+  expect(collect).toHaveBeenCalledTimes(2)
+})
+
+it('leaves a large heap alone, whose collection would be a long pause', () => {
+  const collect = vi.fn()
+  vi.spyOn(process, 'memoryUsage').mockReturnValue({ ...process.memoryUsage(), heapUsed: 500_000_000 })
+  const stop = collectWhenIdle(collect)
+  spans([0.9, 0.01, 0.01])
+  expect(collect).not.toHaveBeenCalled()
+  stop()
+})
+
+it('gives back the new space, which a usual collection leaves as large as it has become', () => {
+  let kept: unknown[] = []
+  for (let round = 0; round < 40; round++) kept = Array.from({ length: 100_000 }, (_, index) => ({ index, kept: round }))
+  expect(kept).toHaveLength(100_000)
+  const newSpaceMb = () =>
+    (getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.physical_space_size ?? 0) / 1024 ** 2
+  expect(newSpaceMb()).toBeGreaterThan(4)
+  const stop = collectWhenIdle()
+  spans([0.01])
+  expect(newSpaceMb()).toBeLessThan(2)
+  stop()
+})
