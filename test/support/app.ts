@@ -20,6 +20,7 @@ import type { Letter, Mailer } from '../../src/platform/mailer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { testDatabase } from './database.ts'
 import { undocumented } from './documented.ts'
+import { untilStopped } from './running-apps.ts'
 
 export interface Person {
   id: number
@@ -86,14 +87,11 @@ export async function testApp(
   await server.listen({ port: 0, host: '127.0.0.1' })
   url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`
   if (worker) await startWork(deps, works)
-  let stopped: Promise<void> | undefined
-  const stop = () => {
-    stopped ??= server
-      .close()
-      .then(close)
-      .then(() => rm(dataDir, { recursive: true, force: true }))
-    return stopped
-  }
+  const stop = untilStopped(async () => {
+    await server.close()
+    await close()
+    await rm(dataDir, { recursive: true, force: true })
+  })
   afterAll(stop)
 
   function as(caller: Caller): As {

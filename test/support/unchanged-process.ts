@@ -1,6 +1,7 @@
 /** Set up for files that share a process, in which whatever a file changes would reach the files after it. */
 import { afterAll, expect, vi } from 'vitest'
 import { leaveTestDatabase } from './database.ts'
+import { stopRunningApps } from './running-apps.ts'
 
 function state() {
   // sharp sets VIPSHOME when it is loaded.
@@ -9,7 +10,8 @@ function state() {
 }
 const before = state()
 
-afterAll(() => {
+afterAll(async () => {
+  await stopRunningApps()
   leaveTestDatabase()
   vi.unstubAllEnvs()
   expect(state(), 'The file changes its process: use vi.stubEnv, or name the file in OWN_PROCESS of vitest.config.ts').toEqual(before)
