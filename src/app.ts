@@ -200,10 +200,10 @@ async function answerError(thrown: unknown, request: FastifyRequest, reply: Fast
   if (isPixelPath(request.url)) return sendPixel(reply)
   const ctx = request.context
   let answer = errorAnswer(thrown, request.id)
-  // The body failed before the caller was authenticated. Errors of authentication come first (contract.md §2).
-  if ([400, 413, 415].includes(answer.status) && ctx && !ctx.isCallerKnown && request.routeOptions.config.needsCredentials) {
+  // The body failed before the caller was authenticated or admitted. Errors of authentication come first (contract.md §2).
+  if ([400, 413, 415].includes(answer.status) && ctx && request.routeOptions.config.needsCredentials) {
     try {
-      await authenticate(accessRequestOf(ctx))
+      await (ctx.admitting ?? (ctx.isCallerKnown || authenticate(accessRequestOf(ctx))))
     } catch (refusal) {
       answer = errorAnswer(refusal, request.id)
     }

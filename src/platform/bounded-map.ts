@@ -34,6 +34,10 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(oldest as Key)
   }
 
+  delete(key: Key): void {
+    this.#entries.delete(key)
+  }
+
   #moveToEnd(key: Key, entry: { value: Value }): void {
     this.#entries.delete(key)
     this.#entries.set(key, entry)

@@ -1,9 +1,13 @@
 import { canSee, inReach } from '../notifications/queries.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
+import { readAhead } from '../platform/access/read-ahead.ts'
+import { BoundedMap } from '../platform/bounded-map.ts'
 import { type Database, empty, join, type Sql, sql } from '../platform/database/database.ts'
+import { RecordPath } from '../platform/http/schemas.ts'
 import { WrittenList } from '../platform/http/written-json.ts'
+import { memo } from '../platform/memo.ts'
 import type { ReminderFacts } from './reminders/reminder.ts'
-import type { RecordTaskQuery, Task, TaskCount, TaskQuery } from './schema.ts'
+import { RecordTaskQuery, type Task, type TaskCount, TaskQuery } from './schema.ts'
 import { writeTasks } from './task-json.ts'
 
 /** The columns on the wire. @param k alias of a row of tasks */
@@ -39,20 +43,58 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
 ]
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
-export async function listOfUser(db: Database, actor: Actor, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
-  return page(db.queryPrinted, ofUser(actor, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
+export async function listOfUser(db: Database, reach: Reach, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
+  const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.queryPrinted
+  const list = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
+  if (!query.search) noteLength(db, reach, query, list.total)
+  return list
 }
 
-type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
+/** A page with the total reads all tasks of its tab. No more than this take less than a millisecond. */
+const SHORT = 500
+/** Each word of a search is looked for in all of them. */
+const MOST_WORDS = 3
+const MOST_NOTED = 10_000
+/** The tabs of users that were short when they were last read without a search. */
+const shortTabs = memo((_: Database) => new BoundedMap<string, true>(MOST_NOTED))
+const tabName = ({ userId }: Reach, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
 
-function ofUser(actor: Actor, { tab, search = '', include_done = false }: UserQuery, all = inParts): Sql[] {
-  const words = search.split(/\s+/).filter(Boolean)
+/** Whether a page of the tab is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
+const isShortTab = (db: Database, reach: Reach, query: UserQuery): boolean =>
+  query.tab !== 'all' && wordsOf(query).length <= MOST_WORDS && shortTabs(db).get(tabName(reach, query)) === true
+
+function noteLength(db: Database, reach: Reach, query: UserQuery, total = Number.POSITIVE_INFINITY): void {
+  if (total > SHORT) shortTabs(db).delete(tabName(reach, query))
+  else shortTabs(db).set(tabName(reach, query), true)
+}
+
+/** Lists of changed tasks may be long, and a cursor without `updated_since` is refused. */
+const isPlainPage = ({ updated_since, cursor }: Pick<TaskQuery, 'updated_since' | 'cursor'>) => updated_since == null && cursor == null
+
+/** The tasks of a record, read together with the access check (docs/decisions/0031-reads-ahead.md). */
+export const tasksOfRecord = readAhead(RecordTaskQuery.extend(RecordPath.shape), (db, _, query) =>
+  isPlainPage(query) ? listOnRecord(db, query.table_id, query.record_id, query) : undefined,
+)
+
+/** As above, for a short tab of the caller. */
+export const tasksOfCaller = readAhead(TaskQuery, (db, caller, query) =>
+  isPlainPage(query) && isShortTab(db, caller, query) ? listOfUser(db, caller, query) : undefined,
+)
+
+type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
+/** What decides which tasks a user may read. */
+type Reach = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
+
+const wordsOf = ({ search = '' }: UserQuery): string[] => search.split(/\s+/).filter(Boolean)
+
+function ofUser(reach: Reach, query: UserQuery, all = inParts): Sql[] {
+  const { tab, include_done = false } = query
   // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
-    [sql`k.account_id = ${actor.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...words.map(hasWord)],
+    [sql`k.account_id = ${reach.accountId}`, ...(include_done ? [] : [sql`k.status = 'open'`]), ...wordsOf(query).map(hasWord)],
     ' and ',
   )
-  return TABS[tab](actor.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, actor)}`)
+  return TABS[tab](reach.userId, all).map((part) => sql`${part} and ${shown} and ${inReach(sql`k`, reach)}`)
 }
 
 const assignedTo = (userId: number) => sql`tasks k where k.assignee_user_id = ${userId}`

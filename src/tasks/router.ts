@@ -10,6 +10,7 @@ import * as deletion from './deletion.ts'
 import { docs } from './docs.ts'
 import { uploads } from './files/router.ts'
 import { standaloneProcedure, taskProcedure } from './procedure.ts'
+import { tasksOfCaller, tasksOfRecord } from './queries.ts'
 import {
   BadgeCount,
   Force,
@@ -58,11 +59,11 @@ export const tasksRouter = router({
     .output(listOf(MadeTask))
     .mutation(answering(({ ctx, input }) => bulk.createMany(ctx.context, { ...input, space_id: ctx.table.space_id }, input.tasks))),
 
-  listOnRecord: recordProcedure('read', callers.any)
+  listOnRecord: recordProcedure('read', callers.any, { ahead: tasksOfRecord })
     .meta(rest('GET', `${onRecord}/list`, docs.listOnRecord, { isList: true }))
     .input(RecordTaskQuery.extend(RecordPath.shape))
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.list(ctx.context, input, input)),
+    .query(({ ctx, input }) => tasks.list(ctx.context, input, input, ctx.ahead)),
 
   countOnRecord: recordProcedure('read', callers.any)
     .meta(rest('GET', `${onRecord}/count`, docs.countOnRecord))
@@ -128,11 +129,11 @@ export const tasksRouter = router({
     .output(Subscribed)
     .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
-  list: standaloneProcedure()
+  list: standaloneProcedure({ ahead: tasksOfCaller })
     .meta(rest('POST', '/api/tasks/list', docs.list, { isList: true }))
     .input(TaskQuery)
     .output(listOf(ListedTask))
-    .query(({ ctx, input }) => tasks.listMine(ctx.context, input)),
+    .query(({ ctx, input }) => tasks.listMine(ctx.context, input, ctx.ahead)),
 
   create: standaloneProcedure()
     .meta(

@@ -54,6 +54,8 @@ export interface Access {
   right: Right
   /** Only for short reads by key: it runs before the caller is admitted, on the connection for pipelined reads. */
   alongside?: Alongside
+  /** What the procedure answers, read together with the access check (read-ahead.ts). Not for a procedure whose ids are in the body. */
+  ahead?: ReadAhead<unknown>
   /** Whether the procedure writes, which a read-only key may not; by default a query reads and a mutation writes. */
   effect?: 'read' | 'write'
   /** Where the ids of the resource are sent. Ids in the path are checked before the body is read. */
@@ -69,6 +71,15 @@ export interface Access {
   /** The 500 `Not Authorized` that api.md fixes for records/query, instead of 403 and 404. */
   isSilent?: boolean
 }
+
+/** The properties of a caller on which a read ahead may depend. */
+export type ExpectedCaller = Pick<Actor, 'kind' | 'accountId' | 'userId' | 'isOwner'>
+
+/**
+ * Begins a short read for a caller who is not admitted yet, or returns undefined to read nothing ahead.
+ * @param input as it was sent
+ */
+export type ReadAhead<Result> = (db: Database, caller: ExpectedCaller, input: unknown) => Promise<Result> | undefined
 
 export interface Admission {
   actor: Actor

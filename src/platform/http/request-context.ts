@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
+import type { Begun } from '../access/read-ahead.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
 import type { Position } from '../database/replicas/position.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
@@ -35,6 +36,10 @@ export interface RequestContext {
   setCookie(name: string, value: string, options: { maxAgeSeconds: number }): void
   /** The result of the access check, if it ran before the body was read (REST). */
   admission?: Admission | undefined
+  /** The access check, while a small body is read that has probably arrived with it (REST). */
+  admitting?: Promise<Admission> | undefined
+  /** What was read together with the access check (REST). */
+  begun?: Begun | undefined
   /** The file of an upload over REST. */
   received?: ReceivedBytes | undefined
   /** Over REST: sends the bytes in base64 as `data` of the answer, while they are read. The answer has an empty `data` and their `size`. */

@@ -11,6 +11,7 @@ import { type Access, type Admission, admit } from '../access/authorize.ts'
 import type { FairLimit } from '../fair-limit.ts'
 import { memo } from '../memo.ts'
 import { accountParty } from '../party.ts'
+import { admitByPath, startRead } from './admission.ts'
 import { base64Json } from './base64-json.ts'
 import { AppError } from './errors.ts'
 import { jsonValue } from './json-body.ts'
@@ -90,17 +91,17 @@ function mount(
       const ctx = contextOf(request)
       const ids = idsOf(request.params as Record<string, string>)
       noteCall(ctx, type)
-      if (access.idsIn !== 'body') ctx.admission = await admit(accessRequestOf(ctx), access as Access, type === 'mutation', ids)
+      const query = access.ahead && openapi.method === 'GET' ? { ...fromQuery(request.query as Query, input, pathIds), ...ids } : undefined
+      const bytes = bodyBytes(request)
+      if (access.idsIn !== 'body') await admitByPath(ctx, access, { isWrite: type === 'mutation', ids, query, bytes })
       // If the ids are in the body, access is checked after it was read; only a request without credentials is refused before.
       else if (ctx.credentials.kind === 'none' || ctx.credentials.kind === 'invalid')
         await admit(accessRequestOf(ctx), access, type === 'mutation', {})
-      const bytes = bodyBytes(request)
       const actor = ctx.admission?.actor ?? (await callerOfBody(ctx, bytes))
       if (actor && bodyLimit > LARGE_BYTES && bytes > LARGE_BYTES) await admitBody(largeBodies, accountParty(actor.accountId), reply)
     },
     handler: async (request, reply) => {
-      const given =
-        openapi.method === 'GET' ? fromQuery(request.query as Record<string, string | string[]>, input, pathIds) : bodyOf(request.body)
+      const given = openapi.method === 'GET' ? fromQuery(request.query as Query, input, pathIds) : bodyOf(request.body)
       const ctx = contextOf(request)
       return meta.sendsData ? callForData(procedure, ctx, { request, reply, given }) : call(procedure, ctx, { request, reply, given })
     },
@@ -145,7 +146,7 @@ function mountUploads(
           const { input: given, received } = await receiveUpload(request, {
             storage,
             maxBytes: meta.upload?.maxBytes ?? 0,
-            query: fromQuery(request.query as Record<string, string | string[]>, input, [...pathIdsOf(procedure), 'data']),
+            query: fromQuery(request.query as Query, input, [...pathIdsOf(procedure), 'data']),
             admitLarge: () => admitBody(places, accountParty(actor.accountId), reply),
           })
           ctx.received = received
@@ -160,6 +161,8 @@ function mountUploads(
     }
   })
 }
+
+type Query = Record<string, string | string[]>
 
 const pathIdsOf = memo(({ meta }: RestProcedure) => [...meta.openapi.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => id as string))
 
@@ -200,6 +203,10 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
   const whole = { ...given, ...idsOf(request.params as Record<string, string>) }
+  if (ctx.admitting) {
+    ctx.begun = startRead(ctx, meta.access, whole)
+    ctx.admission = await ctx.admitting
+  }
   const answer = await procedure.run({
     ctx: { request: ctx },
     path: name,
@@ -245,11 +252,7 @@ function bodyOf(body: unknown): Record<string, unknown> {
  * The known keys of the query string, converted to the types of the schema; others are ignored (contract.md §1). A value that does not
  * convert stays text, which the schema refuses.
  */
-export function fromQuery(
-  query: Record<string, string | string[]>,
-  input: z.ZodObject | undefined,
-  pathIds: readonly string[] = [],
-): Record<string, unknown> {
+export function fromQuery(query: Query, input: z.ZodObject | undefined, pathIds: readonly string[] = []): Record<string, unknown> {
   // An optional input has no shape.
   const shape = input?.shape ?? {}
   const known = Object.entries(query).filter(([key]) => Object.hasOwn(shape, key) && !pathIds.includes(key))

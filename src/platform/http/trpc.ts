@@ -6,10 +6,20 @@ import { initTRPC } from '@trpc/server'
 import type { OpenApiMeta } from 'trpc-to-openapi'
 import type { Alongside } from '../access/access-statement.ts'
 import { type Actor, authenticate } from '../access/authenticate.ts'
-import { type Access, type Admission, admit, type Callers, NO_ATTACHMENTS, type Resource, type Right } from '../access/authorize.ts'
+import {
+  type Access,
+  type Admission,
+  admit,
+  type Callers,
+  NO_ATTACHMENTS,
+  type ReadAhead,
+  type Resource,
+  type Right,
+} from '../access/authorize.ts'
 import { recordResource, spaceOf, spaceResource, tableOf, tableResource } from '../access/resources.ts'
 import type { Answer, IfMatch } from '../answer.ts'
 import type { Context } from '../context.ts'
+import { admitCall } from './admission.ts'
 import { type ErrorBody, errorAnswer, forbidden } from './errors.ts'
 import type { OperationDocs } from './operation-docs.ts'
 import { noteCall, readingWhere } from './read-your-writes.ts'
@@ -116,12 +126,12 @@ function versionsOf(ifMatch: string | undefined): IfMatch {
 }
 
 /** One middleware for everything that each call needs, because each further one costs a copy of the context. @param refs names the row */
-const withAccess = <Row extends object, Refs extends object>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
+const withAccess = <Row extends object, Refs extends object, Ahead = never>(access: Access, refs: (row: Row, actor: Actor) => Refs) =>
   t.procedure.meta({ access }).use(async ({ ctx: { request }, type, path, meta, getRawInput, batchIndex, next }) => {
     noteCall(request, type)
     const raw = await rawInput(request, access, getRawInput)
     const ids = raw && typeof raw === 'object' && !Array.isArray(raw) ? (raw as Record<string, unknown>) : {}
-    const admission = request.admission ?? (await admit(accessRequestOf(request), access, type === 'mutation', ids))
+    const { admission, ahead } = await admitCall(request, access, type === 'mutation', ids)
     const { actor } = admission
     if (meta && actor.keyId !== null && hasSessionOnlyKey(meta, ids)) throw forbidden(NO_ATTACHMENTS)
     refuseInvalidText(raw)
@@ -139,6 +149,8 @@ const withAccess = <Row extends object, Refs extends object>(access: Access, ref
           received: request.received,
           sendData: request.sendData,
           row: row as Row,
+          /** What was read for this caller together with the access check, if anything was. */
+          ahead: ahead as Promise<Ahead> | undefined,
           ...refs(row as Row, actor),
         },
       })
@@ -174,7 +186,7 @@ async function rawInput(ctx: RequestContext, access: Access, getRawInput: () => 
   }
 }
 
-interface Options<Row extends object = object> {
+interface Options<Row extends object = object, Ahead = never> {
   effect?: 'read' | 'write'
   idsIn?: 'path' | 'body'
   isSilent?: boolean
@@ -184,6 +196,8 @@ interface Options<Row extends object = object> {
   prefersReplica?: boolean
   /** `ctx.row` also has the columns that it selects. */
   alongside?: Alongside<Row>
+  /** `ctx.ahead` is the promise of what it reads. */
+  ahead?: ReadAhead<Ahead>
 }
 
 /** A procedure without an id, on data of the caller or its account. */
@@ -191,13 +205,13 @@ export const accountProcedure = <Row extends object = object>(allowed: Callers, 
   withAccess<Row, object>({ callers: allowed, resource: null, right: 'read', ...options }, () => ({}))
 
 /** A procedure on a resource that a feature defines. `ctx.row` is the row that the resource selects. */
-export const resourceProcedure = <Row extends object, Refs extends object = object>(
+export const resourceProcedure = <Row extends object, Refs extends object = object, Ahead = never>(
   resource: Resource<Row>,
   right: Right,
   allowed: Callers,
-  options: Options = {},
+  options: Options<object, Ahead> = {},
   refs: (row: Row, actor: Actor) => Refs = () => ({}) as Refs,
-) => withAccess({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
+) => withAccess<Row, Refs, Ahead>({ callers: allowed, resource: resource as Resource, right, ...options }, refs)
 
 /** A procedure on the space with the id `space_id`. */
 export const spaceProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
@@ -208,7 +222,7 @@ export const tableProcedure = (right: Right, allowed: Callers, options: Options 
   resourceProcedure(tableResource, right, allowed, options, (row, actor) => ({ table: tableOf(row, actor) }))
 
 /** A procedure on the record with the ids `table_id` and `record_id`. */
-export const recordProcedure = (right: Right, allowed: Callers, options: Options = {}) =>
+export const recordProcedure = <Ahead = never>(right: Right, allowed: Callers, options: Options<object, Ahead> = {}) =>
   resourceProcedure(recordResource, right, allowed, options, (row, actor) => ({
     table: tableOf(row, actor),
     record: { id: row.record_id, version: row.record_version },

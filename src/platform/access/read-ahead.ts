@@ -1,0 +1,82 @@
+/**
+ * Reads that are sent together with the access check: one round trip to the database instead of two. They are sent for a caller whom this
+ * process has just admitted with the same credentials, so nobody else can cause them, and their result is used only if the check admits the
+ * same caller again (docs/decisions/0031-reads-ahead.md).
+ */
+import type { z } from 'zod'
+import { BoundedMap } from '../bounded-map.ts'
+import type { Database } from '../database/database.ts'
+import { memo } from '../memo.ts'
+import type { Actor, Credentials } from './authenticate.ts'
+import { type Access, type AccessRequest, type Admission, admit, type ExpectedCaller, type ReadAhead } from './authorize.ts'
+
+/** A read that has begun. */
+export interface Begun {
+  caller: ExpectedCaller
+  result: Promise<unknown>
+}
+
+/** The read of a procedure with this input. An invalid input is refused later, after the access check. */
+export const readAhead =
+  <Input, Result>(
+    schema: z.ZodType<Input>,
+    read: (db: Database, caller: ExpectedCaller, input: Input) => Promise<Result> | undefined,
+  ): ReadAhead<Result> =>
+  (db, caller, input) => {
+    const { success, data } = schema.safeParse(input)
+    return success ? read(db, caller, data) : undefined
+  }
+
+const MOST_CALLERS = 10_000
+
+/** The callers who were admitted last, by their credentials. */
+const admitted = memo((_: Database) => new BoundedMap<string, ExpectedCaller>(MOST_CALLERS))
+
+const nameOf = (credentials: Credentials): string | undefined =>
+  'tokenHash' in credentials ? `${credentials.kind} ${credentials.tokenHash.toString('latin1')}` : undefined
+
+/** Admits as `admit` does, and remembers the caller. After a refusal nothing is read ahead for the next request. */
+export async function admitExpected(
+  asking: AccessRequest,
+  access: Access,
+  isWrite: boolean,
+  ids: Record<string, unknown>,
+): Promise<Admission> {
+  const callers = admitted(asking.db)
+  const name = nameOf(asking.credentials)
+  try {
+    const admission = await admit(asking, access, isWrite, ids)
+    if (name) callers.set(name, admission.actor)
+    return admission
+  } catch (refusal) {
+    if (name) callers.delete(name)
+    throw refusal
+  }
+}
+
+/** Whether a read may begin for the caller. */
+export function isExpected({ db, credentials }: Pick<AccessRequest, 'db' | 'credentials'>): boolean {
+  const name = nameOf(credentials)
+  return name !== undefined && admitted(db).has(name)
+}
+
+/** Begins the read of the procedure, if the caller is expected. @param input as it was sent */
+export function beginRead(
+  { db, credentials }: Pick<AccessRequest, 'db' | 'credentials'>,
+  { ahead }: Access,
+  input: unknown,
+): Begun | undefined {
+  const name = ahead && nameOf(credentials)
+  const caller = name === undefined ? undefined : admitted(db).get(name)
+  const result = caller && ahead?.(db, caller, input)
+  if (!result) return undefined
+  // If the caller is refused, nobody waits for the result.
+  result.catch(() => {})
+  return { caller, result }
+}
+
+/** The result of the read, if it was made for this caller. */
+export function resultFor({ caller, result }: Begun, { kind, accountId, userId, isOwner }: Actor): Promise<unknown> | undefined {
+  const isExpected = caller.kind === kind && caller.accountId === accountId && caller.userId === userId && caller.isOwner === isOwner
+  return isExpected ? result : undefined
+}

@@ -1,0 +1,166 @@
+import { afterEach, expect, it } from 'vitest'
+import { type Sql, sql } from '../src/platform/database/database.ts'
+import { type Caller, testApp } from './support/app.ts'
+import { taskSupport } from './support/tasks.ts'
+
+const app = await testApp()
+const { onRecord } = taskSupport(app)
+
+const { db } = app.deps
+const { readShort, readShortPrinted, queryPrinted } = db
+afterEach(() => void Object.assign(db, { readShort, readShortPrinted, queryPrinted }))
+
+/** From now on: when access checks are answered, and when lists are read. */
+function watched(): string[] {
+  const log: string[] = []
+  db.readShort = async <Row>(...parts: Parameters<typeof readShort>) => {
+    const rows = await readShort<Row>(...parts)
+    if (parts[1] === 'who') log.push('checked')
+    return rows
+  }
+  const list =
+    <Parts extends unknown[], Result>(read: (...parts: Parts) => Result) =>
+    (...parts: Parts) => {
+      log.push('list')
+      return read(...parts)
+    }
+  Object.assign(db, { readShortPrinted: list(readShortPrinted), queryPrinted: list(queryPrinted) })
+  return log
+}
+
+const TOGETHER = ['list', 'checked']
+const ONE_BY_ONE = ['checked', 'list']
+const mine = (caller: Caller, body: object = {}) => app.as(caller).post('/api/tasks/list', body)
+const titles = ({ body }: { body: { title: string }[] }) => body.map(({ title }) => title)
+
+it('reads the tasks of a record together with the access check, once the caller is known', async () => {
+  const { create, path, member, keys } = await onRecord()
+  for (const title of ['One', 'Two']) await create(member, { title })
+  const log = watched()
+  const first = await app.as(keys.personal).get(`${path}/list?limit=1`)
+  expect(log.splice(0)).toEqual(ONE_BY_ONE)
+  const second = await app.as(keys.personal).get(`${path}/list?limit=1`)
+  expect(log.splice(0)).toEqual(TOGETHER)
+  expect(second.body).toEqual(first.body)
+  expect(second.headers.get('x-total-count')).toBe('2')
+  await create(member, { title: 'Three' })
+  log.splice(0)
+  expect(titles(await app.as(keys.personal).get(`${path}/list`))).toEqual(['One', 'Two', 'Three'])
+  expect(log.splice(0)).toEqual(TOGETHER)
+})
+
+it('reads a tab together with the access check, on REST and RPC, once it is known to be short', async () => {
+  const { create, member, keys } = await onRecord()
+  await create(member, { title: 'Mine' })
+  const log = watched()
+  const first = await mine(keys.personal, { search: 'mine' })
+  expect(log.splice(0)).toEqual(ONE_BY_ONE)
+  await mine(keys.personal)
+  expect(log.splice(0)).toEqual(ONE_BY_ONE)
+  expect((await mine(keys.personal, { search: 'mine' })).body).toEqual(first.body)
+  expect(log.splice(0)).toEqual(TOGETHER)
+  expect(await app.as(keys.personal).rpc.tasks.list.query({ search: 'mine' })).toEqual({ rows: first.body, total: 1 })
+  expect(log.splice(0)).toEqual(TOGETHER)
+  for (const body of [{ tab: 'all' }, { tab: 'all' }, { search: 'mine mine mine mine' }]) await mine(keys.personal, body)
+  expect(log.splice(0)).toEqual([...ONE_BY_ONE, ...ONE_BY_ONE, ...ONE_BY_ONE])
+})
+
+it('reads a tab of many tasks only after the access check', async () => {
+  const { create, member, keys, account } = await onRecord()
+  await create(member, { title: 'The first' })
+  for (let round = 0; round < 2; round++) await mine(keys.personal)
+  await app.db.execute(sql`
+    insert into tasks (account_id, creator_user_id, assignee_user_id, title, created_at, updated_at)
+    select ${account.id}, ${member.id}, ${member.id}, 'Task ' || n, now(), now() from generate_series(1, 500) n`)
+  const log = watched()
+  expect((await mine(keys.personal)).headers.get('x-total-count')).toBe('501')
+  expect((await mine(keys.personal)).headers.get('x-total-count')).toBe('501')
+  expect(log).toEqual([...TOGETHER, ...ONE_BY_ONE])
+})
+
+it('refuses a revoked key as before, and reads nothing more for it', async () => {
+  const { path, keys, member, keyOf, account } = await onRecord()
+  const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
+  for (let round = 0; round < 2; round++) await app.as(revoked).get(`${path}/list`)
+  await app.db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+  const log = watched()
+  const refused = await app.as(revoked).get(`${path}/list`)
+  expect([refused.status, refused.body.message]).toEqual([401, 'The API key is not valid'])
+  expect(log.splice(0)).toEqual(TOGETHER)
+  expect((await app.as(revoked).get(`${path}/list`)).body).toEqual({ ...refused.body, request_id: expect.any(String) })
+  expect(log.splice(0)).toEqual(['checked'])
+  expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(200)
+})
+
+it('answers a known caller of another account as one whom it has never seen', async () => {
+  const { path, create, member, keys } = await onRecord()
+  await create(member, { title: 'Secret' })
+  const { path: theirs, keys: others } = await onRecord()
+  const unseen = [await app.as(others.accountReadOnly).get(`${path}/list`), await app.as(keys.accountOtherSpace).get(`${path}/list`)]
+  await app.as(others.personal).get(`${theirs}/list`)
+  const log = watched()
+  const stranger = await app.as(others.personal).get(`${path}/list`)
+  expect(log).toEqual(TOGETHER)
+  expect([stranger.status, stranger.body.message]).toEqual([404, 'Table not found'])
+  expect(unseen.map(({ status, body }) => [status, body.message])).toEqual([
+    [404, 'Table not found'],
+    [403, 'API key not authorized for this workspace'],
+  ])
+})
+
+it('refuses a member who has just been removed from the space, and leaves its tasks out', async () => {
+  const { path, create, member, keys, space } = await onRecord()
+  await create(member, { title: 'On the record' })
+  for (let round = 0; round < 2; round++) {
+    expect(titles(await app.as(keys.personal).get(`${path}/list`))).toEqual(['On the record'])
+    expect(titles(await mine(keys.personal))).toEqual(['On the record'])
+  }
+  await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${member.id}`)
+  const log = watched()
+  expect(titles(await mine(keys.personal))).toEqual([])
+  expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(403)
+  expect(log).toEqual([...TOGETHER, ...TOGETHER])
+})
+
+it('does not use what was read for an owner who is none any more', async () => {
+  const { create, owner, admin, space, account } = await onRecord()
+  await create(owner, { title: 'For owners' })
+  await app.db.execute(sql`delete from space_members where space_id = ${space} and user_id = ${owner.id}`)
+  for (let round = 0; round < 2; round++) expect(titles(await mine(owner))).toEqual(['For owners'])
+  const changed = (ownerId: number): Sql => sql`update accounts set owner_user_id = ${ownerId} where id = ${account.id}`
+  await app.db.execute(changed(admin.id))
+  const log = watched()
+  expect(titles(await mine(owner))).toEqual([])
+  expect(log.splice(0)).toEqual([...TOGETHER, 'list'])
+})
+
+it('names the refusal before the fault of a body that arrives with the access check', async () => {
+  const { keys, member, keyOf, account, create } = await onRecord()
+  const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
+  await create(member, { title: 'Mine' })
+  for (let round = 0; round < 2; round++) await mine(revoked)
+  const broken = (caller: Caller) =>
+    app.as(caller).send('/api/tasks/list', { method: 'POST', body: '{"tab":', headers: { 'content-type': 'application/json' } })
+  expect((await broken(revoked)).status).toBe(400)
+  expect((await mine(revoked, { tab: 'yours' })).status).toBe(400)
+  expect((await mine(revoked, { cursor: 'x' })).status).toBe(400)
+  expect((await broken(keys.account)).status).toBe(403)
+  const { status } = await app
+    .as(revoked)
+    .send('/api/tasks/list', { method: 'POST', body: 'tab=my', headers: { 'content-type': 'text/plain' } })
+  expect(status).toBe(415)
+  await app.db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+  expect((await broken(revoked)).status).toBe(401)
+  expect((await broken(revoked)).status).toBe(401)
+})
+
+it('passes the failure of a read on to a caller who is admitted, and to nobody else', async () => {
+  const { path, keys, create, member, keyOf, account } = await onRecord()
+  await create(member, { title: 'Mine' })
+  const revoked = await keyOf({ accountId: account.id, userId: member.id }, { kind: 'personal' })
+  for (const key of [keys.personal, revoked]) await app.as(key).get(`${path}/list`)
+  await app.db.execute(sql`delete from api_keys where id = (select max(id) from api_keys where user_id = ${member.id})`)
+  db.readShortPrinted = async () => Promise.reject(new Error('the read has failed'))
+  expect((await app.as(revoked).get(`${path}/list`)).status).toBe(401)
+  expect((await app.as(keys.personal).get(`${path}/list`)).status).toBe(500)
+})
