@@ -161,7 +161,7 @@ async function keepReceived(
   // Received bytes already have a path of staged files, which a staged file keeps.
   const path = prefix === STAGED_PREFIX ? received.key : newPath(prefix, entry.name)
   const storageKey = db.inTransaction() && path !== received.key ? received.key : null
-  if (storageKey || path === received.key) await storage.keep(received.key)
+  if (storageKey || path === received.key) await received.keep(storage)
   await withinLimit(context, place.account_id, entry.size, () => {
     received.isTaken = true
     return insertFile(db, place, { ...entry, path }, { ...facts, storageKey })

@@ -9,7 +9,7 @@ import { newPath, STAGED_PREFIX } from './stored-files/paths.ts'
 const HEAD_BYTES = 4_100
 
 /**
- * Bytes in storage that no row names yet, under a temporary path: it must be moved or kept (`Storage.keep`) before a row names it. A job deletes them a day
+ * Bytes in storage that no row names yet, under a temporary path: it must be moved or kept before a row names it. A job deletes them a day
  * later, unless a row has taken them.
  */
 export class ReceivedBytes {
@@ -21,12 +21,19 @@ export class ReceivedBytes {
   readonly head: Buffer
   /** True as soon as a row may name the bytes. It stays true after a failed commit, which may have succeeded in the database. */
   isTaken = false
+  #isKept = false
 
   constructor({ key, size, sha256, head }: { key: string; size: number; sha256: Buffer<ArrayBuffer>; head: Buffer }) {
     this.key = key
     this.size = size
     this.sha256 = sha256
     this.head = head
+  }
+
+  /** Makes their path durable. A folder that hangs takes long, so this is called before a transaction begins. */
+  async keep(storage: Pick<Storage, 'keep'>): Promise<void> {
+    if (!this.#isKept) await storage.keep(this.key)
+    this.#isKept = true
   }
 }
 

@@ -33,7 +33,7 @@ export interface NamedFile {
 /** Sends a job that imports the file in storage. @throws AppError 409 when the account has too many unfinished imports */
 export async function importLater(context: Context, table: TableRef, csv: ReceivedBytes): Promise<StartedJob> {
   const job = { key: csv.key, role: table.role, columns: null, total: null }
-  await context.storage.keep(csv.key)
+  await csv.keep(context.storage)
   const started = await context.transaction(async () => ({ job_id: await send(context, table, job) }))
   csv.isTaken = true
   return started
@@ -66,7 +66,7 @@ async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 
 export async function importTable(context: Context, space: SpaceRef, file: NamedFile): Promise<StartedTable> {
   const { columns, rows } = await guess(context, file.csv.key)
   const fields = columns.filter((field) => field !== null)
-  await context.storage.keep(file.csv.key)
+  await file.csv.keep(context.storage)
   const started = await context.transaction(async () => {
     const name = file.title ?? (await freeTitle(context, space))
     const table = await create(context, space, { name, fields })

@@ -151,6 +151,8 @@ function mountUploads(
           })
           ctx.received = received
           try {
+            // With a key the row is inserted in a transaction, which names the bytes where they are.
+            if (ctx.idempotencyKeys[0] !== undefined) await received?.keep(storage)
             ctx.admission = await admit({ ...accessRequestOf(ctx), onAuthenticated: async () => {} }, access, true, idsIn(request))
             return await call(procedure, ctx, { request, reply, given })
           } finally {
