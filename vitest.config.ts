@@ -41,6 +41,7 @@ const OWN_PROCESS = [
   'thumbnail-limits',
   'grouped-writes',
   'email-shared-connection',
+  'two-planes',
   'lost-storage',
   'unit/fair-limit',
   'unit/idle-memory',

@@ -278,7 +278,7 @@ describe('an import', () => {
       return rows as never
     }
     const lookup = (await tableDefinitions(app.db, [table.id])).get(table.id)?.fields.find(({ id }) => id === 'lookup') ?? null
-    const namedBy = namedRecords({ query }, [null, lookup])
+    const namedBy = namedRecords({ records: () => ({ ...app.db, query }) }, [null, lookup])
     const rows = ['Acme', 'acme', 'İstanbul', 'istanbul', 'N7', `Target (${table.target})`].map((name) => ({ cells: ['x', name] }))
     const first = (await namedBy(rows)).get(table.other)
     expect(first?.titles).toEqual(new Map([[table.target, 'Target']]))

@@ -114,7 +114,9 @@ test('the number stays exact while records are created and deleted and the chang
   const compare = async () => {
     let compared = 0
     for (; !isOver; compared++) {
-      const [seen] = await app.db.query(sql`select ${totalOf(table)} as total, (select count(*) from ${raw(`t${table}.records`)}) as count`)
+      const [seen] = await app.db.query(
+        sql`select ${totalOf(app.db, table)} as total, (select count(*) from ${raw(`t${table}.records`)}) as count`,
+      )
       expect(seen).toMatchObject({ total: (seen as { count: number }).count })
     }
     return compared

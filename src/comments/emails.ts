@@ -12,7 +12,7 @@ import { followersToNotify } from './followers.ts'
 import { replied } from './notices.ts'
 import { followableRecord, recordComments, recordNotices } from './record-subject.ts'
 import type { RecordComment } from './schema.ts'
-import { inserting, locked } from './service.ts'
+import { inserting, locked, withRowHere } from './service.ts'
 import type { Followable } from './subject.ts'
 
 interface Email {
@@ -28,13 +28,15 @@ interface Email {
 /** Inserts an email_out comment by the actor. Returns its id, or undefined when the record has just been deleted. */
 export async function insertSent(db: Database, email: Email, actor: Actor, now: Date): Promise<number | undefined> {
   const { record, comment } = emailComment('email_out', email, authorOf(actor))
-  const [row] = await db.query<{ id: number }>(
-    sql`
-    with place as (${locked(record)}),
+  const [row] = await withRowHere(db, record, (place) =>
+    db.query<{ id: number }>(
+      sql`
+    with place as (${locked(place)}),
     added as (${inserting(record, comment, now)}),
     emitted as (${emitting([commentEvents('comment.created', sql`added`, sql`place`)], now)})
     select id from added`,
-    'insert-sent',
+      'insert-sent',
+    ),
   )
   return row?.id
 }
@@ -58,13 +60,15 @@ export async function insertReply(
   const { record, comment } = emailComment('email_in', email, senderAsAuthor(name))
   const notified = notifyFollowers ? sql`, notified as (${notifyingOfReply(record, notifyFollowers, email.content, name, now)})` : empty
   const events = [commentEvents('comment.created', sql`added`, sql`place`), ...(notifyFollowers ? [notificationEvents(sql`notified`)] : [])]
-  const [row] = await db.query<{ id: number }>(
-    sql`
-    with place as (${locked(record)}),
+  const [row] = await withRowHere(db, record, (place) =>
+    db.query<{ id: number }>(
+      sql`
+    with place as (${locked(place)}),
     added as (${inserting(record, comment, now)})${notified},
     emitted as (${emitting(events, now)})
     select id from added`,
-    'insert-reply',
+      'insert-reply',
+    ),
   )
   return row?.id
 }

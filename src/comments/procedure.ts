@@ -42,12 +42,13 @@ function commentResource<Row extends object>({
   )
   return {
     ids,
-    select: ({ comment_id, ...names }): Sql => sql`
+    select: ({ comment_id, ...names }, db): Sql => sql`
       select s.*, c.id as comment_id, ${comments.type} as comment_type, c.user_id as comment_user_id, c.api_key_id as comment_api_key_id,
         c.created_at as comment_created_at
-      from (${resource.select(names)}) s
+      from (${resource.select(names, db)}) s
       left join ${raw(comments.name)} c on ${belongs} and c.id = ${comment_id}`,
     check: (row, actor, right) => resource.check(row, actor, right),
+    ...(resource.completed && { completed: resource.completed }),
     // Without the table of the records there is no comment either: the same 404s apply.
     ...(resource.without && { without: { ...resource.without, ids } as unknown as Resource<CommentRow<Row>> }),
   }

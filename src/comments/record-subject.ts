@@ -2,7 +2,7 @@
 import { tableAttachments } from '../files/attachments.ts'
 import type { RecordRef, RecordRow, TableRef } from '../platform/access/resources.ts'
 import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts'
-import { recordsOf, sql, writesOfTable } from '../platform/database/database.ts'
+import { recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 import { writeForViewers, writeRecordComments } from './comment-json.ts'
 import type { Attachment, RecordComment } from './schema.ts'
@@ -34,16 +34,19 @@ export const followableTable = ({ id, account_id, space_id }: TablePlace): Follo
 })
 
 /** A record. Those who follow its table follow it, too. */
-export const followableRecord = ({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } => ({
-  noun: 'Record',
-  subscriptions,
-  comments: recordComments,
-  row: sql`
-    select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, id as record_id, null::int as task_id
-    from ${recordsOf(id)} where id = ${recordId}`,
-  belongs: sql`table_id = ${id} and record_id = ${recordId}`,
-  followers: sql`select distinct user_id from subscriptions where table_id = ${id} and record_id in (${WHOLE_TABLE}, ${recordId})`,
-})
+export function followableRecord({ id, account_id, space_id }: TablePlace, recordId: number): Followable & { comments: CommentTable } {
+  const place = (record: Sql) =>
+    sql`select ${account_id}::int as account_id, ${space_id}::int as space_id, ${id}::int as table_id, ${record} as record_id, null::int as task_id`
+  return {
+    noun: 'Record',
+    subscriptions,
+    comments: recordComments,
+    row: sql`${place(sql`id`)} from ${recordsOf(id)} where id = ${recordId}`,
+    record: { tableId: id, row: place(sql`${recordId}::int`) },
+    belongs: sql`table_id = ${id} and record_id = ${recordId}`,
+    followers: sql`select distinct user_id from subscriptions where table_id = ${id} and record_id in (${WHOLE_TABLE}, ${recordId})`,
+  }
+}
 
 /** How notifications name a record: by its table, because any field may hold its title. */
 export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notices'> => ({

@@ -50,11 +50,12 @@ export async function create<Comment, Attachment>(
   const { attachments } = given
   if (given.content == null && !attachments?.length) throw badInput('content', 'is required')
   const content = contentOf(given.content ?? '', attachments ?? [])
-  if (!attachments?.length) return insert(context, subject, content, [])
+  const insertWith = (files: readonly FileEntry[]) => withRowHere(context.db, subject, (place) => insert(context, place, content, files))
+  if (!attachments?.length) return insertWith([])
   return context.transaction(async () => {
     const files = await subject.findAttachments(context, attachments)
     await holdFiles(context.db, pathsOf(files), subject.recordId)
-    return insert(context, subject, content, files)
+    return insertWith(files)
   })
 }
 
@@ -96,6 +97,19 @@ async function insert<Comment>(
 
 /** The row of the subject, locked: a concurrent deletion of the subject waits, or is waited for, and then nothing is inserted. */
 export const locked = ({ row }: Followable): Sql => sql`${row} for key share`
+
+/**
+ * Calls `work` with a subject whose `row` names no record on another server. Such a record is locked before, in the transaction of `work`. A
+ * row of a record that does not exist is no row.
+ */
+export async function withRowHere<Row extends Followable, T>(db: Database, subject: Row, work: (subject: Row) => Promise<T>): Promise<T> {
+  const { record } = subject
+  if (!record || !db.isElsewhere(record.tableId)) return work(subject)
+  return db.transaction(async () => {
+    const isLive = (await db.records(record.tableId).query(locked(subject))).length > 0
+    return work({ ...subject, row: isLive ? record.row : sql`${record.row} where false` })
+  })
+}
 
 interface InsertedComment {
   author: Author
@@ -140,21 +154,29 @@ const mentioning = (subject: Subject, ids: readonly number[], content: string, a
  * @throws AppError 400 for an empty content of a comment without files; 404 when the comment has just been deleted
  */
 export async function update<Comment>(
-  { db, actor, now, transaction }: Context,
+  context: Context,
+  subject: Subject<Comment>,
+  comment: { comment_id: number },
+  given: { content: string },
+): Promise<Comment> {
+  return context.transaction(() => withRowHere(context.db, subject, (place) => updateLocked(context, place, comment, given)))
+}
+
+async function updateLocked<Comment>(
+  { db, actor, now }: Context,
   subject: Subject<Comment>,
   { comment_id }: { comment_id: number },
   given: { content: string },
 ): Promise<Comment> {
   const table = raw(subject.comments.name)
-  return transaction(async () => {
-    // The subject is locked before the comment, as its deletion does: in another order the two could deadlock.
-    await db.query(locked(subject))
-    const [current] = await db.query<{ content: string; attachments: FileEntry[] }>(
-      sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
-    )
-    if (!current) throw notFound('Comment')
-    const content = contentOf(given.content, current.attachments)
-    const [row] = await db.query<Comment>(sql`
+  // The subject is locked before the comment, as its deletion does: in another order the two could deadlock.
+  await db.query(locked(subject))
+  const [current] = await db.query<{ content: string; attachments: FileEntry[] }>(
+    sql`select content, attachments from ${table} where id = ${comment_id} and ${subject.belongs} for update`,
+  )
+  if (!current) throw notFound('Comment')
+  const content = contentOf(given.content, current.attachments)
+  const [row] = await db.query<Comment>(sql`
       with place as (${subject.row}),
       changed as (
         update ${table} set content = ${content}, updated_at = ${formatInstant(now)}::timestamp where id = ${comment_id} returning *
@@ -162,28 +184,29 @@ export async function update<Comment>(
       ${mentioning(subject, newlyMentionedIds(current.content, content), content, actor, now)},
       emitted as (${emitting([commentEvents('comment.updated', sql`changed`, sql`place`), notificationEvents(sql`mention_notified`)], now)})
       select ${subject.comments.columns} from changed`)
-    return row as Comment
-  })
+  return row as Comment
 }
 
 /**
  * Deletes a comment and drops its files.
  * @throws AppError 404 when another request has deleted it
  */
-export async function remove(context: Context, { comments, row, belongs }: Subject, { comment_id }: { comment_id: number }): Promise<void> {
-  const { db, now, transaction } = context
-  await transaction(async () => {
-    const [deleted] = await db.query<Deleted>(sql`
+export async function remove(context: Context, subject: Subject, comment: { comment_id: number }): Promise<void> {
+  await context.transaction(() => withRowHere(context.db, subject, (place) => removeFrom(context, place, comment)))
+}
+
+async function removeFrom(context: Context, { comments, row, belongs }: Subject, { comment_id }: { comment_id: number }): Promise<void> {
+  const { db, now } = context
+  const [deleted] = await db.query<Deleted>(sql`
       with place as (${row}),
       deleted as (delete from ${raw(comments.name)} where id = ${comment_id} and ${belongs} returning id, attachments),
       emitted as (${emitting([commentEvents('comment.deleted', sql`deleted`, sql`place`)], now)})
       select d.attachments, l.space_id, l.table_id, l.record_id, l.task_id from deleted d left join place l on true`)
-    if (!deleted) throw notFound('Comment')
-    const { attachments, space_id: spaceId, table_id: tableId, record_id, task_id } = deleted
-    await releaseFiles(context, pathsOf(attachments), { record_id, comment_id })
-    const detail = task_id === null ? { record_id } : { task_id }
-    await audit(context, 'comment.deleted', { id: comment_id, spaceId, tableId, detail })
-  })
+  if (!deleted) throw notFound('Comment')
+  const { attachments, space_id: spaceId, table_id: tableId, record_id, task_id } = deleted
+  await releaseFiles(context, pathsOf(attachments), { record_id, comment_id })
+  const detail = task_id === null ? { record_id } : { task_id }
+  await audit(context, 'comment.deleted', { id: comment_id, spaceId, tableId, detail })
 }
 
 type Deleted = { attachments: FileEntry[] } & Record<Exclude<PlaceColumn, 'account_id'>, number | null>

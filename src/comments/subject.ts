@@ -35,6 +35,8 @@ export interface Followable {
   subscriptions: SubscriptionTable
   /** Selects the `PlaceColumn`s if the row still exists; `for key share` may be appended. */
   row: Sql
+  /** The record, for a subject that is one: it may be on another server (`withRowHere`). */
+  record?: { tableId: number; row: Sql }
   /** The condition on rows of `subscriptions`, and of a subject's `comments`, that belong to it. */
   belongs: Sql
   /** Selects the user_id of each follower once. */

@@ -7,14 +7,18 @@ import { conflict, notFound } from '../platform/http/errors.ts'
 import { subscribing } from './followers.ts'
 import { WHOLE_TABLE } from './record-subject.ts'
 import type { Subscribed, SubscriptionStatus } from './schema.ts'
-import { locked } from './service.ts'
+import { locked, withRowHere } from './service.ts'
 import type { Followable } from './subject.ts'
 
 /**
  * Subscribes the acting user.
  * @throws AppError 409 `Already subscribed`, unless forced; 404 when the subject has just been deleted
  */
-export async function subscribe({ db, actor, now }: Context, subject: Followable, isForced: boolean): Promise<Subscribed> {
+export function subscribe(context: Context, subject: Followable, isForced: boolean): Promise<Subscribed> {
+  return withRowHere(context.db, subject, (place) => subscribeTo(context, place, isForced))
+}
+
+async function subscribeTo({ db, actor, now }: Context, subject: Followable, isForced: boolean): Promise<Subscribed> {
   // Of two concurrent requests, the primary key lets one insert.
   const [found] = await db.query<{ exists: boolean; changed: boolean }>(
     sql`with place as (${locked(subject)}),
@@ -45,7 +49,10 @@ export async function unsubscribe({ db, actor }: Context, subject: Followable, i
 export async function status({ db, actor }: Context, table: TableRef, recordId: number | null): Promise<SubscriptionStatus> {
   const follows = (record: Sql) =>
     sql`exists (select 1 from subscriptions where user_id = ${actor.userId} and table_id = ${table.id} and record_id = ${record})`
-  const record = recordId === null ? sql`true` : sql`exists (select 1 from ${recordsOf(table.id)} where id = ${recordId})`
+  const existing = sql`select 1 from ${recordsOf(table.id)} where id = ${recordId}`
+  const isElsewhere = recordId !== null && db.isElsewhere(table.id)
+  if (isElsewhere && !(await db.records(table.id).query(existing)).length) throw notFound('Record')
+  const record = recordId === null || isElsewhere ? sql`true` : sql`exists (${existing})`
   const [found] = await db.query<SubscriptionStatus & { exists: boolean }>(sql`
     select ${record} as exists, ${follows(sql`${WHOLE_TABLE}`)} as table,
       ${recordId === null ? sql`false` : follows(sql`${recordId}::int`)} as record`)

@@ -61,7 +61,7 @@ async function enqueue(context: Context, table: TableDef, field: FieldDef, targe
          created_at, updated_at, checked_at)
       select ${table.account_id}, ${table.id}, ${field.id}, ${JSON.stringify(target)}::jsonb, ${actor.userId || null}::int, ${keyId}::int, ${ip}::text,
         ${actor.timeZone},
-        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(table.id)},
+        'queued', 'checking', ${input.dry_run ?? false}, ${input.drop_failing ?? false}, ${input.force ?? false}, ${totalOf(db, table.id)},
         ${at}::timestamp, 'infinity', ${at}::timestamp
       returning id`)
     const id = conversion?.id ?? 0

@@ -25,7 +25,7 @@ interface Target {
  * @returns a function that finds the records named in a chunk of rows, by the id of the table that is pointed to
  */
 export function namedRecords(
-  db: Pick<Database, 'query'>,
+  db: Pick<Database, 'records'>,
   fields: readonly (FieldDef | null)[],
 ): (rows: readonly { cells: readonly string[] }[]) => Promise<Map<number, TitledRecords>> {
   const targets = targetsOf(fields)
@@ -60,21 +60,21 @@ function targetsOf(fields: readonly (FieldDef | null)[]): Target[] {
   return [...targets.values()]
 }
 
-async function titlesOf(db: Pick<Database, 'query'>, { tableId, titleField }: Target, ids: readonly number[]) {
+async function titlesOf(db: Pick<Database, 'records'>, { tableId, titleField }: Target, ids: readonly number[]) {
   if (!ids.length) return new Map<number, string | null>()
-  const found = await db.query<{ id: number; title: string | null }>(sql`
+  const found = await db.records(tableId).query<{ id: number; title: string | null }>(sql`
     select r.id, r.${ident(titleField)} as title from ${recordsOf(tableId)} r where r.id = any(${ids}::int[])`)
   return new Map(found.map(({ id, title }) => [id, title]))
 }
 
-async function idsOf(db: Pick<Database, 'query'>, { tableId, titleField, remembered }: Target, titles: ReadonlySet<string>) {
+async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remembered }: Target, titles: ReadonlySet<string>) {
   const ids = new Map<string, number | 'several' | null>()
   for (const title of titles) ids.set(title, remembered.get(title) ?? null)
   const unknown = [...titles].filter((title) => !remembered.has(title))
   if (!unknown.length) return ids
   const title = sql`r.${ident(titleField)}`
   // Tables have an index on lower(title). With a join the planner chooses between that index and a single scan.
-  const found = await db.query<{ title: string; id: number; is_several: boolean }>(sql`
+  const found = await db.records(tableId).query<{ title: string; id: number; is_several: boolean }>(sql`
     select named.title, min(r.id) as id, count(*) > 1 as is_several
     from unnest(${unknown}::text[]) named(title)
     join ${recordsOf(tableId)} r on lower(${title}) = lower(${unicode(sql`named.title`)}) and ${title} = ${unicode(sql`named.title`)}

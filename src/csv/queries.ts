@@ -9,7 +9,7 @@ import type { Row } from '../records/cells/present.ts'
 import { printOrder } from '../records/query/order-sql.ts'
 import { printSelection } from '../records/query/print.ts'
 import type { Selection } from '../records/query/selection.ts'
-import { isCurrent } from '../records/rows.ts'
+import { isCurrent, isStillCurrent } from '../records/rows.ts'
 import type { Sort } from '../views/filters/order.ts'
 
 /** Returns the next records by id. Returns none, too, if the table has another version than the selection. */
@@ -21,18 +21,28 @@ export function rowsAfter(
   { after, limit }: { after: number; limit: number },
 ): Promise<Row[]> {
   const { table } = selection
-  return db.query<Row>(
-    sql`select ${columns(fields)} from ${recordsOf(table.id)} r
-      where ${printSelection(selection, queryContext)} and r.id > ${after}::int and ${isCurrent(table)} order by r.id limit ${limit}::int`,
-    `export:${table.version}`,
+  return whileCurrent(
+    db,
+    table,
+    (current) => sql`select ${columns(fields)} from ${recordsOf(table.id)} r
+      where ${printSelection(selection, queryContext)} and r.id > ${after}::int and ${current} order by r.id limit ${limit}::int`,
   )
+}
+
+/** Runs a statement of an export. Returns no rows if the table has another version by the end of it. */
+async function whileCurrent(db: Database, table: TableDef, statement: (current: Sql) => Sql): Promise<Row[]> {
+  const label = `export:${table.version}`
+  if (!db.isElsewhere(table.id)) return db.query<Row>(statement(isCurrent(table)), label)
+  const rows = await db.records(table.id).query<Row>(statement(sql`true`), label)
+  return (await isStillCurrent(db, table)) ? rows : []
 }
 
 /** Returns the records that still exist, in the order of the ids. Returns none, too, if the table has another version. */
 export async function rowsOf(db: Database, table: TableDef, fields: readonly FieldDef[], ids: readonly number[]): Promise<Row[]> {
-  const rows = await db.query<Row>(
-    sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${isCurrent(table)}`,
-    `export:${table.version}`,
+  const rows = await whileCurrent(
+    db,
+    table,
+    (current) => sql`select ${columns(fields)} from ${recordsOf(table.id)} r where r.id = any(${ids}::int[]) and ${current}`,
   )
   const found = new Map(rows.map((row) => [row.id, row]))
   return ids.flatMap((id) => found.get(id) ?? [])
@@ -45,7 +55,7 @@ export async function idsInOrder(
   queryContext: QueryContext,
   order: readonly Sort[],
 ): Promise<Int32Array> {
-  const [row] = await db.query<{ ids: Buffer | null }>(sql`
+  const [row] = await db.records(selection.table.id).query<{ ids: Buffer | null }>(sql`
     select string_agg(int4send(o.id), ''::bytea) as ids from (
       select r.id from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)} order by ${printOrder(order, queryContext)}
     ) o`)

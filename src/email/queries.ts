@@ -18,9 +18,9 @@ export async function readRecord(db: Database, table: TableDef, recordId: number
 
 /** Reads several records, by id. */
 export async function readRecords(db: Database, table: TableDef, recordIds: readonly number[]): Promise<Map<number, Row>> {
-  const rows = await db.query<Row>(
-    sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`,
-  )
+  const rows = await db
+    .records(table.id)
+    .query<Row>(sql`select ${selectList(table.fields)} from ${recordsOf(table.id)} r where r.id = any(${recordIds}::int[])`)
   await present(db, table.account_id, table.fields, rows, lookupsOf(table.fields))
   return new Map(rows.map((row) => [row.id, row]))
 }

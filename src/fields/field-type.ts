@@ -20,6 +20,16 @@ export interface QueryContext {
   me: { id: number; email: string }
   accountId: number
   lookups: Lookups
+  /** Present where the statement cannot name the table of users, because the records are elsewhere (docs/decisions/0030-two-planes.md). */
+  users?: FoundUsers
+}
+
+/** What conditions and orders need of the table of users, read before the statement. */
+export interface FoundUsers {
+  /** The ids of the users whom a condition means. */
+  ids: ReadonlyMap<Condition, readonly number[]>
+  /** The sort keys of the account's users, as a JSON object by their ids; undefined where nothing is sorted by users. */
+  sortKeys: string | undefined
 }
 
 /** A condition whose value has been parsed for its field. */
@@ -38,7 +48,7 @@ export interface SortRule {
   /** True if the key is never null, not even for an empty cell. */
   readonly isNeverEmpty: boolean
   /** The sort key, usually null for an empty value. Queries and indexes share it, because the planner matches their expressions by text. */
-  key(field: FieldSettings, column: Sql, context: Pick<QueryContext, 'lookups' | 'accountId'>): Sql
+  key(field: FieldSettings, column: Sql, context: Pick<QueryContext, 'lookups' | 'accountId' | 'users'>): Sql
   /** True if an index can hold the key: it depends on the record alone, binds no parameter, and fits into an index row. */
   isIndexable(field: FieldSettings): boolean
 }
@@ -146,6 +156,8 @@ export interface FieldTypeDefinition {
   readonly compares: Readonly<Partial<Record<Compare, ValueKind>>>
   /** Prints a condition with one of these compares, except `is_empty` and `is_not_empty`. */
   condition(condition: Condition, context: QueryContext): Sql
+  /** Selects the ids of the users whom a condition means, for `FoundUsers`; null if the condition names them by id. Absent for other types. */
+  readonly usersMeant?: (condition: Condition, context: QueryContext) => Sql | null
   /** The condition that the value is empty, as SQL in parentheses. */
   isEmpty(field: FieldSettings, column: Sql, context: QueryContext): Sql
   /** Resolves a date token for a field of the type; null for types without date tokens. */

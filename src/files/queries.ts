@@ -53,10 +53,17 @@ export async function findReadable(
 
 /** True if the record of the file still exists. */
 export async function hasRecord(db: Database, path: string, tableId: number): Promise<boolean> {
-  const found = await db.query(
-    sql`select 1 from stored_files f join ${recordsOf(tableId)} r on r.id = f.record_id where f.path = ${path} and f.table_id = ${tableId}`,
+  if (!db.isElsewhere(tableId)) {
+    const found = await db.query(
+      sql`select 1 from stored_files f join ${recordsOf(tableId)} r on r.id = f.record_id where f.path = ${path} and f.table_id = ${tableId}`,
+    )
+    return found.length > 0
+  }
+  const [file] = await db.query<{ record_id: number | null }>(
+    sql`select record_id from stored_files where path = ${path} and table_id = ${tableId}`,
   )
-  return found.length > 0
+  if (!file) return false
+  return (await db.records(tableId).query(sql`select 1 from ${recordsOf(tableId)} where id = ${file.record_id}`)).length > 0
 }
 
 /** A file that may be deleted, and the place where it might still be in use. */

@@ -35,9 +35,9 @@ export function presentIndexes(db: Database, tableId: number): Promise<PresentIn
 export type TableSize = 'few' | 'between' | 'many'
 
 export async function tableSizeOf(db: Database, tableId: number): Promise<TableSize> {
-  const [found] = await db.query<{ n: number }>(
-    sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) r`,
-  )
+  const [found] = await db
+    .records(tableId)
+    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) r`)
   const n = found?.n ?? 0
   return n > SMALL_TABLE ? 'many' : n > SMALL_TABLE / 2 ? 'between' : 'few'
 }

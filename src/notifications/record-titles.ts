@@ -23,9 +23,11 @@ export async function recordTitles(context: Pick<Context, 'db'>, places: readonl
     const rows = await withDefinition(context, { id, version }, (table) => {
       const field = titleField(table)
       const title: Sql = field ? sql`r.${ident(field.id)}` : sql`null`
-      return context.db.query<{ id: number; title: string | null }>(
-        sql`select r.id, ${title} as title from ${recordsOf(id)} r where r.id = any(${ids}::int[])`,
-      )
+      return context.db
+        .records(id)
+        .query<{ id: number; title: string | null }>(
+          sql`select r.id, ${title} as title from ${recordsOf(id)} r where r.id = any(${ids}::int[])`,
+        )
     })
     for (const row of rows) titles.set(placeKey({ table_id: id, record_id: row.id }), row.title)
   }

@@ -1,10 +1,13 @@
 /** Reads a record in the statement that authorises the request: one round trip to the database instead of two. */
+
+import type { TableDef } from '../fields/definition.ts'
 import type { Callers, Resource } from '../platform/access/authorize.ts'
 import { type RecordRow, recordOfTable, recordResource, tableOf } from '../platform/access/resources.ts'
-import { sql } from '../platform/database/database.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { resourceProcedure } from '../platform/http/trpc.ts'
 import { guessedDefinition } from '../tables/definition-cache.ts'
-import { type StoredRow, shownAsJson } from './rows.ts'
+import { readRow, type StoredRow, shownAsJson } from './rows.ts'
 
 interface ShownRow extends RecordRow {
   /** The row, read by a definition that may be outdated. It is used only if `shown_version` is the table's version. */
@@ -15,13 +18,29 @@ interface ShownRow extends RecordRow {
 const shownRecordResource: Resource<ShownRow> = {
   ...recordResource,
   select: (ids, db) => {
-    const definition = db && guessedDefinition(db, ids.table_id ?? 0)
+    const definition = db && definitionHere(ids, db)
     if (!definition) return recordResource.select(ids, db)
     return recordOfTable(ids, sql`, ${shownAsJson(definition)} as shown, ${definition.version}::int as shown_version`)
   },
-  composedFor: (ids, db) => guessedDefinition(db, ids.table_id ?? 0),
+  completed: async (row, db) => {
+    const definition = guessedDefinition(db, row.table_id)
+    const shown = definition?.version === row.table_version ? await readRow(db, definition, row.record_id).catch(ifOutdated) : undefined
+    if (!shown) return recordResource.completed?.(row, db) ?? row
+    return { ...row, record_version: shown.version, shown, shown_version: row.table_version }
+  },
+  composedFor: definitionHere,
   idsInText: ['table_id'],
   without: recordResource,
+}
+
+/** The definition by which the statement can read the record, if that is on this server. */
+function definitionHere({ table_id = 0 }: Record<string, number>, db: Database): TableDef | undefined {
+  return db.isElsewhere(table_id) ? undefined : guessedDefinition(db, table_id)
+}
+
+/** A row that cannot be read, because the table has just been changed, is read again by its new definition. */
+function ifOutdated(error: unknown): undefined {
+  if (!isOutdated(error)) throw error
 }
 
 /** For procedures on the record `record_id` of `table_id`; `shown` is its row if this process knows the table's definition. */

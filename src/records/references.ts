@@ -114,7 +114,7 @@ async function findRecords(
   const tables = await tableDefinitions(db, [...referred.keys()])
   for (const tableId of tables.keys()) {
     const ids = [...(referred.get(tableId) ?? [])].filter((id) => id > 0 && id <= MAX_ID)
-    const records = await db.query<{ id: number }>(sql`select id from ${recordsOf(tableId)} where id = any(${ids}::int[])`)
+    const records = await db.records(tableId).query<{ id: number }>(sql`select id from ${recordsOf(tableId)} where id = any(${ids}::int[])`)
     found.set(tableId, new Set(records.map(({ id }) => id)))
   }
   return found

@@ -9,7 +9,7 @@ import type { Context } from '../platform/context.ts'
 import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
-import type { Row } from './cells/present.ts'
+import { lookupsOf, nameReferences, type Row } from './cells/present.ts'
 import type { Cells } from './drafts.ts'
 import { columnRead } from './query/condition-sql.ts'
 
@@ -29,13 +29,30 @@ const selectedColumns = memo(
     join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map((field) => selectedCell(table, field))]),
 )
 
+/** The same columns with the ids of users and records, for statements on records alone. */
+const storedColumns = memo(
+  (table: TableDef): Sql => join([sql`r.id, r.version, r.created_at, r.updated_at`, ...ownFields(table).map(columnRead)]),
+)
+
 /** Returns undefined if the record does not exist. */
 export async function readRow(db: Database, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
+  if (db.isElsewhere(table.id)) {
+    const statement = sql`select ${storedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`
+    const rows = await db.records(table.id).query<StoredRow>(statement, `stored-record:${table.id}:${table.version}`)
+    return (await withNames(db, table, rows))[0]
+  }
   const [row] = await db.query<StoredRow>(
     sql`select ${selectedColumns(table)} from ${recordsOf(table.id)} r where r.id = ${recordId}`,
     `record:${table.id}:${table.version}`,
   )
   return row
+}
+
+/** The rows with the users and records that they refer to, as `selectedColumns` returns them. */
+async function withNames(db: Database, table: TableDef, rows: StoredRow[]): Promise<StoredRow[]> {
+  const fields = ownFields(table)
+  await nameReferences(db, table.account_id, fields, rows, lookupsOf(fields))
+  return rows
 }
 
 /** A row `r` as one JSON value, equal to what `readRow` returns, for a statement that also reads other columns. */
@@ -53,6 +70,7 @@ export const shownAsJson = memo((table: TableDef): Sql => {
  * @returns an empty list if the table has a newer version than the definition
  */
 export async function insertRows(db: Database, table: TableDef, records: readonly Cells[], { now, userId }: Change): Promise<StoredRow[]> {
+  if (db.isElsewhere(table.id)) return writeElsewhere(db, table, insertionElsewhere(table, records, { now, userId }), 'insert')
   const own = ownFields(table)
   const [one] = records.length === 1 ? records : []
   const { text, following } = one ? insertionOfOne(table) : insertionOfMany(table)
@@ -96,6 +114,34 @@ function insertion(
   return { text, following: values.slice(2 + bound) }
 }
 
+/** Inserts the records by a statement on records alone. */
+function insertionElsewhere(table: TableDef, records: readonly Cells[], { now, userId }: Change): Sql {
+  const own = ownFields(table)
+  const names = ['created_at', 'created_by', 'updated_at', 'updated_by', ...own.map(({ id }) => id)].map(ident)
+  const [at, by] = [sql`${formatInstant(now)}::timestamp`, sql`${userId}::int`]
+  const [one] = records.length === 1 ? records : []
+  const rows = one
+    ? sql`values (${join([at, by, at, by, ...own.map((field) => boundCell(field, one))])})`
+    : sql`select ${join([at, by, at, by, ...own.map(unnestedCell)])} from ${unnestedRows(own, cellArrays(own, records))} order by x."#"`
+  return sql`insert into ${recordsOf(table.id)} as r (${join(names)}) ${rows} returning ${storedColumns(table)}`
+}
+
+/**
+ * Writes records that are elsewhere, and undoes this if the table has another version. The write waits for a concurrent change of the table, or
+ * that change waits for this transaction, so the version that is read after the write is the one that it met.
+ * @returns the rows that the statement returns; none if it was undone
+ */
+async function writeElsewhere(db: Database, table: TableDef, statement: Sql, name: string): Promise<StoredRow[]> {
+  const rows = await db.transaction(async () => {
+    await db.execute(sql`savepoint before_write`)
+    const written = await db.records(table.id).query<StoredRow>(statement, `${name}-stored:${table.id}:${table.version}`)
+    if (await isStillCurrent(db, table)) return written
+    await db.execute(sql`rollback to savepoint before_write`)
+    return []
+  })
+  return (await withNames(db, table, rows)).sort((a, b) => a.id - b.id)
+}
+
 /**
  * The cells of all records as one array for each field, for `unnestedRows`: JSON would cost the database twice as much. For a table
  * without fields it is one array of record numbers, so that the statement still inserts one row for each record.
@@ -112,6 +158,8 @@ export function cellArrays(own: readonly FieldDef[], records: readonly Cells[]):
 }
 
 const printedCell = ({ type }: FieldDef, cell: Cell): Cell => (cell === null ? cell : TYPES[type].bind(cell))
+
+const boundCell = (field: FieldDef, cells: Cells): Sql => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)}`
 
 /** The rows `x` of arrays from `cellArrays`, with their numbers in `"#"`. */
 export function unnestedRows(own: readonly FieldDef[], columns: readonly unknown[][]): Sql {
@@ -138,9 +186,9 @@ export async function updateRow(
 ): Promise<StoredRow | undefined> {
   const own = ownFields(table).filter(({ id }) => cells.has(id))
   const columns = own.map(({ id }) => ident(id))
-  const given = own.map((field) => sql`${printedCell(field, cells.get(field.id) ?? null)}::${typeOf(field)} as ${ident(field.id)}`)
+  const given = own.map((field) => sql`${boundCell(field, cells)} as ${ident(field.id)}`)
   const differs = sql`row(${join(columns.map((column) => sql`r.${column}`))}) is distinct from row(${join(columns.map((column) => sql`n.${column}`))})`
-  const statement = sql`
+  const update = (condition: Sql, returned: Sql) => sql`
     update ${recordsOf(table.id)} r set ${join([
       ...columns.map((column) => sql`${column} = n.${column}`),
       sql`version = r.version + (${differs})::int`,
@@ -148,8 +196,10 @@ export async function updateRow(
       sql`updated_by = case when ${differs} then ${userId}::int else r.updated_by end`,
     ])}
     from (select ${join(given)}) n
-    where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${isCurrent(table)}
-    returning ${selectedColumns(table)}`
+    where r.id = ${recordId} and (${ifMatch ?? null}::int[] is null or r.version = any(${ifMatch ?? null}::int[])) and ${condition}
+    returning ${returned}`
+  if (db.isElsewhere(table.id)) return (await writeElsewhere(db, table, update(sql`true`, storedColumns(table)), 'update'))[0]
+  const statement = update(isCurrent(table), selectedColumns(table))
   const [row] = await db.writeShort<StoredRow>(statement, `update:${table.id}:${table.version}`, writesOfTable(table.id))
   return row
 }
@@ -157,6 +207,11 @@ export async function updateRow(
 /** True if the table still has this version. A statement waits for a concurrent change of the table before it evaluates this. */
 export const isCurrent = ({ id, version }: TableDef): Sql =>
   sql`exists (select 1 from public.tables t where t.id = ${id} and t.version = ${version} and t.deleted_at is null)`
+
+/** True if the table still has this version, for rows that were read from another server. */
+export async function isStillCurrent(db: Database, table: TableDef): Promise<boolean> {
+  return (await db.readShort(sql`select 1 where ${isCurrent(table)}`, 'is-current')).length > 0
+}
 
 /**
  * A cell with the users or records that it refers to. For one row or a written batch a subselect is cheaper than the two extra

@@ -19,10 +19,15 @@ const MANY_RECORDS = 20_000
 /** Beyond this the changes are replaced by their sum; reading fewer takes less than a millisecond. */
 const MANY_CHANGES = 200
 
-/** The number of records of a table, as an SQL expression. It counts the records of a table without triggers. */
-export const totalOf = (tableId: number): Sql => sql`coalesce(
-  (select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)),
-  (select count(*) from ${recordsOf(tableId)}))`
+/**
+ * The number of records of a table, as an SQL expression for a statement of `db.records`. It counts the records of a table without triggers.
+ * Tables that are elsewhere have none, because triggers there could not write on this server.
+ */
+export function totalOf(db: Pick<Database, 'isElsewhere'>, tableId: number): Sql {
+  const counted = sql`(select count(*) from ${recordsOf(tableId)})`
+  if (db.isElsewhere(tableId)) return counted
+  return sql`coalesce((select sum(change)::int8 from public.record_tallies where table_id = ${tableId} having bool_or(is_base)), ${counted})`
+}
 
 /** Runs every minute: enqueues tables that have become large according to their statistics, and tables with many changes. */
 export async function countDueTables({ db, jobs }: Context): Promise<void> {
@@ -47,6 +52,7 @@ export async function countTable(
   context: Context,
   { table_id, recount: isRecount }: { table_id: number; recount: boolean },
 ): Promise<void> {
+  if (context.db.isElsewhere(table_id)) return
   const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)
   try {

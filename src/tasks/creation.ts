@@ -49,15 +49,29 @@ interface People {
   assigner: NamedPerson | null
 }
 
-/** Inserts the task, its subscriptions, the notification of its assignee and the events in one statement. */
-async function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+/** Locks the record first where it is elsewhere; otherwise the statement of the task does. */
+function insert(context: Context, place: TaskPlace | null, input: NewTask): Promise<StoredTask | null> {
+  const { db, transaction } = context
+  if (!place || !db.isElsewhere(place.table_id)) return insertIfLive(context, place, input, lockedPlace(place))
+  return transaction(async () => {
+    const [record] = await db.records(place.table_id).query(lockedPlace(place))
+    if (!record) throw notFound('Record')
+    return insertIfLive(context, place, input, lockedPlace(null))
+  })
+}
+
+/**
+ * Inserts the task, its subscriptions, the notification of its assignee and the events in one statement.
+ * @param live selects a row if the record exists
+ */
+async function insertIfLive(context: Context, place: TaskPlace | null, input: NewTask, live: Sql): Promise<StoredTask | null> {
   const { db, actor, now } = context
   const people: People = {
     assignee: namedPerson(input.assignee_user_id, input.assignee_email),
     assigner: namedPerson(input.assigner_user_id, input.assigner_email),
   }
   const [row] = await db.writeShort<Created>(
-    sql`with live as (${lockedPlace(place)}),
+    sql`with live as (${live}),
     people as (${findPeople(people, place, actor)}),
     new_task as (${inserting(people, place, input, context)}),
     subscribed as (${subscribing(

@@ -23,10 +23,19 @@ export async function getTask(
   task: TaskRow,
   table: TableDef | undefined,
 ): Promise<StoredDetail | undefined> {
-  const detail = table ? detailInTable(table) : standaloneDetail
+  const isElsewhere = table !== undefined && db.isElsewhere(table.id)
+  const detail = table && !isElsewhere ? detailInTable(table) : standaloneDetail
   const { task_id: taskId, table_name: tableName, record_id: recordId } = task
   const [row] = await db.readShort<StoredDetail>(detail({ userId, taskId, tableName, recordId }), 'tasks:get')
-  return row
+  return row && isElsewhere ? { ...row, record_title: await titleElsewhere(db, table, recordId) } : row
+}
+
+async function titleElsewhere(db: Database, table: TableDef, recordId: number | null): Promise<string | null> {
+  const field = titleField(table)
+  if (!field) return null
+  const statement = sql`select r.${ident(field.id)} as title from ${recordsOf(table.id)} r where r.id = ${recordId}`
+  const [record] = await db.records(table.id).readShort<{ title: string | null }>(statement, `title:${table.version}`)
+  return record?.title ?? null
 }
 
 interface DetailValues {

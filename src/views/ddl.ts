@@ -6,9 +6,9 @@ import { type Database, ident, recordsOf, sql } from '../platform/database/datab
 export const SMALL_TABLE = 20_000
 
 export async function isSmall(db: Database, tableId: number): Promise<boolean> {
-  const [found] = await db.query<{ n: number }>(
-    sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) t`,
-  )
+  const [found] = await db
+    .records(tableId)
+    .query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${SMALL_TABLE + 1}) t`)
   return (found?.n ?? 0) <= SMALL_TABLE
 }
 

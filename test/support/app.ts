@@ -20,6 +20,7 @@ import type { Letter, Mailer } from '../../src/platform/mailer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { testDatabase } from './database.ts'
 import { undocumented } from './documented.ts'
+import { everySpaceElsewhere } from './elsewhere.ts'
 import { untilStopped } from './running-apps.ts'
 
 export interface Person {
@@ -50,12 +51,21 @@ export interface As {
   rpc: Client
 }
 
+interface TestOptions {
+  worker?: boolean
+  databaseSilentMs?: number
+  storageLimitMs?: number
+  /** Whether all spaces are on a node (elsewhere.ts). With TEST_SPACES=elsewhere those of all tests are. */
+  isElsewhere?: boolean
+}
+
 /** Starts the service on its own port for the tests of one file, opened as src/main.ts opens it. @param environment settings that differ */
 export async function testApp(
   environment: Record<string, string> = {},
-  { worker = false, databaseSilentMs, storageLimitMs }: { worker?: boolean; databaseSilentMs?: number; storageLimitMs?: number } = {},
+  { worker = false, databaseSilentMs, storageLimitMs, isElsewhere = process.env.TEST_SPACES === 'elsewhere' }: TestOptions = {},
 ) {
-  const { url: databaseUrl } = await testDatabase()
+  const { url: databaseUrl, connection } = await testDatabase()
+  const elsewhere = isElsewhere ? await everySpaceElsewhere(connection) : undefined
   const dataDir = await mkdtemp(join(tmpdir(), 'gridpost-files-'))
   const settings = readSettings({
     DATABASE_URL: databaseUrl,
@@ -79,6 +89,7 @@ export async function testApp(
       clock: () => now ?? new Date(),
       ...(databaseSilentMs && { databaseSilentMs }),
       ...(storageLimitMs && { storageLimitMs }),
+      ...(elsewhere && { placement: elsewhere.placement }),
       ...(!settings.smtpUrl && { mailer: collector }),
     },
   })
@@ -90,6 +101,7 @@ export async function testApp(
   const stop = untilStopped(async () => {
     await server.close()
     await close()
+    await elsewhere?.close()
     await rm(dataDir, { recursive: true, force: true })
   })
   afterAll(stop)

@@ -6,10 +6,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { queues } from '../../src/background.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { deploy } from '../../src/platform/database/migrations.ts'
+import { NODE_ROLE } from './node-role.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -39,6 +41,7 @@ export async function setup(project: TestProject): Promise<void> {
     execFileSync('cp', ['-a', join(dataDir, 'postgres'), prepared])
     project.provide('preparedDatabase', prepared)
     postgres = await openEmbeddedPostgres({ dataDir, settings })
+    await createNodeRole(postgres.connection)
     const { host, port, user } = postgres.connection
     project.provide('postgres', { host, port, user })
   } catch (error) {
@@ -46,6 +49,13 @@ export async function setup(project: TestProject): Promise<void> {
     await teardown()
     throw error
   }
+}
+
+async function createNodeRole(connection: pg.ClientConfig): Promise<void> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  await client.query(`create role ${NODE_ROLE} login`)
+  await client.end()
 }
 
 export async function teardown(): Promise<void> {

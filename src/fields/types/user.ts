@@ -44,12 +44,20 @@ const PERSON_PART: ValueKind = {
   read: (value) => (typeof value === 'string' && isMe(value) ? { kind: 'me' } : readText(value)),
 }
 
+const nameKey = sql`lower(u.name collate "pg_c_utf8")`
+
+/** Selects as `keys` the sort keys of the account's users, deleted ones included, for `FoundUsers`. */
+export const selectSortKeys = (accountId: number): Sql =>
+  sql`select jsonb_object_agg(u.id, ${nameKey})::text as keys from users u where u.account_id = ${accountId}`
+
 const byName: SortRule = {
   follows: 'the name',
   keyType: 'text',
   isNeverEmpty: false,
-  key: (_, column, { accountId }) =>
-    sql`(select lower(u.name collate "pg_c_utf8") from users u where u.id = ${column} and u.account_id = ${accountId})`,
+  key: (_, column, { accountId, users }) => {
+    if (users) return sql`((${users.sortKeys ?? '{}'}::jsonb ->> ${column}::text) collate "pg_c_utf8")`
+    return sql`(select ${nameKey} from users u where u.id = ${column} and u.account_id = ${accountId})`
+  },
   isIndexable: () => false,
 }
 
@@ -70,6 +78,7 @@ export const user: FieldTypeDefinition = {
 
   compares: { ...equality(PERSON), ...within(PERSON_PART), ...EMPTINESS },
   condition: onOne,
+  usersMeant: (asked, context) => (isEquality(asked.compare) ? userMeant(asked, context) : selectNamed(asked, context)),
   isEmpty: isNull,
   meaningOf: null,
   sort: byName,
@@ -101,6 +110,7 @@ export const multiUser: FieldTypeDefinition = {
 
   compares: { ...equality(PERSON), contains: PERSON, ...EMPTINESS },
   condition: onSeveral,
+  usersMeant: userMeant,
   sort: null,
   equalityRank: null,
   groups: null,
@@ -130,25 +140,41 @@ function refOf(given: unknown, me: number): UserRef | null {
 
 // ── queries ─────────────────────────────────────────────────────────────────
 
-function onOne({ field, compare, operand }: Condition, context: QueryContext): Sql {
+function onOne(condition: Condition, context: QueryContext): Sql {
+  const { field, compare } = condition
   const column = columnOf(field)
-  if (compare === '=' || compare === '!=') return scalar(column, compare, idOf(operand, context))
-  const { me, accountId } = context
-  const part = operand.kind === 'me' ? me.email : textOf(operand)
-  return sql`${column} in (select u.id from users u where u.account_id = ${accountId}
-      and (${like(unicode(sql`u.name`), compare, part)} or ${like(unicode(sql`u.email`), compare, part)}))`
+  if (isEquality(compare)) return scalar(column, compare, idOf(condition, context))
+  const found = context.users?.ids.get(condition)
+  return found ? sql`${column} = any(${found}::int[])` : sql`${column} in (${selectNamed(condition, context)})`
 }
 
-function onSeveral({ field, compare, operand }: Condition, context: QueryContext): Sql {
-  return hasValue(columnOf(field), compare, idOf(operand, context))
+function onSeveral(condition: Condition, context: QueryContext): Sql {
+  return hasValue(columnOf(condition.field), condition.compare, idOf(condition, context))
 }
 
 /** The id of the user; 0, which no user has, for an unknown address. */
-function idOf(operand: Operand, { me, accountId }: QueryContext): Sql {
-  if (operand.kind === 'me') return sql`${me.id}::int`
+function idOf(condition: Condition, context: QueryContext): Sql {
+  const { operand } = condition
+  if (operand.kind === 'me') return sql`${context.me.id}::int`
   if (operand.kind === 'id') return sql`${operand.id}::int`
-  const email = operand.kind === 'email' ? operand.email : null
-  return sql`coalesce((select u.id from users u where u.account_id = ${accountId} and u.email = ${email}), 0)`
+  const found = context.users?.ids.get(condition)
+  return found ? sql`${found[0] ?? 0}::int` : sql`coalesce((${selectAddressed(operand, context)}), 0)`
+}
+
+function userMeant({ operand }: Condition, context: QueryContext): Sql | null {
+  return operand.kind === 'email' ? selectAddressed(operand, context) : null
+}
+
+const isEquality = (compare: Condition['compare']) => compare === '=' || compare === '!='
+
+const selectAddressed = (operand: Operand, { accountId }: QueryContext): Sql =>
+  sql`select u.id from users u where u.account_id = ${accountId} and u.email = ${operand.kind === 'email' ? operand.email : null}`
+
+/** Selects the users whose name or address has the part. */
+function selectNamed({ compare, operand }: Condition, { me, accountId }: QueryContext): Sql {
+  const part = operand.kind === 'me' ? me.email : textOf(operand)
+  return sql`select u.id from users u where u.account_id = ${accountId}
+      and (${like(unicode(sql`u.name`), compare, part)} or ${like(unicode(sql`u.email`), compare, part)})`
 }
 
 // ── as text ─────────────────────────────────────────────────────────────────

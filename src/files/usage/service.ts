@@ -33,17 +33,22 @@ async function recordsOfAccount({ db, actor, signal }: Context): Promise<number>
   const tables = await db.query<{ id: number }>(sql`
     select t.id from tables t join spaces s on s.id = t.space_id
     where t.account_id = ${actor.accountId} and t.deleted_at is null and s.deleted_at is null order by t.id`)
+  const isOnNode = ({ id }: { id: number }) => db.isElsewhere(id)
+  const here = tables.filter((table) => !isOnNode(table))
   let records = 0
-  for (let from = 0; from < tables.length; from += TABLES_AT_ONCE) {
-    const totals = tables.slice(from, from + TABLES_AT_ONCE).map(({ id }) => sql`select ${totalOf(id)} as n`)
-    const [found] = await db.query<{ n: number }>(
-      sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`,
-      undefined,
-      signal,
-    )
-    records += found?.n ?? 0
+  for (let from = 0; from < here.length; from += TABLES_AT_ONCE) {
+    records += await recordsIn(db, here.slice(from, from + TABLES_AT_ONCE), signal)
   }
+  for (const table of tables.filter(isOnNode)) records += await recordsIn(db, [table], signal)
   return records
+}
+
+/** The number of records of tables that are on one server. */
+async function recordsIn(db: Database, tables: readonly { id: number }[], signal: AbortSignal): Promise<number> {
+  const totals = tables.map(({ id }) => sql`select ${totalOf(db, id)} as n`)
+  const counted = sql`select sum(n)::int8 as n from (${join(totals, ' union all ')}) counted`
+  const [found] = await db.records(tables[0]?.id ?? 0).query<{ n: number }>(counted, undefined, signal)
+  return found?.n ?? 0
 }
 
 /** First key of the advisory lock that an upload takes while it is checked against the limit. */

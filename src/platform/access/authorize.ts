@@ -44,6 +44,11 @@ export interface Resource<Row extends object = object> extends Selectable {
   readonly ids: readonly { name: string; thing: string; found: string }[]
   /** The checks after existence: whitelist, read right, role, row rule. */
   check(row: Row, actor: Actor, right: Right): void
+  /**
+   * Reads the record of a row that has `is_elsewhere`, because the statement could not. A record that does not exist is null in its column.
+   * It runs before the checks, so that their order stays the same.
+   */
+  completed?(row: Row, db: Database): Promise<object>
   /** The resource to use instead if the statement fails because a user table or one of its columns is missing. */
   readonly without?: Resource<Row>
 }
@@ -114,10 +119,13 @@ export async function admit(asking: AccessRequest, access: Access, isWrite: bool
   const actor = actorOf(found)
   await asking.onAuthenticated(actor, { lastSeenAt: found.p_last_seen_at })
   checkCaller(actor, access, isWrite, asking.isCrossSite)
-  if (resource) checkResource(resource, found, ids, actor, access)
+  const row = isElsewhere(found) && resource?.completed ? await resource.completed(found, asking.db) : found
+  if (resource) checkResource(resource, row, ids, actor, access)
   else if (access.isOwnerOnly) checkOwner(actor)
-  return { actor, row: found }
+  return { actor, row }
 }
+
+const isElsewhere = (row: object): boolean => 'is_elsewhere' in row && row.is_elsewhere === true
 
 function checkCaller(actor: Actor, { callers: allowed, effect }: Access, isWrite: boolean, isCrossSite: boolean): void {
   if (!(allowed as readonly string[]).includes(actor.kind)) throw forbidden(refusalFor(actor, allowed))

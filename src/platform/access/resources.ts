@@ -1,6 +1,7 @@
 /** The resources that several features use: spaces, tables and records. */
 
-import { empty, recordsOf, type Sql, sql } from '../database/database.ts'
+import { type Database, empty, recordsOf, type Sql, sql } from '../database/database.ts'
+import { isOutdated } from '../database/outdated-definition.ts'
 import { forbidden } from '../http/errors.ts'
 import type { Actor } from './authenticate.ts'
 import { OTHER_SPACE, type Resource, type Right, type Role } from './authorize.ts'
@@ -19,6 +20,8 @@ export interface TableRow extends SpaceRow {
 export interface RecordRow extends TableRow {
   record_id: number
   record_version: number
+  /** True if the record is on another server, where `completed` reads it. */
+  is_elsewhere?: boolean
 }
 
 const RANK: Record<Role, number> = { viewer: 0, member: 1, admin: 2 }
@@ -98,14 +101,33 @@ export const recordOfTable = ({ table_id = 0, record_id }: Record<string, number
     sql`left join ${recordsOf(table_id)} r on r.id = ${record_id}`,
   )
 
+/** A table with the id of a record on another server, which is still to be read. */
+const recordToRead = ({ table_id, record_id }: Record<string, number>): Sql =>
+  ofTable(table_id, sql`, ${record_id}::int as record_id, null::int as record_version, true as is_elsewhere`)
+
 export const recordResource: Resource<RecordRow> = {
   ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
-  select: (ids) => recordOfTable(ids),
+  select: (ids, db) => (db?.isElsewhere(ids.table_id ?? 0) ? recordToRead(ids) : recordOfTable(ids)),
+  completed: async (row, db) => ({ ...row, ...((await readVersion(db, row)) ?? NO_RECORD) }),
   check: checkSpace,
   without: {
     ...tableResource,
     ids: [...tableResource.ids, { name: 'record_id', thing: 'Record', found: 'record_id' }],
   } as unknown as Resource<RecordRow>,
+}
+
+const NO_RECORD = { record_id: null as unknown as number, record_version: null as unknown as number }
+
+/** The version of the record, from the server where it is; undefined if there is none. */
+async function readVersion(db: Database, { table_id, record_id }: RecordRow): Promise<{ record_version: number } | undefined> {
+  const statement = sql`select r.version as record_version from ${recordsOf(table_id)} r where r.id = ${record_id}`
+  try {
+    const [found] = await db.records(table_id).readShort<{ record_version: number }>(statement, 'record-version')
+    return found
+  } catch (error) {
+    if (isOutdated(error)) return undefined
+    throw error
+  }
 }
 
 // ── references for services, from checked rows ──────────────────────────────

@@ -117,7 +117,7 @@ function anyFileField(definition: TableDef, fieldId: string): FieldDef {
 
 /** Locks the record and reads it, so that the later of two concurrent changes sees the files of the earlier one. */
 async function lockRow({ db }: Context, table: TableDef, recordId: number): Promise<StoredRow | undefined> {
-  await db.query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
+  await db.records(table.id).query(sql`select 1 from ${recordsOf(table.id)} where id = ${recordId} for update`)
   return readRow(db, table, recordId)
 }
 

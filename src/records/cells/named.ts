@@ -36,7 +36,9 @@ export async function readTitles(
     )
   }
   if (!parts.length) return titles
-  for (const { table_id, ...record } of await db.query<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
+  // Lookups never leave the space, so all of these tables are on the same server.
+  const [anyTable = 0] = lookups.keys()
+  for (const { table_id, ...record } of await db.records(anyTable).query<LookupValue & { table_id: number }>(join(parts, ' union all '))) {
     const records = titles.get(table_id) ?? new Map<number, LookupValue>()
     titles.set(table_id, records.set(record.id, record))
   }

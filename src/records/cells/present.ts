@@ -31,6 +31,20 @@ export async function present(
   rows: readonly Row[],
   lookups: Lookups,
 ): Promise<void> {
+  await nameReferences(db, accountId, fields, rows, lookups)
+  for (const field of fields) if (!refersTo(field)) convertCells(field, rows)
+}
+
+const refersTo = ({ type }: FieldDef) => TYPES[type].names === 'users' || TYPES[type].names === 'records'
+
+/** Replaces the ids of users and records by what they refer to, in place, and leaves all other cells as they are stored. */
+export async function nameReferences(
+  db: Database,
+  accountId: number,
+  fields: readonly FieldDef[],
+  rows: readonly Row[],
+  lookups: Lookups,
+): Promise<void> {
   const referring = (to: FieldTypeDefinition['names']) => fields.filter(({ type }) => TYPES[type].names === to)
   const users = await readUsers(db, accountId, idsIn(referring('users'), rows))
   const records = referring('records')
@@ -44,7 +58,6 @@ export async function present(
     const { names, isMultiple } = TYPES[field.type]
     if (names === 'users') replaceIds(field.id, isMultiple, rows, users)
     else if (names === 'records') replaceIds(field.id, isMultiple, rows, titles.get(field.lookup_table_id ?? 0) ?? NONE)
-    else convertCells(field, rows)
   }
 }
 

@@ -41,7 +41,9 @@ interface PlanNode {
 /** The table's indexes that Postgres's planner chooses for the statement of the page with these values, each once. */
 async function indexesOf({ db }: Context, page: ResolvedPage): Promise<string[]> {
   const tableSchema = `t${page.selection.table.id}`
-  const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${printWholePage(page)}`)
+  const [plan] = await db
+    .records(page.selection.table.id)
+    .query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${printWholePage(page)}`)
   const names = new Set<string>()
   // A bitmap index scan does not name the schema of its index; the bitmap heap scan above it does.
   function walk({ Schema, 'Index Name': name, Plans = [] }: PlanNode, inherited?: string): void {
@@ -66,9 +68,9 @@ async function explainRecord(
   const fields = [...new Set(leaves.map(({ field }) => field))]
   const facts = [...leaves.map((leaf) => printTree(leaf, queryContext)), ...words.map((word) => printSearch([word], table))]
   const held = facts.length ? sql`array[${join(facts.map((fact) => sql`(${fact}) is true`))}]` : sql`array[]::boolean[]`
-  const [row] = await db.query<JudgedRow>(
-    sql`select ${selectList(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`,
-  )
+  const [row] = await db
+    .records(table.id)
+    .query<JudgedRow>(sql`select ${selectList(fields)}, ${held} as "~held" from ${recordsOf(table.id)} r where r.id = ${recordId}::int`)
   if (!row) throw notFound('Record')
   await present(db, queryContext.accountId, fields, [row], queryContext.lookups)
 

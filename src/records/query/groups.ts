@@ -12,6 +12,7 @@ import { recordsOf, sql } from '../../platform/database/database.ts'
 import { badInput, notFound } from '../../platform/http/errors.ts'
 import { addDays, dayRange, instant, LAST_DATE, localDate, startOfMonths, startOfWeek } from '../../platform/time.ts'
 import { present, type Row } from '../cells/present.ts'
+import { withSortKeys } from '../found-users.ts'
 import type { GroupUnit, RecordGroup, RecordsGroups } from '../schema.ts'
 import { sortKey } from './order-sql.ts'
 import { printSelection } from './print.ts'
@@ -28,7 +29,8 @@ const MAX_DAYS = 20_000
  */
 export async function countGroups(context: Context, table: TableDef, input: RecordsGroups): Promise<Answer<{ rows: RecordGroup[] }>> {
   const { field, grouping } = groupedField(table, input)
-  const resolved = await resolveQuery(context, table, input, () => notFound('View'), [field])
+  const query = await resolveQuery(context, table, input, () => notFound('View'), [field])
+  const resolved = query.queryContext.users ? await withSortKeys(context.db, query, [field]) : query
   return { value: { rows: await countedGroups(context, resolved, field, grouping, input.unit ?? 'day') }, ignored: resolved.ignored }
 }
 
@@ -65,7 +67,7 @@ async function countValues(
   grouping: Extract<Grouping, { by: 'value' }>,
 ): Promise<RecordGroup[]> {
   const [order, value] = [sortKey(field, queryContext), grouping.value(field, columnOf(field))]
-  const rows = await db.query<Row & { '~count': number }>(
+  const rows = await db.records(selection.table.id).query<Row & { '~count': number }>(
     sql`select ${value} as "~value", count(*) as "~count" from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by ${value} order by ${order} asc nulls first, 1`,
     undefined,
@@ -92,7 +94,7 @@ interface DayCount {
 }
 
 async function countDates({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
-  const days = await db.query<DayCount>(
+  const days = await db.records(selection.table.id).query<DayCount>(
     sql`select ${columnOf(field)} as day, count(*) as count from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} group by 1 order by 1 nulls first limit ${MAX_DAYS + 1}::bigint`,
     undefined,
@@ -107,7 +109,8 @@ async function countDates({ db, signal }: Context, { selection, queryContext }: 
  */
 async function countLocalDays({ db, signal }: Context, { selection, queryContext }: ResolvedQuery, field: FieldDef): Promise<DayCount[]> {
   const [column, records, selected] = [columnOf(field), recordsOf(selection.table.id), printSelection(selection, queryContext)]
-  const dates = await db.query<{ date: string }>(
+  const onRecords = db.records(selection.table.id)
+  const dates = await onRecords.query<{ date: string }>(
     sql`select distinct ${column}::date as date from ${records} r where ${selected} and ${column} is not null order by 1 limit ${MAX_DAYS + 1}::bigint`,
     undefined,
     signal,
@@ -116,7 +119,7 @@ async function countLocalDays({ db, signal }: Context, { selection, queryContext
     atMostMaxDays(dates).map(({ date }) => date),
     queryContext.moment.timeZone,
   )
-  const spans = await db.query<{ span: number | null; count: number }>(
+  const spans = await onRecords.query<{ span: number | null; count: number }>(
     sql`select width_bucket(${column}, ${edges.map(({ at }) => timestampText(at))}::timestamp[]) as span, count(*) as count
       from ${records} r where ${selected} group by 1 order by 1 nulls first`,
     undefined,

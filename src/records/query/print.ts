@@ -5,7 +5,6 @@ import type { QueryContext } from '../../fields/field-type.ts'
 import { empty, ident, join, raw, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
-import { totalOf } from '../../tables/row-counts.ts'
 import { ALWAYS, columnRead, printTree } from './condition-sql.ts'
 import { printAfter, printOrder, printOrderBy, printUpTo, sortKey } from './order-sql.ts'
 import { printSearch, printSearchByParts } from './search-sql.ts'
@@ -126,16 +125,15 @@ export const selectList = memo((fields: readonly FieldDef[]): Sql => {
   return raw(join([sql`r.id`, ...fields.filter(({ key }) => !key).map(columnRead)]).sql)
 })
 
-/** One row with `count`, the selected records, and `total`, all records of the table. */
-export function printCount(query: ResolvedQuery): Sql {
-  const total = totalOf(query.selection.table.id)
+/** One row with `count`, the selected records, and `total`, all records of the table. @param total from `totalOf` */
+export function printCount(query: ResolvedQuery, total: Sql): Sql {
   if (!isRestricted(query.selection)) return sql`select t.n as count, t.n as total from (select ${total}) t (n)`
-  return sql`select (${printSelectedCount(query)}) as count, ${total} as total`
+  return sql`select (${printSelectedCount(query, total)}) as count, ${total} as total`
 }
 
-/** One row with `count`, the selected records. */
-export function printSelectedCount({ selection, queryContext }: ResolvedQuery): Sql {
-  if (!isRestricted(selection)) return sql`select ${totalOf(selection.table.id)} as count`
+/** One row with `count`, the selected records. @param total from `totalOf` */
+export function printSelectedCount({ selection, queryContext }: ResolvedQuery, total: Sql): Sql {
+  if (!isRestricted(selection)) return sql`select ${total} as count`
   return sql`select count(*) as count from ${recordsOf(selection.table.id)} r where ${printSelection(selection, queryContext)}`
 }
 

@@ -7,6 +7,7 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { encodeCursor } from '../../platform/http/cursor.ts'
 import { WrittenList } from '../../platform/http/written-json.ts'
 import type { SecretKeys } from '../../settings.ts'
+import { totalOf } from '../../tables/row-counts.ts'
 import { leavesOf } from '../../views/filters/parse.ts'
 import type { Row } from '../cells/present.ts'
 import { ExpectedUsers } from './expected-users.ts'
@@ -17,10 +18,11 @@ import { writeRows } from './write-rows.ts'
 
 export async function readPage(context: Context, page: ResolvedPage): Promise<WrittenList<Row>> {
   const { db, actor, settings, signal } = context
+  const { id } = page.selection.table
   const users = new ExpectedUsers(actor.accountId, page.fields)
   const [rows, counted] = await Promise.all([
-    readRows(context, page, users.following),
-    page.isCounted ? db.query<{ count: number }>(printSelectedCount(page), undefined, signal) : undefined,
+    readRows(context, page, db.isElsewhere(id) ? undefined : users.following),
+    page.isCounted ? db.records(id).query<{ count: number }>(printSelectedCount(page, totalOf(db, id)), undefined, signal) : undefined,
   ])
   const next_cursor = page.walk && cutToLimit(rows, page, page.walk, settings.secretKeys)
   const written = await writeRows(db, page.fields, rows, { users, lookups: page.queryContext.lookups })
@@ -40,7 +42,9 @@ async function readRows(context: Context, page: ResolvedPage, following: Followi
   }
 }
 
-async function readUsual({ db, signal }: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
+async function readUsual(context: Context, page: ResolvedPage, following: Following | undefined): Promise<PrintedRows> {
+  const { signal } = context
+  const db = context.db.records(page.selection.table.id)
   const { statement, fallback } = printPage(page)
   const name = matchesText(page.selection) ? undefined : 'records-page'
   const read = (sql: Sql) => db.queryPrinted(sql, name, signal, following)

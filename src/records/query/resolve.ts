@@ -14,6 +14,7 @@ import { isGiven, leavesOf, parseConditions } from '../../views/filters/parse.ts
 import { resolveTree } from '../../views/filters/resolve-conditions.ts'
 import { type SavedQuery, savedQuery } from '../../views/saved.ts'
 import { lookupsOf } from '../cells/present.ts'
+import { withFoundUsers } from '../found-users.ts'
 import type { Narrowing, RecordsQuery } from '../schema.ts'
 import { queryFingerprint } from './fingerprint.ts'
 import type { ResolvedPage, ResolvedQuery, Selection, Walk } from './selection.ts'
@@ -48,6 +49,17 @@ export async function resolveQuery(
   fields: readonly FieldDef[] = [],
 ): Promise<ResolvedQuery> {
   const saved = await viewOf(context, table, input.view_id, viewNotFound)
+  const resolved = narrowedBy(context, table, input, saved, fields)
+  return context.db.isElsewhere(table.id) ? withFoundUsers(context.db, resolved) : resolved
+}
+
+function narrowedBy(
+  context: Context,
+  table: TableDef,
+  input: Narrowing & Partial<RecordsQuery>,
+  saved: SavedQuery | undefined,
+  fields: readonly FieldDef[],
+): ResolvedQuery {
   const words = searchWords(input.search ?? '')
   if (saved && !input.append_filters) {
     const ignored = IGNORED_WITH_VIEW.filter((name) => isGiven(input[name]))

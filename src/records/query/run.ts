@@ -8,6 +8,7 @@ import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import type { WrittenList } from '../../platform/http/written-json.ts'
+import { totalOf } from '../../tables/row-counts.ts'
 import { readWithDefinition } from '../../tables/with-definition.ts'
 import type { Row } from '../cells/present.ts'
 import type { Counted, Explanation, RecordGroup, RecordsGroups, RecordsQuery } from '../schema.ts'
@@ -52,7 +53,9 @@ export function count(context: Context, table: TableRef, asked: RecordsQuery): P
   const input = { table_id, view_id, append_filters, filters, where, filter, search }
   return readWithDefinition(context, table, async (definition) => {
     const resolved = await resolveQuery(context, definition, input, () => notFound('View'))
-    const [counted] = await context.db.query<{ count: number; total: number }>(printCount(resolved), undefined, context.signal)
+    const { db, signal } = context
+    const statement = printCount(resolved, totalOf(db, table.id))
+    const [counted] = await db.records(table.id).query<{ count: number; total: number }>(statement, undefined, signal)
     const value = { ...(counted ?? { count: 0, total: 0 }), total_approx: false as const, restricted: isRestricted(resolved.selection) }
     return { value, ignored: resolved.ignored }
   })

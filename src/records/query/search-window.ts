@@ -55,9 +55,11 @@ async function readBeginning(
   records: number,
   following: Following | undefined,
 ): Promise<PrintedRows | null> {
-  const { db, signal } = context
+  const { signal } = context
+  const { id } = page.selection.table
+  const db = context.db.records(id)
   const place = printPlace(page, records)
-  if (!(await isInIndex(context, place))) return null
+  if (!(await isInIndex(context, id, place))) return null
   const [end] = await db.query<PageEnd>(place, undefined, signal)
   const statement = end && printWindow(page, end)
   return statement ? db.queryPrinted(statement, undefined, signal, following) : null
@@ -78,10 +80,10 @@ const places = memo((_: Database) => new BoundedMap<string, { until: number; isI
  * True if Postgres finds the place in an index alone. Otherwise it would read so many records that little is gained, or sort them all.
  * A minute's answers are kept by the text of the statement, which has no values.
  */
-async function isInIndex({ db, now }: Context, place: Sql): Promise<boolean> {
+async function isInIndex({ db, now }: Context, tableId: number, place: Sql): Promise<boolean> {
   const known = places(db).get(place.sql)
   if (known && now.getTime() < known.until) return known.isInIndex
-  const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json) ${place}`)
+  const [plan] = await db.records(tableId).query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json) ${place}`)
   const [node] = plan?.['QUERY PLAN'][0].Plan.Plans ?? []
   const found = node?.['Node Type'] === 'Index Only Scan'
   places(db).set(place.sql, { until: now.getTime() + PLACE_KEPT_MS, isInIndex: found })

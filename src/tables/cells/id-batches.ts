@@ -35,9 +35,11 @@ export async function* idBatches(
   { after = 0, maxStep = MAX_STEP }: { after?: number; maxStep?: number } = {},
 ): AsyncGenerator<IdBatch> {
   for (let last = after, step = FIRST_STEP; ; ) {
-    const [batch] = await db.query<{ to: number | null }>(
-      sql`select max(id) as "to" from (select id from ${recordsOf(tableId)} where id > ${last} order by id limit ${step}) r`,
-    )
+    const [batch] = await db
+      .records(tableId)
+      .query<{ to: number | null }>(
+        sql`select max(id) as "to" from (select id from ${recordsOf(tableId)} where id > ${last} order by id limit ${step}) r`,
+      )
     if (!batch?.to) return
     const startedAt = performance.now()
     yield { after: last, to: batch.to }

@@ -59,11 +59,13 @@ async function hasRecord(context: Context, tableId: number, where: Sql): Promise
   const last = await lastId(context.db, tableId)
   for (let from = 0, to = FIRST_STEP; from < last; from = to, to += STEP) {
     // A count runs with parallel workers. For `limit 1` Postgres would expect an early match and not use them.
-    const [found] = await context.db.query<{ n: number }>(
-      sql`select count(*) as n from ${recordsOf(tableId)} where id > ${from} and id <= ${Math.min(to, last)} and ${where}`,
-      undefined,
-      context.signal,
-    )
+    const [found] = await context.db
+      .records(tableId)
+      .query<{ n: number }>(
+        sql`select count(*) as n from ${recordsOf(tableId)} where id > ${from} and id <= ${Math.min(to, last)} and ${where}`,
+        undefined,
+        context.signal,
+      )
     if (found?.n) return true
   }
   return false

@@ -74,7 +74,7 @@ export async function changeCells(context: Context, tableId: number, change: Cel
     await context.db.execute(updateOf(context, tableId, change, change.where))
     return
   }
-  const [used] = await context.db.query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
+  const [used] = await context.db.records(tableId).query(sql`select 1 from ${recordsOf(tableId)} where ${change.where} limit 1`)
   if (used) throw needsForce(change)
 }
 
@@ -97,7 +97,7 @@ export async function rewriteCells(context: Pick<Context, 'db' | 'actor' | 'now'
 }
 
 export async function lastId(db: Database, tableId: number): Promise<number> {
-  const [found] = await db.query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
+  const [found] = await db.records(tableId).query<{ id: number | null }>(sql`select max(id) as id from ${recordsOf(tableId)}`)
   return found?.id ?? 0
 }
 

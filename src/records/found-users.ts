@@ -1,0 +1,47 @@
+/** Finds the users that a query needs before its statement, because the records are on a server without the table of users. */
+
+import { needsNoValue } from '../fields/compares.ts'
+import type { FieldDef } from '../fields/definition.ts'
+import type { FoundUsers, QueryContext } from '../fields/field-type.ts'
+import { TYPES } from '../fields/registry.ts'
+import { selectSortKeys } from '../fields/types/user.ts'
+import { type Database, join, sql } from '../platform/database/database.ts'
+import { leavesOf } from '../views/filters/parse.ts'
+import type { ResolvedQuery } from './query/selection.ts'
+
+/** The query with the users that its conditions and its order need. */
+export async function withFoundUsers(db: Database, query: ResolvedQuery): Promise<ResolvedQuery> {
+  const ids = await idsMeant(db, query)
+  const found: ResolvedQuery = { ...query, queryContext: { ...query.queryContext, users: { ids, sortKeys: undefined } } }
+  return withSortKeys(
+    db,
+    found,
+    query.order.map(({ field }) => field),
+  )
+}
+
+/** The query from `withFoundUsers` with the sort keys of users, if one of the fields is sorted by them. */
+export async function withSortKeys<Query extends ResolvedQuery>(db: Database, query: Query, fields: readonly FieldDef[]): Promise<Query> {
+  const { users, accountId } = query.queryContext
+  if (!users || users.sortKeys !== undefined || !fields.some(({ type }) => TYPES[type].names === 'users')) return query
+  const [row] = await db.query<{ keys: string | null }>(selectSortKeys(accountId), 'users:sort-keys')
+  return { ...query, queryContext: { ...query.queryContext, users: { ...users, sortKeys: row?.keys ?? '{}' } } }
+}
+
+async function idsMeant(db: Database, { selection, queryContext }: ResolvedQuery): Promise<FoundUsers['ids']> {
+  const meant = conditionsOf(selection, queryContext)
+  if (!meant.length) return new Map()
+  const selects = meant.map(({ select }, index) => sql`select ${index}::int as at, m.id from (${select}) m`)
+  const found = await db.query<{ at: number; id: number }>(join(selects, ' union all '))
+  const byPlace = Map.groupBy(found, ({ at }) => at)
+  return new Map(meant.map(({ condition }, index) => [condition, (byPlace.get(index) ?? []).map(({ id }) => id)]))
+}
+
+/** The conditions that mean users in another way than by id, with the statements that find these. */
+function conditionsOf({ where }: ResolvedQuery['selection'], queryContext: QueryContext) {
+  return leavesOf(where).flatMap((condition) => {
+    const { field, compare } = condition
+    const select = needsNoValue(compare) ? null : TYPES[field.type].usersMeant?.(condition, queryContext)
+    return select ? [{ condition, select }] : []
+  })
+}

@@ -1,0 +1,187 @@
+/**
+ * Tests that statements on records name no system table where the records are on another server (docs/decisions/0030-two-planes.md), and that
+ * the service answers the same there.
+ */
+import pg from 'pg'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { type Answer, testApp } from './support/app.ts'
+import { NODE_ROLE } from './support/node-role.ts'
+import { relationsOf, SYSTEM_TABLES } from './support/relations.ts'
+import { everyType, makeView } from './support/tables.ts'
+
+/** The statements of all connections, as they are sent. */
+const sent: { isOnNode: boolean; text: string }[] = []
+const query = pg.Client.prototype.query as (...args: unknown[]) => unknown
+pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+  const [statement] = args as [string | { text?: string }]
+  sent.push({ isOnNode: this.user === NODE_ROLE, text: typeof statement === 'string' ? statement : (statement.text ?? '') })
+  return query.apply(this, args)
+} as typeof pg.Client.prototype.query
+
+const [here, elsewhere] = [await testApp({}, { isElsewhere: false }), await testApp({}, { isElsewhere: true })]
+const account = await here.account()
+const { member, viewer, owner } = account
+const table = await everyType(here, account)
+const path = `/api/table/${table.id}`
+const values = (user: number, text: string) => ({
+  text,
+  number: 3,
+  user,
+  multi_user: [member.id, user],
+  lookup: table.target,
+  multi_lookup: [table.target],
+  select: 'Done',
+  multi_select: ['Open', 'Done'],
+})
+const records = [values(member.id, 'b'), values(viewer.id, 'a'), { text: 'c' }, values(owner.id, 'd')]
+const { body: made } = await here.as(owner).post(`${path}/records/create_batch`, { records: records.map((data) => ({ data })) })
+const [first] = made
+const view = await makeView(here, account, table.id, { order_by: 'user', filters: [{ column: 'user', compare: 'CONTAINS', value: 'm' }] })
+
+type Ask = [name: string, ask: (app: typeof here) => Promise<Answer>]
+const post = (name: string, at: string, body: object): Ask => [name, (app) => app.as(viewer).post(`${path}${at}`, body)]
+const get = (name: string, at: string): Ask => [name, (app) => app.as(viewer).get(`${path}${at}`)]
+
+const reads: Ask[] = [
+  post('a page', '/records/query', {}),
+  post('a page with its count', '/records/query', { count: true, limit: 2 }),
+  post('a search', '/records/query', { search: 'b' }),
+  post('an order by user', '/records/query', { order_by: 'user' }),
+  post('an order by user, descending, by cursor', '/records/query', { order_by: 'user', order_dir: 'D', cursor: '', limit: 2 }),
+  post('an order by several', '/records/query', { order: [{ field: 'created_by' }, { field: 'user', dir: 'D' }, { field: 'lookup' }] }),
+  post('a part of a name', '/records/query', { filters: [{ column: 'user', compare: 'CONTAINS', value: 'ver' }] }),
+  post('the begin of an address', '/records/query', { filters: [{ column: 'user', compare: 'SW', value: member.email.slice(0, 5) }] }),
+  post('an address', '/records/query', { filters: [{ column: 'user', compare: '=', value: member.email }] }),
+  post('another address', '/records/query', { filters: [{ column: 'user', compare: '!=', value: member.email }] }),
+  post('an unknown address', '/records/query', { filters: [{ column: 'multi_user', compare: 'CONTAINS', value: 'nobody@example.com' }] }),
+  post('an address among several', '/records/query', { filters: [{ column: 'multi_user', compare: 'CONTAINS', value: member.email }] }),
+  post('@me', '/records/query', { filters: [{ column: 'user', compare: 'CONTAINS', value: '@me' }] }),
+  post('no user', '/records/query', { filters: [{ column: 'user', compare: 'EMPTY' }] }),
+  post('a title', '/records/query', { filters: [{ column: 'lookup', compare: 'CONTAINS', value: 'arg' }], order_by: 'lookup' }),
+  post('a view', '/records/query', { view_id: view.id }),
+  post('a count', '/records/count', {}),
+  post('a restricted count', '/records/count', { filters: [{ column: 'user', compare: 'CONTAINS', value: 'm' }] }),
+  post('groups by user', '/records/groups', { by: 'user' }),
+  post('groups by day', '/records/groups', { by: 'created_at' }),
+  post('an explanation', '/records/explain', {
+    record_id: first.id,
+    filters: [{ column: 'user', compare: '=', value: viewer.email }],
+    order_by: 'user',
+  }),
+  get('a record', `/record/${first.id}/get`),
+  get('a record that does not exist', '/record/999999/get'),
+  get('an export', '/export.csv'),
+  get('an export of a view', `/export.csv?view_id=${view.id}`),
+]
+
+/** What an answer says, without the numbers that differ between any two. */
+const said = ({ status, body }: Answer) => ({
+  status,
+  body: JSON.stringify(body)
+    .replace(/"request_id":"[^"]*"/, '""')
+    .replace(/"(id|record_id|task_id)":\d+/g, '"$1":0'),
+})
+
+/** A record of its own, the requests of each step one after the other, and what they answered. */
+async function written(app: typeof here): Promise<unknown[]> {
+  const answers: Answer[] = []
+  const by = app.as(member)
+  const send = async (at: string, body: object = {}): Promise<Answer['body']> => {
+    const answer = await by.post(at, body)
+    answers.push(answer)
+    return answer.body
+  }
+  const read = async (at: string) => answers.push(await by.get(at))
+  const { id } = await send(`${path}/records/create`, { data: values(viewer.id, 'new') })
+  await send(`${path}/records/create_batch`, { records: records.map((data) => ({ data })) })
+  await send(`${path}/records/create`, { data: {} })
+  const record = `${path}/record/${id}`
+  await send(`${record}/update`, { data: { user: owner.id, multi_user: [viewer.id], multi_lookup: [] } })
+  await send(`${record}/update`, { data: { user: owner.id } })
+  await send(`${record}/update`, { data: { user: 0 } })
+  await read(`${record}/get`)
+  const task = await send(`/api/tasks/onRecord/${table.id}/${id}/create`, { title: 'Call back' })
+  await send(`/api/tasks/onRecord/${table.id}/999999/create`, { title: 'Call nobody' })
+  await read(`/api/task/${task.id}/get`)
+  const comment = await send(`${record}/comments/create`, { content: 'Hello' })
+  await send(`${record}/comment/${comment.id}/update`, { content: 'Hello again' })
+  await read(`${record}/comments/get`)
+  const follow = `/api/subscriptions/${table.id}`
+  await send(`${follow}/${id}/subscribe`)
+  await send(`${follow}/${id}/subscribe`)
+  await send(`${follow}/status`, { record_id: id })
+  await send(`${follow}/status`, { record_id: 999_999 })
+  await send(`${record}/comment/${comment.id}/delete`)
+  await send(`${record}/delete`)
+  await send(`${record}/delete`)
+  await read(`${record}/get`)
+  return answers.map(said)
+}
+
+describe('with the records on another server', () => {
+  beforeAll(() => {
+    sent.length = 0
+  })
+
+  test.each(reads)('%s is answered as here', async (name, ask) => {
+    const expected = said(await ask(here))
+    expect(expected, expected.body).toMatchObject({ status: name.includes('does not exist') ? 404 : 200 })
+    expect(said(await ask(elsewhere))).toEqual(expected)
+    expect(said(await ask(elsewhere))).toEqual(expected)
+  })
+
+  test('writes are answered as here, and those of the records name no system table', async () => {
+    const now = new Date('2026-11-22T12:00:00Z')
+    for (const app of [here, elsewhere]) app.setClock(now)
+    const expected = await written(here)
+    sent.length = 0
+    expect(await written(elsewhere)).toEqual(expected)
+    for (const app of [here, elsewhere]) app.setClock(null)
+    const both = sent
+      .map(({ text }) => text)
+      .filter((text) => {
+        const { system, records: ofUsers } = relationsOf(text)
+        return system.length > 0 && ofUsers.length > 0
+      })
+    expect(both).toEqual([])
+  })
+
+  test('a write by an outdated definition is repeated with the present one', async () => {
+    const add = (name: string) => here.as(owner).post(`${path}/fields/create`, { name, type: 'text' })
+    // The service elsewhere has cached the definition, and the statement of access check tells the new version only to the next request.
+    const answers = await Promise.all([
+      add('Later'),
+      ...Array.from({ length: 5 }, () => elsewhere.as(member).post(`${path}/records/create`, { data: values(viewer.id, 'x') })),
+      add('Latest'),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    const { body } = await elsewhere.as(member).post(`${path}/records/create`, { data: { later: '1', latest: '2' } })
+    expect(body.data).toMatchObject({ later: '1', latest: '2' })
+  })
+
+  test('statements there name records and no system table', () => {
+    const onNode = sent.filter(({ isOnNode }) => isOnNode).map(({ text }) => text)
+    expect(onNode.length).toBeGreaterThan(reads.length)
+    for (const text of onNode) {
+      const { system } = relationsOf(text)
+      expect(system, text).toEqual([])
+    }
+  })
+})
+
+test('the server of the records refuses a statement that names a system table', async () => {
+  const onRecords = elsewhere.db.records(table.id)
+  const from = (name: string) => ({ text: `select from ${name}`, values: [] })
+  expect(await onRecords.query(from(`t${table.id}.records`))).not.toHaveLength(0)
+  for (const name of SYSTEM_TABLES) await expect(onRecords.query(from(`public."${name}"`)), name).rejects.toMatchObject({ code: '42501' })
+})
+
+test.each([
+  ['select u.name from users u', ['users'], []],
+  ['select 1 from "t4".records r, public.tables t', ['tables'], ['t4']],
+  [`select r."users", r.tasks as tables from "t12"."records" r /* from users */ where r.text = 'from users' -- join users`, [], ['t12']],
+  ['with a as (update t3.records set x = 1 returning id) insert into tasks (id) select id from a', ['tasks'], ['t3']],
+  ['select (select count(*) from record_tallies) from t1.records', ['record_tallies'], ['t1']],
+])('the tables of %s are %j and %j', (text, system, found) => {
+  expect(relationsOf(text)).toEqual({ system, records: found })
+})
