@@ -18,7 +18,7 @@ import { limitShutdownTime } from './platform/http/graceful-shutdown.ts'
 import { hangUpSignal } from './platform/http/hang-up.ts'
 import { mountHealth } from './platform/http/health.ts'
 import { measureRequests, mountMetrics, requireMetricsToken } from './platform/http/metrics.ts'
-import { watchMethods } from './platform/http/other-methods.ts'
+import { type RefuseMethod, watchMethods } from './platform/http/other-methods.ts'
 import { type OverloadProtection, openOverloadProtection } from './platform/http/overload.ts'
 import { answerPositions, POSITION_HEADER } from './platform/http/read-your-writes.ts'
 import { accessRequestOf, countByAddress, type RequestContext } from './platform/http/request-context.ts'
@@ -59,16 +59,14 @@ export async function buildApp(deps: Deps, times: Partial<ClientLimits> = {}): P
   measureRequests(app, deps.metrics)
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply))
   if (deps.settings.corsOrigins.length) await allowOrigins(app, deps.settings.corsOrigins)
-  answerUnknownPaths(app)
+  answerUnknownPaths(app, watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : []))
   overload.addHooks(app)
-  const refuseOtherMethods = watchMethods(app, deps.settings.corsOrigins.length ? ['OPTIONS'] : [])
   mountRpc(app, appRouter, (request) => request.context)
   mountRest(app, appRouter, (request) => request.context)
   await app.register(async (scope) => mountRoutes(scope, deps))
   mountHealth(app, deps)
   mountMetrics(app, deps, requireMetricsToken(deps))
   mountDocs(app)
-  refuseOtherMethods()
   return app
 }
 
@@ -167,10 +165,11 @@ async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<vo
   })
 }
 
-/** Answers 404 before the body of the request is read. */
-function answerUnknownPaths(app: FastifyInstance): void {
+/** Answers 404, or 405 if the path has other methods, before the body of the request is read. */
+function answerUnknownPaths(app: FastifyInstance, refuseMethod: RefuseMethod): void {
   app.addHook('onRequest', (request, reply, done) => {
     if (!request.is404) return done()
+    if (refuseMethod(request, reply)) return
     const refusal = countByAddress(request.context) ?? new AppError('NOT_FOUND', 'No such path')
     const { status, headers, body } = errorAnswer(refusal, request.id)
     reply.code(status).headers(headers).send(body)
