@@ -4,6 +4,7 @@ import type { TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, type Sql, sql } from '../platform/database/database.ts'
+import { planOf } from '../platform/database/query-plan.ts'
 import { memo } from '../platform/memo.ts'
 import { formatInstant } from '../platform/time.ts'
 import { adaptIndexes } from '../tables/indexing.ts'
@@ -42,7 +43,8 @@ export async function recordUse(context: Context, { table, where, order, page, t
   const shape = shapeOf(where, order)
   if (!shape || !isIndexable(table, shape) || isRemembered(db, `${table.id} ${JSON.stringify(shape)}`, now)) return
   try {
-    if ((await costOf(db, page())) >= COSTLY) await storeUse(context, table.id, JSON.stringify(shape))
+    if (((await planOf(db.records(table.id), page()))?.['Total Cost'] ?? 0) >= COSTLY)
+      await storeUse(context, table.id, JSON.stringify(shape))
   } catch (error) {
     context.log.warn({ err: error, tableId: table.id }, 'slow query not recorded')
   }
@@ -53,11 +55,6 @@ function isRemembered(db: Database, use: string, now: Date): boolean {
   if (now.getTime() - (lastExamined.get(use) ?? 0) < AGAIN_MS) return true
   lastExamined.set(use, now.getTime())
   return false
-}
-
-async function costOf(db: Database, page: Sql): Promise<number> {
-  const [plan] = await db.query<{ 'QUERY PLAN': [{ Plan: { 'Total Cost': number } }] }>(sql`explain (format json) ${page}`)
-  return plan?.['QUERY PLAN'][0].Plan['Total Cost'] ?? 0
 }
 
 async function storeUse({ db, jobs, now, transaction }: Context, tableId: number, shape: string): Promise<void> {

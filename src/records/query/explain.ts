@@ -2,6 +2,7 @@
 
 import type { Context } from '../../platform/context.ts'
 import { join, recordsOf, sql } from '../../platform/database/database.ts'
+import { type PlanNode, planOf } from '../../platform/database/query-plan.ts'
 import { notFound } from '../../platform/http/errors.ts'
 import { wholeOrder } from '../../views/filters/order.ts'
 import { leavesOf, type Tree } from '../../views/filters/parse.ts'
@@ -32,18 +33,10 @@ export async function explainPage(context: Context, page: ResolvedPage, recordId
   }
 }
 
-interface PlanNode {
-  Schema?: string
-  'Index Name'?: string
-  Plans?: PlanNode[]
-}
-
 /** The table's indexes that Postgres's planner chooses for the statement of the page with these values, each once. */
 async function indexesOf({ db }: Context, page: ResolvedPage): Promise<string[]> {
   const tableSchema = `t${page.selection.table.id}`
-  const [plan] = await db
-    .records(page.selection.table.id)
-    .query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json, verbose) ${printWholePage(page)}`)
+  const plan = await planOf(db.records(page.selection.table.id), printWholePage(page))
   const names = new Set<string>()
   // A bitmap index scan does not name the schema of its index; the bitmap heap scan above it does.
   function walk({ Schema, 'Index Name': name, Plans = [] }: PlanNode, inherited?: string): void {
@@ -51,7 +44,7 @@ async function indexesOf({ db }: Context, page: ResolvedPage): Promise<string[]>
     if (name !== undefined && schema === tableSchema) names.add(name)
     for (const node of Plans) walk(node, schema)
   }
-  if (plan) walk(plan['QUERY PLAN'][0].Plan)
+  if (plan) walk(plan)
   return [...names]
 }
 

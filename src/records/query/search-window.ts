@@ -3,8 +3,9 @@
 import { trigramsOf } from '../../indexes/trigrams.ts'
 import { BoundedMap } from '../../platform/bounded-map.ts'
 import type { Context } from '../../platform/context.ts'
-import { type Database, type Following, type Sql, sql } from '../../platform/database/database.ts'
+import type { Database, Following, Sql } from '../../platform/database/database.ts'
 import type { PrintedRows } from '../../platform/database/printed-rows.ts'
+import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
 import { printPlace, printWindow, rowsOf } from './print.ts'
@@ -67,11 +68,6 @@ async function readBeginning(
 
 // ── places in the order ─────────────────────────────────────────────────────
 
-interface PlanNode {
-  'Node Type': string
-  Plans?: PlanNode[]
-}
-
 const MAX_PLACES = 200
 const PLACE_KEPT_MS = 60_000
 const places = memo((_: Database) => new BoundedMap<string, { until: number; isInIndex: boolean }>(MAX_PLACES))
@@ -83,8 +79,7 @@ const places = memo((_: Database) => new BoundedMap<string, { until: number; isI
 async function isInIndex({ db, now }: Context, tableId: number, place: Sql): Promise<boolean> {
   const known = places(db).get(place.sql)
   if (known && now.getTime() < known.until) return known.isInIndex
-  const [plan] = await db.records(tableId).query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(sql`explain (format json) ${place}`)
-  const [node] = plan?.['QUERY PLAN'][0].Plan.Plans ?? []
+  const [node] = (await planOf(db.records(tableId), place))?.Plans ?? []
   const found = node?.['Node Type'] === 'Index Only Scan'
   places(db).set(place.sql, { until: now.getTime() + PLACE_KEPT_MS, isInIndex: found })
   return found
