@@ -27,7 +27,7 @@ const PLATFORM = 'platform'
 /** The rooms of the platform; each feature chooses its own. */
 const PLATFORM_ROOMS = ['access', 'database', 'http', 'jobs', 'processes', 'storage', 'stored-files']
 /** The rooms that may be inside another room. */
-const INNER_ROOMS = ['database/embedded', 'database/replicas']
+const INNER_ROOMS = ['database/embedded', 'database/nodes', 'database/replicas']
 /** The files at the root put the features together. No feature imports them, except for settings.ts, which imports nothing. */
 const ROOT_FILES = ['main.ts', 'service.ts', 'deps.ts', 'app.ts', 'router.ts', 'background.ts', 'client.ts', 'settings.ts']
 /** A folder of a feature with more files than this should be split into rooms by concept. */

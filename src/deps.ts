@@ -17,6 +17,7 @@ import { openDatabase } from './platform/database/database.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './platform/database/embedded/embedded-postgres.ts'
 import { databaseMetrics, statementTimer } from './platform/database/metrics.ts'
 import { deploy } from './platform/database/migrations.ts'
+import { openNodes } from './platform/database/nodes/nodes.ts'
 import type { ObserveStatement } from './platform/database/observe-statements.ts'
 import type { Placement } from './platform/database/records-plane.ts'
 import { replicaMetrics } from './platform/database/replicas/metrics.ts'
@@ -94,8 +95,12 @@ export async function openDeps(
     await deploy(connection, { queues, log: (message) => log.info(message) })
     const metrics = openMetrics(allMetrics)
     const [size, observe] = [ownPart(settings.databasePool, LEAST_CONNECTIONS), observeStatement(metrics)]
-    const primary = openDatabase(connection, { size, observe, silentMs: overrides.databaseSilentMs, placement: overrides.placement })
+    const silentMs = overrides.databaseSilentMs
+    const nodes = openNodes(connection, { size, observe, silentMs, log })
+    closers.push(() => nodes.close())
+    const primary = openDatabase(connection, { size, observe, silentMs, placement: overrides.placement ?? nodes })
     closers.push(() => primary.close())
+    await nodes.follow(primary)
     const { replicaUrls: urls, replicaMaxLagMs: maxLagMs } = settings
     const replicas = urls.length ? openReplicas(primary, { urls, maxLagMs, size, observe, metrics, log }) : undefined
     closers.push(() => replicas?.close())

@@ -1,5 +1,7 @@
 /** Reads the existing indexes and the size of tables, and the stored uses and failures of indexes. */
-import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { type Database, empty, recordsOf, sql } from '../platform/database/database.ts'
+import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
+import { MIN_BYTES } from '../tables/indexing.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 import type { Shape } from './shape.ts'
 
@@ -16,8 +18,8 @@ export interface PresentIndex {
 }
 
 /** Returns the indexes by name, the primary key first. The index that a conversion uses (tables/ddl.ts) is left out. */
-export function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
-  return db.query<PresentIndex>(
+export async function presentIndexes(db: Database, tableId: number): Promise<PresentIndex[]> {
+  const indexes = await db.query<PresentIndex>(
     sql`select c.relname as name, i.indisprimary as "isPrimary", i.indisvalid as "isValid", pg_relation_size(c.oid) as bytes,
         exists (select from pg_stat_progress_create_index p where p.index_relid = c.oid) as "isBuilding",
         array(select a.attname::text from unnest(i.indkey) with ordinality k (attnum, at)
@@ -26,6 +28,20 @@ export function presentIndexes(db: Database, tableId: number): Promise<PresentIn
       where i.indrelid = to_regclass(${recordsOf(tableId).sql}) and c.relname not like '~%' order by i.indisprimary desc, c.relname`,
     'indexes-of-table',
   )
+  return isOnNode(db, tableId) ? withStored(db, tableId, indexes) : indexes
+}
+
+/** The indexes with what only their node knows. Whether one is valid, the coordinator of the nodes knows. */
+async function withStored(db: Database, tableId: number, indexes: readonly PresentIndex[]): Promise<PresentIndex[]> {
+  const stored = await db.records(tableId).query<Pick<PresentIndex, 'name' | 'bytes' | 'isBuilding'>>(
+    sql`select n.name, coalesce(pg_relation_size(n.oid), 0) as bytes,
+        exists (select from pg_stat_progress_create_index p where p.index_relid = n.oid) as "isBuilding"
+      from (select c.relname as name, ${storageOf(db, tableId).index('c.oid')} as oid from pg_index i join pg_class c on c.oid = i.indexrelid
+        where i.indrelid = to_regclass(${recordsOf(tableId).sql})) n`,
+    'stored-indexes-of-table',
+  )
+  const byName = new Map(stored.map((index) => [index.name, index]))
+  return indexes.map((index) => ({ ...index, bytes: 0, ...byName.get(index.name) }))
 }
 
 /**
@@ -44,11 +60,14 @@ export async function tableSizeOf(db: Database, tableId: number): Promise<TableS
 
 /** Tables that are large enough for indexes by their statistics, and tables with indexes besides their primary key. */
 export async function indexedTables(db: Database): Promise<number[]> {
+  const isLargeElsewhere = db.hasNodes
+    ? sql`or exists (select from citus_shard_sizes() z join pg_dist_shard d on d.shardid = z.shard_id where d.logicalrelid = c.oid and z.size >= ${MIN_BYTES})`
+    : empty
   const tables = await db.query<{ id: number }>(sql`
     select t.id from tables t
     join pg_class c on c.oid = to_regclass(format('t%s.records', t.id))
     where t.deleted_at is null and (greatest(c.reltuples, pg_stat_get_live_tuples(c.oid)) > ${SMALL_TABLE / 2}
-      or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary))
+      or exists (select from pg_index i where i.indrelid = c.oid and not i.indisprimary) ${isLargeElsewhere})
     order by t.id`)
   return tables.map(({ id }) => id)
 }
@@ -58,11 +77,11 @@ export async function indexedTables(db: Database): Promise<number[]> {
  * absent.
  */
 export async function groupsOf(db: Database, tableId: number): Promise<Map<string, number>> {
-  const groups = await db.query<{ field: string; records: number }>(sql`
+  const groups = await db.records(tableId).query<{ field: string; records: number }>(sql`
     select s.attname::text as field, c.reltuples * greatest(s.null_frac, s.most_common_freqs[1],
       case when s.n_distinct < 0 then 1 / (-s.n_distinct * greatest(c.reltuples, 1)) when s.n_distinct > 0 then 1 / s.n_distinct end) as records
-    from pg_class c join pg_stats s on s.schemaname = ${`t${tableId}`} and s.tablename = 'records'
-    where c.oid = to_regclass(${recordsOf(tableId).sql})`)
+    from pg_class c join pg_stats s on s.schemaname = ${`t${tableId}`} and s.tablename = c.relname
+    where c.oid = ${storageOf(db, tableId).records}`)
   return new Map(groups.map(({ field, records }) => [field, records]))
 }
 

@@ -7,6 +7,7 @@ import { isText, type TableDef } from '../fields/definition.ts'
 import { BoundedMap } from '../platform/bounded-map.ts'
 import type { Context } from '../platform/context.ts'
 import { type Database, ident, join, recordsOf, sql } from '../platform/database/database.ts'
+import { storageOf } from '../platform/database/nodes/shards.ts'
 import { memo } from '../platform/memo.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
 
@@ -64,12 +65,12 @@ async function readSample(db: Database, { id, fields }: TableDef): Promise<Trigr
   const records = recordsOf(id)
   const texts = fields.filter(({ type }) => isText(type))
   if (!texts.length) return null
-  const [table] = await db.query<{ records: number; isIndexed: boolean }>(
+  const [table] = await db.records(id).query<{ records: number; isIndexed: boolean }>(
     sql`select c.reltuples as records, not exists (
         select from unnest(${texts.map((field) => field.id)}::text[]) as f (name) where not exists (
           select from pg_index i join pg_class x on x.oid = i.indexrelid join pg_am a on a.oid = x.relam
-          where i.indrelid = c.oid and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
-      from pg_class c where c.oid = to_regclass(${records.sql})`,
+          where i.indrelid = to_regclass(${records.sql}) and i.indisvalid and a.amname = 'gin' and pg_get_indexdef(x.oid, 1, true) = format('lower(%I)', f.name))) as "isIndexed"
+      from pg_class c where c.oid = ${storageOf(db, id).records}`,
     'trigram-indexes',
   )
   if (!table || table.records <= SMALL_TABLE || !table.isIndexed) return null

@@ -1,7 +1,8 @@
 /** Enqueues the job that adapts the indexes of a table (src/indexes), after a change of its definition or of its size. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
-import { type Database, recordsOf, sql } from '../platform/database/database.ts'
+import { type Database, sql } from '../platform/database/database.ts'
+import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 
 /** A build on a million records takes a minute, and waits up to five for locks. */
@@ -12,7 +13,7 @@ export const adaptIndexes = defineQueue({
 })
 
 /** A record takes at least 60 bytes, so a smaller table has fewer than 10,000 records. */
-const MIN_BYTES = 500_000
+export const MIN_BYTES = 500_000
 
 /**
  * Enqueues the job after a change of the table, or after many records were created. In a transaction the job starts after the
@@ -24,10 +25,11 @@ export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>
 
 /** True if the table may have enough records for indexes besides its primary key. */
 export async function isWorthIndexing(db: Database, tableId: number): Promise<boolean> {
-  const [table] = await db.query<{ bytes: number | null }>(
-    sql`select pg_relation_size(to_regclass(${recordsOf(tableId).sql})) as bytes`,
-    'bytes-of-records',
-  )
+  // A transaction runs on a server that does not know the size. The job reads it before it builds anything.
+  if (isOnNode(db, tableId) && db.inTransaction()) return true
+  const [table] = await db
+    .records(tableId)
+    .query<{ bytes: number | null }>(sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`, 'bytes-of-records')
   return (table?.bytes ?? 0) >= MIN_BYTES
 }
 

@@ -34,7 +34,7 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
   const { fields, issues } = newFields(wanted ?? [], new Set())
   if (issues.length) throw badInputs(issues.map(({ path, message }) => ({ path: ['fields', ...path], message })))
   const at = toTheSecond(context.now)
-  return withUniqueName(() =>
+  const table = await withUniqueName(() =>
     withShortLocks(context, async () => {
       const { db } = context
       await requireLookedUpTables(context, space.id, fields, (index) => ['fields', index, 'table'])
@@ -47,6 +47,8 @@ export async function create(context: Context, space: SpaceRef, { name, fields: 
       return withFields(await tableDefinition(db, { id, version: 1 }))
     }),
   )
+  if (context.db.hasNodes) await context.db.refreshPlacement()
+  return table
 }
 
 /** Turns a unique violation into a 409: another table or field has the name, ignoring case. */

@@ -1,8 +1,8 @@
-/** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed (design.md §3). */
+/** Runs reads and writes with a table's definition, and repeats them with a newer one if the table was changed or placed elsewhere (design.md §3). */
 
 import type { TableDef } from '../fields/definition.ts'
 import type { Context } from '../platform/context.ts'
-import { sql } from '../platform/database/database.ts'
+import { type Database, sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { notFound, unavailable } from '../platform/http/errors.ts'
 import { tableDefinition, tableDefinitions } from './definition-cache.ts'
@@ -27,18 +27,27 @@ export async function withDefinition<T>(
   let definition: TableDef | undefined = await tableDefinition(db, table)
   let failedWith: number | undefined
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const wasElsewhere = db.isElsewhere(table.id)
     try {
       const result = await work(definition)
       if (result !== STALE) return result as T
     } catch (error) {
       // After an error a transaction can only be rolled back. A request with an Idempotency-Key is then repeated as a whole (trpc.ts).
-      if (!isOutdated(error) || db.inTransaction() || failedWith === definition.version) throw error
+      const isRepeated = !db.inTransaction() && ((await wasPlaced(db, table.id, wasElsewhere)) || isOutdated(error))
+      if (!isRepeated || failedWith === definition.version) throw error
       failedWith = definition.version
     }
     definition = (await tableDefinitions(db, [table.id])).get(table.id)
     if (!definition) throw notFound('Table')
   }
   throw unavailable('The table is being changed; retry')
+}
+
+/** True if the records have been placed on a node since. Citus refuses some statements that were written for records on the main server. */
+async function wasPlaced(db: Database, tableId: number, wasElsewhere: boolean): Promise<boolean> {
+  if (!db.hasNodes) return false
+  await db.refreshPlacement()
+  return db.isElsewhere(tableId) !== wasElsewhere
 }
 
 /**

@@ -59,6 +59,10 @@ export interface Database extends RecordsDatabase {
    * answer, wherever the records are.
    */
   isElsewhere(tableId: number): boolean
+  /** True if the server coordinates nodes on which spaces can be placed. */
+  readonly hasNodes: boolean
+  /** Looks again on which nodes the records are, so that `records` and `isElsewhere` know of a new table. Does nothing without nodes. */
+  refreshPlacement(): Promise<void>
   /** How busy the connections are at this moment. */
   load(): DatabaseLoad
   /** Whether the caller runs inside a transaction. */
@@ -212,6 +216,10 @@ export function openDatabase(
       return node ? recordsOnNode(this, node) : this
     },
     isElsewhere: (tableId) => placement.nodeOf(tableId) !== undefined,
+    get hasNodes() {
+      return placement.hasNodes === true
+    },
+    refreshPlacement: async () => placement.refresh?.(),
     watch: (marker, committed) => {
       watched = { marker, committed }
     },

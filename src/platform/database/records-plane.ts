@@ -63,6 +63,10 @@ export interface Placement {
    * runs any statement on records that are elsewhere, only not as fast.
    */
   nodeOf(tableId: number): RecordsNode | undefined
+  /** True if spaces can be placed on nodes at all. */
+  readonly hasNodes?: boolean
+  /** Looks where the records are, after a table was created. */
+  refresh?(): Promise<void>
 }
 
 /** All records are on the main server. */

@@ -212,6 +212,8 @@ function databaseError(thrown: unknown): AppError | undefined {
   if (code === '22003') return new AppError('BAD_REQUEST', 'A number is out of range', { cause: thrown })
   if (code === '25006') return unavailable('The database is read-only at the moment', 5, thrown)
   if (thrown.message.includes('timeout exceeded when trying to connect')) return tooBusy({ cause: thrown })
+  const [, node] = /connection to the remote node (?:\S+@)?(\S+) failed/.exec(thrown.message) ?? []
+  if (node) return unavailable(`The node ${node}, which has these records, does not answer`, 5, thrown)
   return isDatabaseAway(thrown) ? unavailable('The database is not available', 5, thrown) : undefined
 }
 

@@ -1,0 +1,149 @@
+/**
+ * The nodes of a Citus cluster: which has the records of a table, and reads that are asked of it directly. Without Citus there are none, and
+ * nothing of this runs after the start (docs/decisions/0032-spaces-on-nodes.md).
+ */
+import type { FastifyBaseLogger } from 'fastify'
+import type pg from 'pg'
+import { isDatabaseAway, sqlState, unavailable } from '../../http/errors.ts'
+import { type Database, openDatabase, sql } from '../database.ts'
+import type { ObserveStatement } from '../observe-statements.ts'
+import type { Placement, RecordsNode } from '../records-plane.ts'
+
+/** How long a process may ask the main server for records that have just been placed elsewhere. */
+const CHECK_EVERY_MS = 1_000
+
+export interface Nodes extends Placement {
+  /** Asks whether the main server coordinates nodes, and follows their tables from then on if it does. */
+  follow(main: Database): Promise<void>
+  close(): Promise<void>
+}
+
+interface NodesOptions {
+  /** The most connections to each node. */
+  size: number
+  observe: ObserveStatement
+  silentMs: number | undefined
+  log: Pick<FastifyBaseLogger, 'warn'>
+}
+
+interface NodeAddress {
+  host: string
+  port: number
+}
+
+/** The name of a node, as `npm run admin -- space place` takes it. */
+export const nameOfNode = ({ host, port }: NodeAddress): string => `${host}:${port}`
+
+/** @param config of the main server; its role, password and database are those of the nodes, too */
+export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptions): Nodes {
+  const nodes = new Map<string, { name: string; database: Database }>()
+  let main: Database | undefined
+  let placed = new Map<number, string>()
+  let mark: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let refreshing: Promise<void> | undefined
+  let isClosed = false
+
+  async function refresh(database: Database): Promise<void> {
+    const [present] = await database.readShort<{ mark: string }>(MARK, 'nodes:mark')
+    if (present?.mark === mark) return
+    const rows = await database.query<NodeAddress & { table_id: number }>(PLACED)
+    for (const row of rows) if (!nodes.has(nameOfNode(row))) nodes.set(nameOfNode(row), open(row))
+    placed = new Map(rows.map((row) => [row.table_id, nameOfNode(row)]))
+    mark = present?.mark
+  }
+
+  const open = (address: NodeAddress) => ({ name: nameOfNode(address), database: openDatabase(configAt(config, address), options) })
+
+  /** All who ask at once share one answer. */
+  function refreshOnce(): Promise<void> {
+    refreshing ??= (main ? refresh(main) : Promise.resolve()).finally(() => {
+      refreshing = undefined
+    })
+    return refreshing
+  }
+
+  /** An answer that is on its way may be older than what the caller has just committed. */
+  async function refreshAfter(): Promise<void> {
+    await refreshing?.catch(() => {})
+    await refreshOnce()
+  }
+
+  async function check(): Promise<void> {
+    await refreshOnce().catch((error: unknown) => log.warn({ err: error }, 'the nodes of the records were not read'))
+    if (!isClosed) timer = setTimeout(check, CHECK_EVERY_MS).unref()
+  }
+
+  const nodeWith = (tableId: number) => nodes.get(placed.get(tableId) ?? '')
+
+  /** Runs the read on the table's node. If that fails because of the node, the table may have been moved: it is looked for once more. */
+  async function read<T>(tableId: number, run: (on: RecordsNode) => Promise<T>): Promise<T> {
+    const asked = nodeWith(tableId)
+    if (!asked) return run(main as Database)
+    try {
+      return await run(asked.database)
+    } catch (error) {
+      if (!isOfNode(error)) throw error
+      await refreshAfter()
+      const found = nodeWith(tableId)
+      if (found !== asked) return run(found?.database ?? (main as Database))
+      throw isDatabaseAway(error) ? nodeAway(asked.name, error) : error
+    }
+  }
+
+  const readsOf = (tableId: number): RecordsNode => ({
+    query: (...asked) => read(tableId, (on) => on.query(...asked)),
+    queryPrinted: (...asked) => read(tableId, (on) => on.queryPrinted(...asked)),
+    readShort: (...asked) => read(tableId, (on) => on.readShort(...asked)),
+    readShortPrinted: (...asked) => read(tableId, (on) => on.readShortPrinted(...asked)),
+  })
+
+  return {
+    get hasNodes() {
+      return main !== undefined
+    },
+    nodeOf: (tableId) => (placed.has(tableId) ? readsOf(tableId) : undefined),
+    refresh: refreshAfter,
+    async follow(database) {
+      const [citus] = await database.query(sql`select from pg_extension where extname = 'citus'`)
+      if (!citus) return
+      main = database
+      await check()
+    },
+    async close() {
+      clearTimeout(timer)
+      isClosed = true
+      await Promise.all([...nodes.values()].map((node) => node.database.close()))
+    },
+  }
+}
+
+/** 503 that names the node. */
+const nodeAway = (name: string, cause: unknown) => unavailable(`The node ${name}, which has these records, does not answer`, 5, cause)
+
+/** True if another node may answer: the node is away, is no part of the cluster any more, or has not got the table. */
+const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) === '42P01' || sqlState(error) === '3F000'
+
+/** Changes with every table that is placed, moved or dropped. */
+const MARK = sql`select concat_ws(' ', count(*), sum(placementid), sum(placementid * groupid)) as mark from pg_dist_placement`
+
+/** The tables of records on nodes other than the main server, whose group is 0. */
+const PLACED = sql`
+  select substr(n.nspname, 2)::int as table_id, d.nodename as host, d.nodeport as port
+  from pg_dist_shard s join pg_class c on c.oid = s.logicalrelid and c.relname = 'records'
+  join pg_namespace n on n.oid = c.relnamespace and n.nspname ~ '^t[1-9][0-9]{0,9}$'
+  join pg_dist_placement p on p.shardid = s.shardid join pg_dist_node d on d.groupid = p.groupid and d.noderole = 'primary'
+  where p.groupid > 0`
+
+/** The same role and database at another address. The name of a node may be the folder of a socket. */
+function configAt(config: pg.PoolConfig, { host, port }: NodeAddress): pg.PoolConfig {
+  // Statistics and sizes of the records are those of shards, which Citus hides from the catalogue by default.
+  const options = '-c citus.override_table_visibility=off'
+  if (!config.connectionString) return { ...config, host, port, options }
+  const url = new URL(config.connectionString)
+  url.hostname = host.startsWith('/') ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  url.port = String(port)
+  if (host.startsWith('/')) url.searchParams.set('host', host)
+  else url.searchParams.delete('host')
+  return { ...config, connectionString: url.href, options }
+}
