@@ -18,6 +18,7 @@ import { openStorage } from '../src/platform/storage/open-storage.ts'
 import { instantText } from '../src/platform/time.ts'
 import { readSettings } from '../src/settings.ts'
 import { create as createSpace, restore as restoreSpace } from '../src/spaces/service.ts'
+import { moveSpace, placeSpace } from '../src/tables/placement.ts'
 import { restore as restoreTable } from '../src/tables/service.ts'
 import { backUp, restore } from './backup.ts'
 import { exportTable, importTable } from './csv.ts'
@@ -37,6 +38,8 @@ const USAGE = `npm run admin -- <command>, on the database that the settings nam
   set-password <email> [--password-stdin]           ends all sessions of the user, too
   restore-table <id>                                brings back what was deleted in the last seven days
   restore-space <id>
+  space place <id> <node>                           puts the records of a space on a node of a Citus cluster (docs/scaling.md)
+  space move <id> <node>                            moves them to another node; the service runs on
   export --table <id> [--view <id>] <file.csv>      a table as CSV, or what a view shows of it (docs/csv.md)
   import --table <id> <file.csv>                    records from CSV, all or none, in the name of the account's owner
   replay <id|since>                                 reads a stored inbound message again, or all since YYYY-MM-DD HH:MM:SS in UTC (docs/email.md)
@@ -60,12 +63,14 @@ const person = { email: text, timezone: text, 'password-stdin': flag }
 
 interface Given {
   positional: string | undefined
+  /** All arguments, of a command with several. */
+  positionals: string[]
   options: Record<string, string | boolean | undefined>
 }
 
 interface Command {
   options?: ParseArgsOptionsConfig
-  /** The name of its one argument, if it has one. */
+  /** The name of its one argument, or the names of several; none by default. */
   argument?: string
   run(given: Given): Promise<void>
 }
@@ -160,6 +165,18 @@ const commands: Record<string, Command> = {
     argument: '<id>',
     run: onDatabase(async (deps, { positional }) =>
       restoreSpace(systemContext(deps), read(z.object({ id: IdText }), { id: positional }).id),
+    ),
+  },
+  'space place': {
+    argument: '<id> <node>',
+    run: onDatabase((deps, { positionals: [id, node = ''] }) =>
+      placeSpace(systemContext(deps), read(z.object({ id: IdText }), { id }).id, node),
+    ),
+  },
+  'space move': {
+    argument: '<id> <node>',
+    run: onDatabase((deps, { positionals: [id, node = ''] }) =>
+      moveSpace(systemContext(deps), read(z.object({ id: IdText }), { id }).id, node),
     ),
   },
   export: {
@@ -259,9 +276,11 @@ await runScript(async () => {
 function argumentsOf(name: string, { argument, options = {} }: Command, args: string[]): Given {
   try {
     const parsed = parseArgs({ args, options, allowPositionals: argument !== undefined })
-    const [positional, ...more] = parsed.positionals
-    if (argument !== undefined && (!positional || more.length)) throw new Error(`needs one argument, ${argument}`)
-    return { positional, options: parsed.values as Given['options'] }
+    const positionals: string[] = parsed.positionals
+    const wanted = argument?.split(' ').length ?? 0
+    if (positionals.length !== wanted || positionals.includes(''))
+      throw new Error(`needs ${wanted > 1 ? wanted : 'one'} argument${wanted > 1 ? 's' : ''}, ${argument}`)
+    return { positional: positionals[0], positionals, options: parsed.values as Given['options'] }
   } catch (error) {
     throw new ScriptError(`${name}: ${argumentProblem(error)}; npm run admin -- --help shows how it is used`)
   }

@@ -153,6 +153,11 @@ test.each([
   [['create-space', '--colour', 'red'], /^create-space: Unknown option '--colour'; npm run admin -- --help/],
   [['create-user', '--account', '1', '--name', 'x', '--email', 'owner@demo.example'], /belongs to a user already$/],
   [['backup'], /^backup: needs one argument, <file\.tar\.gz>/],
+  [['space', 'place', '1'], /^space place: needs 2 arguments, <id> <node>; npm run admin/],
+  [
+    ['space', 'place', '1', 'db2:5432'],
+    /^The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster/,
+  ],
   [['backup', '/no/such/folder/x.tar.gz'], /cannot be written: there is no such folder$/],
   [[], /^A command is needed: npm run admin -- --help lists them$/],
   [['constructor'], /^There is no command constructor: /],

@@ -10,6 +10,7 @@ import { readSettings, type Settings, SettingsError } from '../../src/settings.t
 import { catalogueAfter } from '../catalogue.ts'
 import { appliedMigrations, checkMigrations, checkPreviousKeys, checkQueue, checkServer } from './database-checks.ts'
 import { counted, type Database, type Examined, type Finding } from './finding.ts'
+import { checkNodes, describeNodes } from './node-checks.ts'
 import { checkOwners, checkSecrets } from './orphan-checks.ts'
 import { checkCatchDomain, checkPublicUrl, checkSmtp } from './reach-checks.ts'
 import { checkReceiverCertificate, checkReceiverReach } from './receiver-checks.ts'
@@ -22,6 +23,8 @@ export interface Report {
   findings: Finding[]
   /** The checks that could not be made, and why. */
   skipped: { check: string; reason: string }[]
+  /** What is no finding, and worth knowing. */
+  notes: string[]
 }
 
 type Check = (examined: Examined) => Promise<Finding[] | null>
@@ -31,6 +34,7 @@ const DATABASE_CHECKS: Record<string, Check> = {
   server: checkServer,
   migrations: checkMigrations,
   replicas: checkReplicas,
+  nodes: checkNodes,
   'system tables': checkSystemTables,
   records: checkRecords,
   indexes: checkIndexes,
@@ -50,7 +54,7 @@ interface Options {
 
 /** Examines the installation that the environment names. */
 export async function examine({ environment = process.env, tryOut = tryOnTemporaryServer }: Options = {}): Promise<Report> {
-  const report: Report = { findings: [], skipped: [] }
+  const report: Report = { findings: [], skipped: [], notes: [] }
   const settings = settingsOf(environment, report)
   if (!settings) return report
   report.findings.push(...checkSettings({ settings, environment }), ...(await checkDisks({ settings })))
@@ -63,6 +67,7 @@ export async function examine({ environment = process.env, tryOut = tryOnTempora
       return
     }
     for (const [name, check] of Object.entries(DATABASE_CHECKS)) await make(name, check, examined, report)
+    report.notes.push(...(await describeNodes(database)))
   })
   return report
 }
@@ -169,10 +174,11 @@ async function tryOnTemporaryServer(scripts: string[]): Promise<string[] | null>
 }
 
 /** The report for people. */
-export function printed({ findings, skipped }: Report): string[] {
+export function printed({ findings, skipped, notes }: Report): string[] {
   const of = (severity: Finding['severity']) => findings.filter((finding) => finding.severity === severity)
   const [errors, warnings] = [of('error'), of('warning')]
   return [
+    ...notes,
     ...[...errors, ...warnings].flatMap(({ severity, check, problem, advice, examples }) => [
       `${severity}  ${check}: ${problem}`,
       ...(examples ?? []).map((example) => `         - ${example}`),

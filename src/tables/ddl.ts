@@ -6,6 +6,8 @@ import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from
 
 /** Creates `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
+  // A space that is on no node then does not need any of them. Citus creates the schema of a placed table on the nodes with the table.
+  if (db.hasNodes) await db.query(sql`select set_config('citus.enable_ddl_propagation', 'off', true)`)
   await db.execute(sql`create schema ${schemaOf(tableId)}`)
   const columns = fields.length ? sql`, ${join(fields.map(column))}` : empty
   await db.execute(sql`
@@ -17,6 +19,24 @@ export async function createRecords(db: Database, tableId: number, fields: reado
       updated_by int,
       version int not null default 1${columns}
     )`)
+  if (db.hasNodes) await placeNewRecords(db, tableId)
+}
+
+/** The schema of the anchors: a space whose records are on a node of a cluster has an empty table there (placement.ts). */
+export const ANCHORS = 'gridpost_spaces'
+export const anchorOf = (spaceId: number): string => `${ANCHORS}.s${spaceId}`
+
+/** Puts the records of a table on the node of the anchor. */
+export const distribute = (tableId: number, anchor: string): Sql =>
+  sql`select create_distributed_table(${recordsOf(tableId).sql}::text::regclass, null, colocate_with => ${anchor}::text)`
+
+async function placeNewRecords(db: Database, tableId: number): Promise<void> {
+  const [space] = await db.query<{ anchor: string }>(sql`
+    select a.name as anchor from tables t cross join lateral format(${`${ANCHORS}.s%s`}::text, t.space_id) as a (name)
+    where t.id = ${tableId} and to_regclass(a.name) is not null`)
+  if (!space) return
+  await db.query(sql`select set_config('citus.enable_ddl_propagation', 'on', true)`)
+  await db.query(distribute(tableId, space.anchor))
 }
 
 /** Adds a nullable column without a default, so that Postgres rewrites no record. */

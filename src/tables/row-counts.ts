@@ -52,6 +52,7 @@ export async function countTable(
   context: Context,
   { table_id, recount: isRecount }: { table_id: number; recount: boolean },
 ): Promise<void> {
+  // The records of a table on a node are counted there: Citus has no triggers.
   if (context.db.isElsewhere(table_id)) return
   const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)
@@ -71,6 +72,12 @@ const GIVEN_UP = new Set(['3F000', '42P01', '55P03', '40P01', '57014'])
 
 /** Deletes the counts of a table that is purged. */
 export const deleteRowCounts = (db: Database, tableId: number) => db.execute(sql`delete from record_tallies where table_id = ${tableId}`)
+
+/** The statements that let a table be counted by reading it again. They run in one transaction. */
+export const forgetRowCounts = (tableId: number): Sql[] => [
+  ...Object.keys(TRIGGERS).map((event) => sql`drop trigger if exists ${raw(`tally_${event}`)} on ${recordsOf(tableId)}`),
+  sql`delete from record_tallies where table_id = ${tableId}`,
+]
 
 const inTransaction = async (client: pg.Client, statements: readonly Sql[]) => {
   await client.query('begin')

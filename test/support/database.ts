@@ -1,6 +1,7 @@
 /** Databases for tests. Files run at the same time, so each has its own clone; each test of a file has its own account. */
 import pg from 'pg'
 import { inject } from 'vitest'
+import { inDatabase, joinNodes } from './citus.ts'
 
 export interface TestDatabase {
   connection: { host: string; port: number; user: string; database: string; ssl: false }
@@ -26,6 +27,26 @@ export function emptyDatabase(): Promise<TestDatabase> {
   return createDatabase('template0')
 }
 
+/** Makes a cluster of the database, in which every new space is on a node. */
+async function placeAllSpaces(servers: { host: string; port: number; user: string }[], database: string): Promise<void> {
+  const [coordinator, ...workers] = servers.map((connection) => ({ connection: { ...connection, database, ssl: false as const } }))
+  for (const { connection } of workers) await inDatabase({ connection }, 'postgres', [`CREATE DATABASE ${database}`])
+  if (coordinator) await joinNodes({ coordinator, workers }, database)
+  if (coordinator) await inDatabase(coordinator, database, PLACE_SPACES)
+}
+
+const PLACE_SPACES = [
+  'create schema gridpost_spaces',
+  'set citus.enable_ddl_propagation = off',
+  `create function gridpost_spaces.place() returns trigger language plpgsql as $$
+    begin
+      execute format('create table gridpost_spaces.s%s (id int primary key)', new.id);
+      perform create_distributed_table(format('gridpost_spaces.s%s', new.id)::regclass, null, colocate_with => 'none');
+      return null;
+    end $$`,
+  'create trigger place_space after insert on public.spaces for each row execute function gridpost_spaces.place()',
+]
+
 let created = 0
 
 async function createDatabase(template: string): Promise<TestDatabase> {
@@ -38,6 +59,8 @@ async function createDatabase(template: string): Promise<TestDatabase> {
   } finally {
     await client.end()
   }
+  const nodes = inject('nodes')
+  if (nodes && template !== 'template0') await placeAllSpaces([server, ...nodes], database)
   return {
     connection: { ...server, database, ssl: false },
     url: `postgresql://${server.user}@localhost:${server.port}/${database}?host=${encodeURIComponent(server.host)}`,

@@ -11,7 +11,9 @@ import type { TestProject } from 'vitest/node'
 import { queues } from '../../src/background.ts'
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts'
 import { deploy } from '../../src/platform/database/migrations.ts'
+import { CITUS_DIR, type CitusCluster, startNodes } from './citus.ts'
 import { NODE_ROLE } from './node-role.ts'
+import type { Server } from './replica.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -19,6 +21,8 @@ declare module 'vitest' {
     postgres: { host: string; port: number; user: string }
     /** The folder of a migrated database. Its server does not run. */
     preparedDatabase: string
+    /** The workers of a cluster of which that server is the coordinator; undefined for a server alone. */
+    nodes?: { host: string; port: number; user: string }[]
   }
 }
 
@@ -26,6 +30,10 @@ const PREFIX = 'gridpost-test-'
 /** Nothing here outlives the run. */
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200', shared_buffers: '128MB' }
 
+/** With `GRIDPOST_PLACE_ALL=1` and CITUS_DIR the tests run on a cluster, and every space is on one of its nodes (database.ts). */
+const placesAll = process.env.GRIDPOST_PLACE_ALL === '1' && CITUS_DIR !== undefined
+
+let cluster: CitusCluster | undefined
 let dataDir: string | undefined
 let postgres: EmbeddedPostgres | undefined
 
@@ -33,6 +41,7 @@ export async function setup(project: TestProject): Promise<void> {
   await sweep()
   dataDir = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`))
   try {
+    if (placesAll) return await setUpCluster(project)
     postgres = await openEmbeddedPostgres({ dataDir, settings })
     await deploy(postgres.connection, { queues })
     // The files of a server are complete only while it does not run.
@@ -58,7 +67,17 @@ async function createNodeRole(connection: pg.ClientConfig): Promise<void> {
   await client.end()
 }
 
+async function setUpCluster(project: TestProject): Promise<void> {
+  cluster = await startNodes()
+  const { coordinator, workers } = cluster
+  await deploy(coordinator.connection, { queues })
+  const connectionOf = ({ connection: { host, port, user } }: Server) => ({ host, port, user })
+  project.provide('postgres', connectionOf(coordinator))
+  project.provide('nodes', workers.map(connectionOf))
+}
+
 export async function teardown(): Promise<void> {
+  await cluster?.stop()
   await postgres?.leave()
   if (dataDir) rmSync(dataDir, { recursive: true, force: true })
 }

@@ -84,7 +84,12 @@ async function copy(primary: Server, from: string, to: string): Promise<void> {
   )
 }
 
-async function startIn(dir: string, { port, user, database }: Pick<Server['connection'], 'port' | 'user' | 'database'>): Promise<Server> {
+/** Starts the server of a folder that `openEmbeddedPostgres` made, or of a copy of one. @param more settings beside those of every server here */
+export async function startIn(
+  dir: string,
+  { port, user, database }: Pick<Server['connection'], 'port' | 'user' | 'database'>,
+  more: Record<string, string> = {},
+): Promise<Server> {
   const programs = findPostgresPrograms()
   const account = chooseAccount(programs, dir)
   const connection = { host: dir, port, user, database, ssl: false as const }
@@ -112,7 +117,7 @@ async function startIn(dir: string, { port, user, database }: Pick<Server['conne
   async function start(): Promise<void> {
     giveTo(account, dir)
     rmSync(join(dir, 'postmaster.pid'), { force: true })
-    const settings = { ...FAST, listen_addresses: '', unix_socket_directories: dir, port: String(port), jit: 'off' }
+    const settings = { ...FAST, listen_addresses: '', unix_socket_directories: dir, port: String(port), jit: 'off', ...more }
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const { file, args, options: how } = commandOf(account, programs.postgres, ['-D', dir, ...options])
     server = spawn(file, args, { ...how, stdio: ['ignore', 'ignore', process.env.TEST_LOG ? 'inherit' : 'ignore'] })

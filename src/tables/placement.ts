@@ -1,0 +1,163 @@
+/**
+ * Places the records of a space on a node of a Citus cluster, and moves them (docs/scaling.md). Each placed space has an anchor, an empty
+ * table: the records of the space are on the node of the anchor, and move with it.
+ */
+import pg from 'pg'
+import type { Context } from '../platform/context.ts'
+import { raw, recordsOf, type Sql, sql } from '../platform/database/database.ts'
+import { nameOfNode } from '../platform/database/nodes/nodes.ts'
+import { AppError, conflict, sqlState } from '../platform/http/errors.ts'
+import { ANCHORS, anchorOf, distribute } from './ddl.ts'
+import { forgetRowCounts } from './row-counts.ts'
+
+/** The anchor of a space that is being placed. New tables do not follow it yet. */
+const preparedName = (spaceId: number) => `s${spaceId}_prepared`
+
+export interface Placed {
+  space_id: number
+  node: string
+  tables: number
+  /** False if the space was on the node before. */
+  is_changed: boolean
+}
+
+/**
+ * Puts the tables of a space on a node, all or none, and lets new ones follow. Nobody reads or writes the space meanwhile. May be repeated
+ * after it was killed.
+ * @param node `host:port`, as Citus knows it
+ * @throws AppError with one line that says why nothing was changed
+ */
+export function placeSpace(context: Context, spaceId: number, node: string): Promise<Placed> {
+  return asOnlyCommand(context, spaceId, 'placed', async (run) => {
+    const target = await requireNode(run, node)
+    const anchor = await anchorAt(run, anchorOf(spaceId))
+    if (anchor && nameOfNode(anchor) !== nameOfNode(target))
+      throw conflict(`Space ${spaceId} is on ${nameOfNode(anchor)} already: npm run admin -- space move ${spaceId} ${nameOfNode(target)}`)
+    if (!anchor) {
+      await prepareAnchor(run, spaceId, target)
+      await placeTables(run, spaceId)
+    }
+    return { space_id: spaceId, node: nameOfNode(target), tables: (await tablesOf(run, spaceId)).length, is_changed: !anchor }
+  })
+}
+
+/**
+ * Moves a placed space to another node while it is read and written. If the move is killed or fails, the space is where it was, and the
+ * move can be repeated.
+ * @throws AppError as `placeSpace`
+ */
+export function moveSpace(context: Context, spaceId: number, node: string): Promise<Placed> {
+  return asOnlyCommand(context, spaceId, 'moved', async (run) => {
+    const target = await requireNode(run, node)
+    const anchor = await anchorAt(run, anchorOf(spaceId))
+    if (!anchor) throw conflict(`Space ${spaceId} is on no node yet: npm run admin -- space place ${spaceId} ${nameOfNode(target)}`)
+    const isChanged = nameOfNode(anchor) !== nameOfNode(target)
+    if (isChanged) await moveAnchor(run, anchor, target, 'force_logical')
+    return { space_id: spaceId, node: nameOfNode(target), tables: (await tablesOf(run, spaceId)).length, is_changed: isChanged }
+  })
+}
+
+type Run = <Row extends object>(statement: Sql) => Promise<Row[]>
+
+interface Address {
+  host: string
+  port: number
+}
+
+/** The first key of the advisory lock of a command; no other lock with two keys uses it. */
+const PLACING = 7_203
+
+/** Runs the work on a connection of its own, because it may take hours. */
+async function asOnlyCommand<T>({ db }: Context, spaceId: number, done: string, work: (run: Run) => Promise<T>): Promise<T> {
+  const client = await db.connect(Number.POSITIVE_INFINITY)
+  const run: Run = async ({ text, values }) => (await client.query({ text, values })).rows
+  try {
+    await run(sql`select set_config('statement_timeout', '0', false), set_config('client_min_messages', 'warning', false)`)
+    if (!db.hasNodes) throw conflict('The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster')
+    const [lock] = await run<{ is_ours: boolean }>(sql`select pg_try_advisory_lock(${PLACING}::int, ${spaceId}::int) as is_ours`)
+    if (!lock?.is_ours) throw conflict(`Space ${spaceId} is being placed or moved by another command`)
+    const [space] = await run(sql`select from spaces where id = ${spaceId} and deleted_at is null`)
+    if (!space) throw conflict(`There is no space ${spaceId}`)
+    return await work(run)
+  } catch (error) {
+    throw inOneLine(error, `Space ${spaceId} was not ${done}`)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** 53100: a node has no room on its disk. */
+const DISK_FULL = '53100'
+
+function inOneLine(error: unknown, failed: string): unknown {
+  if (error instanceof AppError || !(error instanceof pg.DatabaseError)) return error
+  const [line] = error.message.split('\n')
+  return new AppError('CONFLICT', `${failed}: ${sqlState(error) === DISK_FULL ? 'a node is full' : line}`, { cause: error })
+}
+
+async function requireNode(run: Run, given: string): Promise<Address> {
+  const nodes = await run<Address & { takes_shards: boolean }>(sql`
+    select nodename as host, nodeport as port, shouldhaveshards and isactive as takes_shards from pg_dist_node
+    where noderole = 'primary' and groupid > 0 order by 1, 2`)
+  const node = nodes.find((each) => nameOfNode(each) === given || (each.host === given && each.port === 5_432))
+  if (!node)
+    throw conflict(
+      `There is no node ${given}: ${nodes.length ? `there are ${nodes.map(nameOfNode).join(', ')}` : 'add one with citus_add_node'}`,
+    )
+  if (!node.takes_shards) throw conflict(`The node ${nameOfNode(node)} takes no spaces: it is disabled, or its shouldhaveshards is false`)
+  const [reached] = await run<{ answers: boolean }>(
+    sql`select citus_check_connection_to_node(${node.host}::text, ${node.port}::int) as answers`,
+  )
+  if (!reached?.answers) throw conflict(`The node ${nameOfNode(node)} does not answer`)
+  return node
+}
+
+/** The shard of an anchor, and its node; undefined if there is no such anchor. */
+async function anchorAt(run: Run, anchor: string): Promise<(Address & { shard: string }) | undefined> {
+  const [found] = await run<Address & { shard: string }>(sql`
+    select s.shardid as shard, d.nodename as host, d.nodeport as port
+    from pg_dist_shard s join pg_dist_placement p on p.shardid = s.shardid join pg_dist_node d on d.groupid = p.groupid and d.noderole = 'primary'
+    where s.logicalrelid = to_regclass(${anchor})`)
+  return found
+}
+
+/** An anchor that an earlier command has left is used. */
+async function prepareAnchor(run: Run, spaceId: number, target: Address): Promise<void> {
+  const prepared = `${ANCHORS}.${preparedName(spaceId)}`
+  await run(sql`create schema if not exists ${raw(ANCHORS)}`)
+  await run(sql`create table if not exists ${raw(prepared)} (id int primary key)`)
+  if (!(await anchorAt(run, prepared))) await run(sql`select create_distributed_table(${prepared}, null, colocate_with => 'none')`)
+  const anchor = await anchorAt(run, prepared)
+  if (anchor && nameOfNode(anchor) !== nameOfNode(target)) await moveAnchor(run, anchor, target, 'block_writes')
+}
+
+const moveAnchor = (run: Run, from: Address & { shard: string }, to: Address, mode: 'block_writes' | 'force_logical') =>
+  run(
+    sql`select citus_move_shard_placement(${from.shard}::int8, ${from.host}::text, ${from.port}::int, ${to.host}::text, ${to.port}::int, ${mode})`,
+  )
+
+async function placeTables(run: Run, spaceId: number): Promise<void> {
+  await run(sql`begin`)
+  try {
+    await run(sql`select set_config('lock_timeout', '5s', true)`)
+    // Tables that are being created have locked the row of the space as well: they are there before, or see the anchor.
+    await run(sql`select from spaces where id = ${spaceId} for update`)
+    await run(sql`update tables set version = version + 1 where space_id = ${spaceId}`)
+    const prepared = preparedName(spaceId)
+    for (const { id } of await tablesOf(run, spaceId)) {
+      for (const statement of forgetRowCounts(id)) await run(statement)
+      await run(distribute(id, `${ANCHORS}.${prepared}`))
+      await run(sql`select truncate_local_data_after_distributing_table(${recordsOf(id).sql}::text::regclass)`)
+    }
+    await run(sql`alter table ${raw(`${ANCHORS}.${prepared}`)} rename to ${raw(`s${spaceId}`)}`)
+    await run(sql`commit`)
+  } catch (error) {
+    await run(sql`rollback`).catch(() => {})
+    throw error
+  }
+}
+
+/** The tables of the space, also deleted ones that can be restored. */
+const tablesOf = (run: Run, spaceId: number) =>
+  run<{ id: number }>(sql`
+    select id from tables where space_id = ${spaceId} and to_regclass(format('t%s.records', id)) is not null order by id`)

@@ -1,0 +1,224 @@
+/** Spaces on the nodes of a Citus cluster. Without CITUS_DIR only what a service without Citus answers is tested. */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { examine } from '../scripts/doctor/doctor.ts'
+import { systemContext } from '../src/platform/context.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
+import { moveSpace, placeSpace } from '../src/tables/placement.ts'
+import { type TestAccount, type TestApp, testApp } from './support/app.ts'
+import { CITUS_DIR, type CitusCluster, startCitus, withCitus } from './support/citus.ts'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+test('without Citus a space cannot be placed or moved', async () => {
+  const app = await testApp()
+  const { space } = await app.account()
+  const reason = 'The database of this service has no nodes: DATABASE_URL must name the coordinator of a Citus cluster'
+  await expect(placeSpace(systemContext(app.deps), space, 'db2:5432')).rejects.toThrow(reason)
+  await expect(moveSpace(systemContext(app.deps), space, 'db2:5432')).rejects.toThrow(reason)
+})
+
+describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
+  let cluster: CitusCluster
+  let app: TestApp
+  let account: TestAccount
+  let [first, second] = ['', '']
+
+  beforeAll(async () => {
+    cluster = await startCitus()
+    ;[first, second] = cluster.workers.map(cluster.nameOf) as [string, string]
+    app = await testApp({ DATABASE_URL: cluster.coordinator.url })
+    account = await app.account()
+  })
+  afterAll(async () => {
+    await app?.stop()
+    await cluster?.stop()
+  })
+
+  const place = (space: number, node: string) => placeSpace(systemContext(app.deps), space, node)
+  const move = (space: number, node: string) => moveSpace(systemContext(app.deps), space, node)
+  const owner = () => app.as(account.owner)
+
+  async function table(space: number, records: number): Promise<number> {
+    const { body, status } = await owner().post(`/api/space/${space}/tables/create`, {
+      name: `Cases ${Math.random()}`,
+      fields: [
+        { name: 'Title', type: 'text' },
+        { name: 'Amount', type: 'number' },
+      ],
+    })
+    expect({ status, body }).toMatchObject({ status: 200 })
+    const data = Array.from({ length: records }, (_, index) => ({ data: { title: `Case ${index}`, amount: index } }))
+    if (records) expect((await owner().post(`/api/table/${body.id}/records/create_batch`, { records: data })).status).toBe(200)
+    return body.id
+  }
+  const newSpace = () => app.makeSpace(account.id, account.owner.id, {})
+  const nodeOf = async (tableId: number) => {
+    const rows = await cluster.coordinator.query<{ node: string }>(
+      `select nodename || ':' || nodeport as node from citus_shards where table_name = to_regclass('t${tableId}.records')`,
+    )
+    return rows.map(({ node }) => node)
+  }
+  /** Counts the records in a statement on records alone, which the node is asked. */
+  const countOnNode = async (tableId: number) => {
+    const [row] = await app.db.records(tableId).query<{ n: number }>(sql`select count(*) as n from ${recordsOf(tableId)}`)
+    return row?.n
+  }
+  const titles = async (tableId: number) => {
+    const { status, body } = await owner().post(`/api/table/${tableId}/records/query`, {})
+    expect({ status, body }).toMatchObject({ status: 200 })
+    return body.map(({ title }: { title: string }) => title)
+  }
+
+  test('a space is placed with its records, new tables follow, and it moves while it is used', async () => {
+    const space = await newSpace()
+    const old = await table(space, 30)
+    const before = await titles(old)
+    expect(before).toHaveLength(30)
+    expect(await nodeOf(old)).toEqual([])
+    expect(await place(space, first)).toEqual({ space_id: space, node: first, tables: 1, is_changed: true })
+    expect(await nodeOf(old)).toEqual([first])
+    expect(await titles(old)).toEqual(before)
+    const later = await table(space, 3)
+    expect(await nodeOf(later)).toEqual([first])
+    // Repeating changes nothing.
+    expect(await place(space, first)).toEqual({ space_id: space, node: first, tables: 2, is_changed: false })
+
+    expect(await move(space, second)).toEqual({ space_id: space, node: second, tables: 2, is_changed: true })
+    expect([await nodeOf(old), await nodeOf(later)]).toEqual([[second], [second]])
+    expect([await titles(old), await titles(later)]).toEqual([before, before.slice(0, 3)])
+    expect(await move(space, second)).toEqual({ space_id: space, node: second, tables: 2, is_changed: false })
+    expect([app.db.isElsewhere(old), await countOnNode(old)]).toEqual([true, 30])
+    // The coordinator keeps no copy of the records.
+    expect(await cluster.coordinator.query(`select pg_relation_size('t${old}.records')::int as bytes`)).toEqual([{ bytes: 0 }])
+  })
+
+  test('a running service notices that another process has placed a space', async () => {
+    const space = await newSpace()
+    const id = await table(space, 2)
+    const other = await testApp({ DATABASE_URL: cluster.coordinator.url })
+    await placeSpace(systemContext(other.deps), space, first)
+    const { status, body } = await owner().post(`/api/table/${id}/records/create`, { data: { title: 'Case 2' } })
+    expect({ status, body }).toMatchObject({ status: 200 })
+    const { id: taken } = (await owner().post(`/api/table/${id}/record/${body.id}/update`, { data: { amount: 5 } })).body
+    expect(taken).toBe(body.id)
+    expect(await titles(id)).toEqual(['Case 0', 'Case 1', 'Case 2'])
+    await other.stop()
+  })
+
+  test('a wrong space or node is refused with the reason', async () => {
+    const space = await newSpace()
+    await expect(place(999_999, first)).rejects.toThrow('There is no space 999999')
+    await expect(place(space, 'db9')).rejects.toThrow(`There is no node db9: there are ${[first, second].sort().join(', ')}`)
+    await expect(move(space, first)).rejects.toThrow(`Space ${space} is on no node yet: npm run admin -- space place ${space} ${first}`)
+    await place(space, first)
+    await expect(place(space, second)).rejects.toThrow(
+      `Space ${space} is on ${first} already: npm run admin -- space move ${space} ${second}`,
+    )
+    await expect(place(space, cluster.nameOf(cluster.coordinator))).rejects.toThrow('There is no node')
+    const [host, port] = [cluster.workers[1].connection.host, cluster.workers[1].connection.port]
+    const takesShards = (is: boolean) =>
+      cluster.coordinator.query(`select citus_set_node_property('${host}', ${port}, 'shouldhaveshards', ${is})`)
+    await takesShards(false)
+    await expect(move(space, second)).rejects.toThrow(
+      `The node ${second} takes no spaces: it is disabled, or its shouldhaveshards is false`,
+    )
+    await takesShards(true)
+  })
+
+  /** Ends the connection of the command that places or moves a space. The caller holds a lock that keeps it from finishing. */
+  async function killWhileWaiting(command: Promise<unknown>): Promise<void> {
+    const ended = expect(command).rejects.toThrow()
+    await vi.waitFor(
+      async () => {
+        const killed = await cluster.coordinator.query(`
+          select pg_terminate_backend(pid) from pg_locks l join pg_stat_activity a using (pid)
+          where l.locktype = 'advisory' and l.classid = 7203 and l.granted and a.state = 'active' and (
+            a.query like '%citus_move_shard_placement%' or exists (select from pg_locks w where w.pid = a.pid and not w.granted))`)
+        expect(killed).toHaveLength(1)
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+    await ended
+  }
+
+  test('a command that is killed leaves the space as it was, and is repeated', async () => {
+    const space = await newSpace()
+    const id = await table(space, 5)
+    const before = await titles(id)
+    const holder = await app.db.connect()
+    await holder.query('begin')
+    await holder.query(`update t${id}.records set version = version`)
+    await killWhileWaiting(place(space, first))
+    await holder.query('rollback')
+    expect([await nodeOf(id), await titles(id)]).toEqual([[], before])
+    const { findings } = await doctor()
+    expect(findings).toContainEqual(expect.objectContaining({ check: 'nodes.prepared', examples: [`space ${space}`] }))
+
+    // Another table of the space is not placed before the others.
+    expect(await nodeOf(await table(space, 0))).toEqual([])
+    expect(await place(space, second)).toMatchObject({ node: second, tables: 2, is_changed: true })
+    expect([await nodeOf(id), await titles(id)]).toEqual([[second], before])
+
+    await holder.query('begin')
+    await holder.query(`update t${id}.records set version = version`)
+    await killWhileWaiting(move(space, first))
+    await holder.query('rollback')
+    await holder.end()
+    expect([await nodeOf(id), await titles(id)]).toEqual([[second], before])
+    expect(await move(space, first)).toMatchObject({ node: first, is_changed: true })
+    expect([await nodeOf(id), await titles(id)]).toEqual([[first], before])
+    expect((await doctor()).findings.filter(({ check }) => check.startsWith('nodes'))).toEqual([])
+  })
+
+  const doctor = () =>
+    examine({
+      environment: { DATABASE_URL: cluster.coordinator.url, SECRET_KEY: 'a key for tests, long enough to be one' },
+      tryOut: async () => null,
+    })
+
+  test('the doctor names what is where', async () => {
+    const space = await newSpace()
+    await place(space, second)
+    await table(space, 3)
+    const { notes } = await doctor()
+    const [note] = notes.filter((line) => line.includes(second))
+    expect(note).toMatch(new RegExp(`^node +${second}: spaces (\\d+, )*${space}(, \\d+)*, \\d+ tables?, \\d+ kB$`))
+  })
+
+  test('a node that is away: its spaces answer 503 with its name, everything else goes on', async () => {
+    const [here, there] = [await newSpace(), await newSpace()]
+    await place(here, first)
+    await place(there, second)
+    const [kept, lost, local] = [await table(here, 3), await table(there, 3), await table(await newSpace(), 3)]
+    const moved = await newSpace()
+    await place(moved, second)
+    const found = await table(moved, 2)
+    expect(await countOnNode(found)).toBe(2)
+    await move(moved, first)
+    await cluster.workers[1].kill()
+    // The process may still believe that this space is on the node that is away.
+    expect(await countOnNode(found)).toBe(2)
+    await expect(countOnNode(lost)).rejects.toThrow(`The node ${second}, which has these records, does not answer`)
+    for (const [path, input] of [
+      ['records/query', {}],
+      ['records/count', {}],
+      ['records/create', { data: { title: 'new' } }],
+    ] as const) {
+      const { status, body, headers } = await owner().post(`/api/table/${lost}/${path}`, input)
+      expect({ path, status, message: body.message }).toEqual({
+        path,
+        status: 503,
+        message: `The node ${second}, which has these records, does not answer`,
+      })
+      expect(headers.get('retry-after')).toBe('5')
+    }
+    expect([await titles(kept), await titles(local)]).toEqual([await titles(kept), ['Case 0', 'Case 1', 'Case 2']])
+    expect((await owner().post(`/api/table/${kept}/records/create`, { data: { title: 'new' } })).status).toBe(200)
+    // A space that is on no node needs none of them.
+    await table(await newSpace(), 1)
+    await expect(move(here, second)).rejects.toThrow(`The node ${second} does not answer`)
+    expect((await doctor()).findings).toContainEqual(expect.objectContaining({ check: 'nodes.away', examples: [second] }))
+    await cluster.workers[1].start()
+    expect(await titles(lost)).toEqual(['Case 0', 'Case 1', 'Case 2'])
+  })
+})
