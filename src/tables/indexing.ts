@@ -1,7 +1,7 @@
 /** Enqueues the job that adapts the indexes of a table (src/indexes), after a change of its definition or of its size. */
 import { z } from 'zod'
 import type { Context } from '../platform/context.ts'
-import { type Database, sql } from '../platform/database/database.ts'
+import { type Database, recordsOf, sql } from '../platform/database/database.ts'
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import { defineQueue } from '../platform/jobs/queue.ts'
 
@@ -14,6 +14,7 @@ export const adaptIndexes = defineQueue({
 
 /** A record takes at least 60 bytes, so a smaller table has fewer than 10,000 records. */
 export const MIN_BYTES = 500_000
+const MIN_RECORDS = 10_000
 
 /**
  * Enqueues the job after a change of the table, or after many records were created. In a transaction the job starts after the
@@ -25,12 +26,17 @@ export async function enqueueIndexing({ db, jobs }: Pick<Context, 'db' | 'jobs'>
 
 /** True if the table may have enough records for indexes besides its primary key. */
 export async function isWorthIndexing(db: Database, tableId: number): Promise<boolean> {
-  // A transaction runs on a server that does not know the size. The job reads it before it builds anything.
-  if (isOnNode(db, tableId) && db.inTransaction()) return true
+  if (isOnNode(db, tableId) && db.inTransaction()) return hasManyRecords(db, tableId)
   const [table] = await db
     .records(tableId)
     .query<{ bytes: number | null }>(sql`select pg_relation_size(${storageOf(db, tableId).records}) as bytes`, 'bytes-of-records')
   return (table?.bytes ?? 0) >= MIN_BYTES
+}
+
+/** A transaction runs on a server that does not know the bytes of records on a node, and Citus tells none after DDL. */
+async function hasManyRecords(db: Database, tableId: number): Promise<boolean> {
+  const [found] = await db.query<{ n: number }>(sql`select count(*) as n from (select from ${recordsOf(tableId)} limit ${MIN_RECORDS}) r`)
+  return found?.n === MIN_RECORDS
 }
 
 /** Does the same after records were created. A failure is only logged, because a scheduled job enqueues it again within five minutes. */
