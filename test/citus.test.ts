@@ -92,6 +92,33 @@ describe.skipIf(!CITUS_DIR)(withCitus('on a cluster of three'), () => {
     expect(await cluster.coordinator.query(`select pg_relation_size('t${old}.records')::int as bytes`)).toEqual([{ bytes: 0 }])
   })
 
+  test('no request fails while a space is moved, and no record is lost', async () => {
+    const space = await newSpace()
+    await place(space, first)
+    const id = await table(space, 100)
+    let isMoved = false
+    let created = 100
+    const failures: unknown[] = []
+    const until = async (request: () => Promise<void>) => {
+      while (!isMoved) await request()
+    }
+    const note = ({ status, body }: { status: number; body: unknown }) => {
+      if (status !== 200) failures.push(body)
+      return status === 200
+    }
+    const write = async () => {
+      if (note(await owner().post(`/api/table/${id}/records/create`, { data: { title: 'new' } }))) created++
+    }
+    const read = async () => void note(await owner().post(`/api/table/${id}/records/query`, {}))
+    const callers = [write, write, read, read].map(until)
+    await move(space, second)
+    isMoved = true
+    await Promise.all(callers)
+    expect(failures).toEqual([])
+    expect(created).toBeGreaterThan(100)
+    expect([await nodeOf(id), await countOnNode(id)]).toEqual([[second], created])
+  })
+
   test('a running service notices that another process has placed a space', async () => {
     const space = await newSpace()
     const id = await table(space, 2)

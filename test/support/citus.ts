@@ -36,6 +36,8 @@ const settingsOf = (folder: string, dir: string): Record<string, string> => ({
   wal_level: 'logical',
   max_connections: '300',
   max_prepared_transactions: '300',
+  // Each database has a daemon of Citus on each node.
+  max_worker_processes: '64',
   // A superuser's password or certificate is not needed on a socket.
   'citus.node_conninfo': 'sslmode=disable',
   'citus.local_hostname': dir,
