@@ -2,7 +2,9 @@ import { getHeapSpaceStatistics } from 'node:v8'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { collectWhenIdle } from '../../src/platform/idle-memory.ts'
 
-const SPAN_MS = 3_000
+const SPAN_MS = 30_000
+/** Five minutes of little to do. */
+const IDLE = Array.from({ length: 10 }, () => 0.01)
 let utilization = 0
 
 beforeEach(() => {
@@ -18,17 +20,19 @@ function spans(of: number[]) {
   for (utilization of of) vi.advanceTimersByTime(SPAN_MS)
 }
 
-it('collects once a process is idle, and again only after it was busy', () => {
+it('collects once a process has been idle for five minutes, and again only after it was busy', () => {
   const collect = vi.fn()
   const stop = collectWhenIdle(collect)
-  spans([1, 0.2, 0.06])
+  spans([1, 0.2, 0.06, ...IDLE.slice(1)])
   expect(collect).not.toHaveBeenCalled()
-  spans([0.01, 0.01, 0.3, 0.01])
+  spans([0.06, ...IDLE.slice(1)])
+  expect(collect).not.toHaveBeenCalled()
+  spans([...IDLE, 0.09, ...IDLE])
   expect(collect).toHaveBeenCalledTimes(1)
-  spans([0.9, 0.2, 0.01, 0.01])
+  spans([0.9, ...IDLE, ...IDLE])
   expect(collect).toHaveBeenCalledTimes(2)
   stop()
-  spans([0.9, 0.01])
+  spans([0.9, ...IDLE])
   expect(collect).toHaveBeenCalledTimes(2)
 })
 
@@ -36,7 +40,7 @@ it('leaves a large heap alone, whose collection would be a long pause', () => {
   const collect = vi.fn()
   vi.spyOn(process, 'memoryUsage').mockReturnValue({ ...process.memoryUsage(), heapUsed: 500_000_000 })
   const stop = collectWhenIdle(collect)
-  spans([0.9, 0.01, 0.01])
+  spans([0.9, ...IDLE])
   expect(collect).not.toHaveBeenCalled()
   stop()
 })
@@ -49,7 +53,7 @@ it('gives back the new space, which a usual collection leaves as large as it has
     (getHeapSpaceStatistics().find(({ space_name }) => space_name === 'new_space')?.physical_space_size ?? 0) / 1024 ** 2
   expect(newSpaceMb()).toBeGreaterThan(4)
   const stop = collectWhenIdle()
-  spans([0.01])
+  spans(IDLE)
   expect(newSpaceMb()).toBeLessThan(2)
   stop()
 })
