@@ -155,7 +155,7 @@ test('a deploy that deadlocks with running work is rolled back and done again', 
   await deploy(database.connection, { migrationsDir })
   write('2_second', 'ALTER TABLE first ADD COLUMN more int; ALTER TABLE second ADD COLUMN more int')
   await using(database, async (worker) => {
-    // PostgreSQL ends the transaction of whoever looks for a deadlock first.
+    // PostgreSQL ends the transaction that is the first to look for a deadlock.
     await worker.query(`SET deadlock_timeout = '1min'`)
     await worker.query('BEGIN')
     await worker.query('SELECT * FROM second')

@@ -121,7 +121,7 @@ export function openNodes(config: pg.PoolConfig, { log, ...options }: NodesOptio
 /** 503 that names the node. */
 const nodeAway = (name: string, cause: unknown) => unavailable(`The node ${name}, which has these records, does not answer`, 5, cause)
 
-/** True if another node may answer: the node is away, is no part of the cluster any more, or has not got the table. */
+/** True if another node may answer, because this one does not answer or does not have the table. */
 const isOfNode = (error: unknown) => isDatabaseAway(error) || sqlState(error) === '42P01' || sqlState(error) === '3F000'
 
 /** Changes with every table that is placed, moved or dropped. */
