@@ -23,7 +23,7 @@ export interface Report {
   findings: Finding[]
   /** The checks that could not be made, and why. */
   skipped: { check: string; reason: string }[]
-  /** What is no finding, and worth knowing. */
+  /** Remarks that need no action. */
   notes: string[]
 }
 

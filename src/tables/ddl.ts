@@ -6,7 +6,7 @@ import { type Database, empty, ident, join, raw, recordsOf, type Sql, sql } from
 
 /** Creates `t<id>.records` with the system columns and one column per field. */
 export async function createRecords(db: Database, tableId: number, fields: readonly FieldDef[]): Promise<void> {
-  // A space that is on no node then does not need any of them. Citus creates the schema of a placed table on the nodes with the table.
+  // Otherwise a new table would need all nodes, even in a space that is on none. Citus creates the schema of a placed table on its node with the table.
   if (db.hasNodes) await db.query(sql`select set_config('citus.enable_ddl_propagation', 'off', true)`)
   await db.execute(sql`create schema ${schemaOf(tableId)}`)
   const columns = fields.length ? sql`, ${join(fields.map(column))}` : empty

@@ -52,7 +52,7 @@ export async function countTable(
   context: Context,
   { table_id, recount: isRecount }: { table_id: number; recount: boolean },
 ): Promise<void> {
-  // The records of a table on a node are counted there: Citus has no triggers.
+  // The records of a table on a node are counted there, because Citus refuses triggers on such a table.
   if (context.db.isElsewhere(table_id)) return
   const isCounted = (await context.db.query(sql`select from record_tallies where table_id = ${table_id} and is_base`)).length > 0
   if (isCounted && !isRecount) return sumUp(context, table_id)

@@ -50,7 +50,7 @@ export async function listOfUser(db: Database, reach: Reach, { limit, offset, ..
   return list
 }
 
-/** A page with the total reads all tasks of its tab. No more than this take less than a millisecond. */
+/** A page with the total reads all tasks of its tab, which takes less than a millisecond up to this number. */
 const SHORT = 500
 /** Each word of a search is looked for in all of them. */
 const MOST_WORDS = 3

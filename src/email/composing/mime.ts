@@ -43,7 +43,7 @@ function written({ from, to, cc, replyTo, inReplyTo, references, subject, messag
     ...{ from: mailbox(from), to: to.map(mailbox), cc: cc.map(mailbox), 'reply-to': replyTo, 'in-reply-to': inReplyTo },
     ...{ references, subject, 'message-id': messageId, date },
   }
-  // The type of the method knows texts only.
+  // `setHeader` takes mailboxes and lists as well, but its type allows only text.
   for (const [key, value] of Object.entries(fields)) if (value) node.setHeader(key, value as string)
   const parts = [part('text/plain', text), part('text/html', html)]
   // Header fields have letters outside of ASCII only if the server takes them.

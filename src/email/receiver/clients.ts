@@ -186,7 +186,7 @@ export class Clients {
 
 /** The address, or the /64 of an IPv6 address: a client has all addresses of such a network. */
 function networkOf(remoteAddress: string): string {
-  // So the system writes IPv4 addresses if one socket is for both families.
+  // The system writes IPv4 addresses in this form if one socket serves both families.
   const address = remoteAddress.replace(/^::ffff:(?=[\d.]+$)/i, '')
   if (!isIPv6(address)) return address
   const [head = '', tail] = address.split('::')

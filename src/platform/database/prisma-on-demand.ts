@@ -10,7 +10,7 @@ import type { PrismaClient } from '../../../generated/prisma/client.ts'
 const require = createRequire(import.meta.url)
 
 export interface PrismaOnDemand {
-  /** The client on the pool. Loading it takes no turn of the event loop, so `Database.prisma` can be a property. */
+  /** The client on the pool. It is loaded synchronously, so that `Database.prisma` can be a property. */
   client(): PrismaClient
   close(): Promise<void>
 }

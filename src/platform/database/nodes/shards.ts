@@ -1,7 +1,7 @@
 /** The storage of records: the table itself, or on a node of a cluster its shard. */
 import { type Database, raw, recordsOf, type Sql, sql } from '../database.ts'
 
-/** How SQL names what stores a relation of a table, of which only the name is on a server that does not have the records. */
+/** How SQL names the relations that store a table and its indexes. A server that does not have the records has only their names. */
 interface Storage {
   /** The relation that stores the records, as an expression; null on another server. */
   records: Sql
