@@ -42,11 +42,14 @@ describe('the list', () => {
     expect(field.status).toBe(200)
     const keys = async () => (await app.as(account.owner).get('/api/keys/list')).body as { id: number; last_used_at: string | null }[]
     // The use of a key is recorded after the answer.
-    const key = await vi.waitFor(async () => {
-      const used = (await keys()).find(({ last_used_at }) => last_used_at)
-      if (!used) throw new Error('No use is recorded yet')
-      return used
-    })
+    const key = await vi.waitFor(
+      async () => {
+        const used = (await keys()).find(({ last_used_at }) => last_used_at)
+        if (!used) throw new Error('No use is recorded yet')
+        return used
+      },
+      { timeout: 10_000 },
+    )
     const rows = await rowsOf(account)
     expect(rows.map(({ action }) => action)).toEqual(['field.created', 'table.created'])
     expect(rows[0]).toEqual({

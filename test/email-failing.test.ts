@@ -57,7 +57,7 @@ test('a wrong password holds the mails back, is shown, and tells the admins once
   expect(created.failing).toBeNull()
   const [first] = [await send('one'), await send('two')]
   await expect
-    .poll(async () => (await listed()).failing, { timeout: 5_000 })
+    .poll(async () => (await listed()).failing)
     .toEqual({
       since: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
       message: expect.stringContaining('535'),
@@ -71,7 +71,7 @@ test('a wrong password holds the mails back, is shown, and tells the admins once
   expect(await notices(member)).toEqual([])
 
   expect((await change('update', { password: 'right' })).body.failing).toBeNull()
-  await expect.poll(() => arrived().toSorted(), { timeout: 5_000 }).toEqual(['one', 'two'])
+  await expect.poll(() => arrived().toSorted()).toEqual(['one', 'two'])
   expect((await metadata(first)).error).toBeNull()
 })
 
@@ -79,11 +79,11 @@ test('a server that refuses connections is tried again, one mail at a time, and 
   smtp.onGreeting = { code: 554 }
   const { send, listed, change } = await desk()
   for (const subject of ['one', 'two', 'three']) await send(subject)
-  await expect.poll(async () => (await listed()).failing?.message, { timeout: 5_000 }).toContain('554')
+  await expect.poll(async () => (await listed()).failing?.message).toContain('554')
   expect((await change('test')).body).toMatchObject({ ok: false, error: { code: '554' } })
   const before = smtp.connections
   await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
-  await expect.poll(() => smtp.connections, { timeout: 5_000 }).toBe(before + 1)
+  await expect.poll(() => smtp.connections).toBe(before + 1)
   await expect
     .poll(async () => (await app.db.query(sql`select 1 from smtp_integrations where paused_until > localtimestamp`)).length)
     .toBe(1)
@@ -91,14 +91,14 @@ test('a server that refuses connections is tried again, one mail at a time, and 
 
   smtp.onGreeting = {}
   expect((await change('test')).body).toEqual({ ok: true, error: null })
-  await expect.poll(() => arrived().length, { timeout: 5_000 }).toBe(3)
+  await expect.poll(() => arrived().length).toBe(3)
   expect((await listed()).failing).toBeNull()
 })
 
 test('a certificate that is not trusted holds the mails back', async () => {
   const { send, listed, metadata } = await desk({ port: untrusted.port, tls: 'starttls' })
   const id = await send('one')
-  await expect.poll(async () => (await listed()).failing?.message, { timeout: 5_000 }).toMatch(/certificate/i)
+  await expect.poll(async () => (await listed()).failing?.message).toMatch(/certificate/i)
   expect((await metadata(id)).status).toBe('queued')
 })
 
@@ -106,20 +106,20 @@ test('a server that works again ends the fault with the next mail', async () => 
   smtp.onGreeting = { code: 550 }
   const { send, listed } = await desk()
   await send('one')
-  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).not.toBeNull()
+  await expect.poll(async () => (await listed()).failing).not.toBeNull()
   smtp.onGreeting = {}
   await app.db.execute(sql`update smtp_integrations set paused_until = localtimestamp`)
-  await expect.poll(arrived, { timeout: 5_000 }).toEqual(['one'])
-  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).toBeNull()
+  await expect.poll(arrived).toEqual(['one'])
+  await expect.poll(async () => (await listed()).failing).toBeNull()
 })
 
 test('a mail is dropped when its integration has failed for two days', async () => {
   smtp.onGreeting = { code: 554 }
   const { send, listed, metadata } = await desk()
   const [old, young] = [await send('old'), await send('young')]
-  await expect.poll(async () => (await listed()).failing, { timeout: 5_000 }).not.toBeNull()
+  await expect.poll(async () => (await listed()).failing).not.toBeNull()
   await app.db.execute(sql`update outbound_emails set created_at = created_at - interval '49 hours' where comment_id = ${old}`)
-  await expect.poll(async () => (await metadata(old)).status, { timeout: 5_000 }).toBe('dropped')
+  await expect.poll(async () => (await metadata(old)).status).toBe('dropped')
   expect((await metadata(old)).error).toMatchObject({ code: 'INTEGRATION_FAILING', message: expect.stringContaining('554') })
   expect((await metadata(young)).status).toBe('queued')
 })
@@ -131,6 +131,6 @@ test.each([
   smtp.onGreeting = greeting
   const { send, listed, metadata } = await desk(integration)
   const id = await send('one')
-  await expect.poll(async () => (await metadata(id)).error, { timeout: 5_000 }).not.toBeNull()
+  await expect.poll(async () => (await metadata(id)).error).not.toBeNull()
   expect([(await metadata(id)).status, (await listed()).failing]).toEqual(['queued', null])
 })

@@ -62,7 +62,7 @@ async function killServer(): Promise<void> {
   const pid = serverPid()
   process.kill(pid, 'SIGKILL')
   // The workers of the server notice it a moment later; until then they hold the shared memory.
-  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false))
+  await vi.waitFor(() => expect(existsSync(`/proc/${pid}/cwd`)).toBe(false), { timeout: 10_000 })
 }
 
 test('a first start creates a UTF-8 database with a built-in locale, a socket and no TCP port', async () => {

@@ -419,7 +419,7 @@ describe('the subscription', () => {
     expect(heard.slice(1)).toEqual([first, second, third].map(({ id }) => ({ ...place, task_id: id })))
     expect(states.filter((state) => state === 'pending')).toHaveLength(3)
     subscription.unsubscribe()
-    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0))
+    await vi.waitFor(() => expect(other.deps.feed.size()).toBe(0), { timeout: 10_000 })
   })
 
   it('ends with an error when its key is revoked, and requires a key', async () => {
@@ -432,7 +432,7 @@ describe('the subscription', () => {
       })
     expect(await failed('gp_user_nothing')).toMatchObject({ data: { code: 'UNAUTHORIZED' } })
     const ended = failed(key)
-    await vi.waitFor(() => expect(heard).toHaveLength(1))
+    await vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 10_000 })
     const { body: keys } = await app.as(owner).get('/api/keys/list')
     await app.as(owner).post(`/api/key/${keys.find(({ name }: { name: string }) => name === 'Short-lived').id}/delete`)
     // An event within a second of the deletion may still be delivered.
@@ -493,7 +493,7 @@ describe('after a failure', () => {
     await listen(viewer, { at: narrow.url })
     await listen(keys.personal, { at: narrow.url })
     first.cut()
-    await vi.waitFor(() => listen(member, { at: narrow.url }))
+    await vi.waitFor(() => listen(member, { at: narrow.url }), { timeout: 10_000 })
     expect(narrow.deps.feed.size()).toBe(4)
   })
 

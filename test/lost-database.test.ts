@@ -151,7 +151,7 @@ test('connections that are reset while the service writes to them end no process
   const answers = await Promise.all(writing)
   await postgres.start()
   await vi.waitFor(async () => expect((await send(`/api/table/${stage.table}/record/${record.id}/get`)).status).toBe(200), {
-    timeout: 5_000,
+    timeout: 20_000,
   })
   expect(answers.filter(({ status }) => ![200, 503].includes(status))).toEqual([])
   expect(service.ends()).toEqual([])

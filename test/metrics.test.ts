@@ -167,8 +167,9 @@ describe('what is measured', () => {
     expect(seriesOf(text, 'gridpost_mails_total{state="queued"}')).toBe(1)
     expect(seriesOf(text, 'gridpost_mail_recipients_total{state="sent"}')).toBe(1)
     expect(seriesOf(text, 'gridpost_smtp_seconds_count{outcome="accepted"}')).toBe(1)
-    await vi.waitFor(async () =>
-      expect(seriesOf(await scrape(), 'gridpost_job_seconds_count{queue="email.send",outcome="completed"}')).toBe(1),
+    await vi.waitFor(
+      async () => expect(seriesOf(await scrape(), 'gridpost_job_seconds_count{queue="email.send",outcome="completed"}')).toBe(1),
+      { timeout: 10_000 },
     )
     expect(seriesOf(text, 'gridpost_uploads_total')).toBe(1)
     expect(seriesOf(text, 'gridpost_uploaded_bytes_total')).toBe(5)

@@ -43,12 +43,15 @@ test('a connection that is lost during a deploy gives one line', async () => {
   await using(database, async (client) => {
     await client.query('SELECT pg_advisory_lock(1)')
     const failing = deploy(database.connection, { migrationsDir }).catch((error: unknown) => error)
-    await vi.waitFor(async () => {
-      const { rowCount } = await client.query(`
+    await vi.waitFor(
+      async () => {
+        const { rowCount } = await client.query(`
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
-      expect(rowCount).toBe(1)
-    })
+        expect(rowCount).toBe(1)
+      },
+      { timeout: 10_000 },
+    )
     const error = (await failing) as Error
     expect(error).toBeInstanceOf(MigrationError)
     expect(error.message).toMatch(/^Migration 1_first failed and was rolled back: terminating connection/)
@@ -58,12 +61,15 @@ test('a connection that is lost during a deploy gives one line', async () => {
   await using(database, async (client) => {
     await client.query('SELECT pg_advisory_lock(72707369)')
     const failing = deploy(database.connection, { migrationsDir }).catch((error: unknown) => error)
-    await vi.waitFor(async () => {
-      const { rowCount } = await client.query(`
+    await vi.waitFor(
+      async () => {
+        const { rowCount } = await client.query(`
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'gridpost deploy' AND datname = current_database() AND wait_event = 'advisory'`)
-      expect(rowCount).toBe(1)
-    })
+        expect(rowCount).toBe(1)
+      },
+      { timeout: 10_000 },
+    )
     expect(await failing).toMatchObject({
       message: expect.stringMatching(/^The database went away while it was being prepared: terminating/),
     })

@@ -138,7 +138,7 @@ it('a trace leads from the request of a caller through SQL to the job and the SM
   expect(attribute(dialogue, 'gridpost.smtp.accepted')).toBe(1)
   expect(attribute(dialogue, 'server.port')).toBe(smtp.port)
   // The outcome is recorded together with those of other mails, so its statements may follow the end of the attempt.
-  await expect.poll(() => childrenOf(attempt).some(({ name }) => name.startsWith('SELECT ')), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => childrenOf(attempt).some(({ name }) => name.startsWith('SELECT '))).toBe(true)
 
   expect([...services]).toEqual(['gridpost-under-test'])
   expect(received.every(({ path }) => path === '/v1/traces')).toBe(true)
