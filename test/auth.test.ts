@@ -84,7 +84,7 @@ describe('signing in', () => {
 
   it('keeps the version of a user if a change alters nothing', async () => {
     const { owner } = await app.account()
-    const versionOf = async () => (await app.db.prisma.user.findUniqueOrThrow({ where: { id: owner.id } })).version
+    const versionOf = async () => (await app.db.prisma.user.findFirstOrThrow({ where: { id: owner.id } })).version
     const profile = (body: object) => app.as(owner).post('/api/auth/profile', body)
     const { body: me } = await profile({ name: 'Olga', timezone: 'Asia/Tokyo' })
     const before = await versionOf()

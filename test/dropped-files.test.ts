@@ -264,7 +264,7 @@ describe('a file that was removed from a task', () => {
     const [a, b] = [await upload(task.path, 'a'), await upload(task.path, 'b')]
     const update = (attachments: Entry[]) => posted(account.member, `${task.path}/update`, { attachments })
     await update([a, b])
-    const { version } = await app.db.prisma.task.findUniqueOrThrow({ where: { id: task.id }, select: { version: true } })
+    const { version } = await app.db.prisma.task.findFirstOrThrow({ where: { id: task.id }, select: { version: true } })
     await update([b])
     expect([await statusOf(a), await droppedStatusOf(a, account.admin), await statusOf(b)]).toEqual([404, 200, 200])
     expect((await listed()).body).toMatchObject([{ path: a.path, task_id: task.id, field_id: null }])
@@ -272,7 +272,7 @@ describe('a file that was removed from a task', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
     const stored = (await app.as(account.member).get(`${task.path}/get`)).body
     expect(stored.attachments).toEqual([b, a])
-    const after = await app.db.prisma.task.findUniqueOrThrow({ where: { id: task.id }, select: { version: true } })
+    const after = await app.db.prisma.task.findFirstOrThrow({ where: { id: task.id }, select: { version: true } })
     expect(after.version).toBe(version + 2)
     const events = await app.db.query(sql`select type from events where task_id = ${task.id} and type = 'task.updated'`)
     expect(events).toHaveLength(3)

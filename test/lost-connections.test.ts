@@ -110,7 +110,7 @@ it('gives up statements to a server that has gone without a word, and uses other
   try {
     // Once its text is prepared, a short read takes the pipelined connection.
     for (let count = 0; count < 5; count++) await isOne(read())
-    const count = () => db.transaction((tx) => tx.user.count())
+    const count = () => db.transaction(() => db.prisma.user.count())
     // Both connections of the pool are open.
     await Promise.all([isOne(db.query(sql`select 1 as one from pg_sleep(0.2)`)), count()])
     // A connection without a statement may be silent for any time.

@@ -1,5 +1,6 @@
 /** Tests records/explain, and `explain: true` of a query: how a query was understood, and what excludes a record. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
 import { everyType } from './support/tables.ts'
 
@@ -135,12 +136,12 @@ describe('a query is explained', () => {
         { name: 'Owner', type: 'user' },
       ],
     })
-    const records = `t${large.body.id}.records`
-    await app.db.prisma.$executeRawUnsafe(
-      `insert into ${records} (name, created_at, updated_at) select 'n' || i, now(), now() from generate_series(1, 5000) i`,
+    const records = recordsOf(large.body.id)
+    await app.db.execute(
+      sql`insert into ${records} (name, created_at, updated_at) select 'n' || i, now(), now() from generate_series(1, 5000) i`,
     )
-    await app.db.prisma.$executeRawUnsafe(`create index by_name on ${records} (lower(name) nulls first, id)`)
-    await app.db.prisma.$executeRawUnsafe(`analyze ${records}`)
+    await app.db.execute(sql`create index by_name on ${records} (lower(name) nulls first, id)`)
+    await app.db.execute(sql`analyze ${records}`)
     const indexes = async (body: object) =>
       (await app.as(account.owner).post(`/api/table/${large.body.id}/records/query`, { ...body, explain: true })).body.indexes
     expect(await indexes({ order_by: 'name', order_dir: 'D' })).toEqual(['by_name'])

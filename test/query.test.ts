@@ -88,7 +88,7 @@ describe('the meaning of each compare on each type', async () => {
   ])
   await app.as(account.owner).post(`/api/table/${cities}/record/${gone}/delete`)
   const files = JSON.stringify([{ name: 'Plan 50%.PDF', path: 'x', size: 1, type: 'application/pdf', host: 'local' }])
-  await app.db.prisma.$executeRawUnsafe(`update t${table}.records set file = $1::jsonb where id = $2`, files, ids[1])
+  await app.db.execute(sql`update ${recordsOf(table)} set file = ${files}::jsonb where id = ${ids[1]}`)
   await app.db.prisma.user.update({ where: { id: account.owner.id }, data: { timezone: 'Europe/Berlin' } })
 
   test.each<[column: string, compare: string, value: unknown, expected: string]>([

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { adapt } from '../src/indexes/service.ts'
 import { systemContext } from '../src/platform/context.ts'
+import { recordsOf, sql } from '../src/platform/database/database.ts'
 import { type Caller, type TestAccount, testApp } from './support/app.ts'
 import { makeRecords, makeTable, makeView } from './support/tables.ts'
 
@@ -51,8 +52,8 @@ const newView = (body: object, tableId = table) => makeView(app, account, tableI
 
 /** Lists the calendar indexes of the table. */
 async function indexes(tableId: number): Promise<string[]> {
-  const rows = await app.db.prisma.$queryRawUnsafe<{ indexname: string }[]>(
-    `select indexname from pg_indexes where schemaname = 't${tableId}' and indexname like 'idx_layout_%' order by 1`,
+  const rows = await app.db.query<{ indexname: string }>(
+    sql`select indexname from pg_indexes where schemaname = ${`t${tableId}`} and indexname like 'idx_layout_%' order by 1`,
   )
   return rows.map(({ indexname }) => indexname)
 }
@@ -361,9 +362,7 @@ describe('the index of a calendar', () => {
 
   test('is built by a job on a large table, and only while a view needs it', async () => {
     const id = await dealsTable(account, `Large ${counter++}`)
-    await app.db.prisma.$executeRawUnsafe(
-      `insert into t${id}.records (created_at, updated_at) select now(), now() from generate_series(1, 20001)`,
-    )
+    await app.db.execute(sql`insert into ${recordsOf(id)} (created_at, updated_at) select now(), now() from generate_series(1, 20001)`)
     const view = await newView({ type: 'calendar', config: { startField: 'due' } }, id)
     expect(await indexes(id)).toEqual([])
     await adapt(systemContext(app.deps), { table_id: id })

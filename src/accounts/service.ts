@@ -24,10 +24,10 @@ export async function createAccount(
   now: Date,
 ): Promise<{ accountId: number; ownerId: number }> {
   const createdAt = toTheSecond(now)
-  return db.transaction(async (tx) => {
-    const account = await tx.account.create({ data: { name, createdAt } })
+  return db.transaction(async () => {
+    const account = await db.prisma.account.create({ data: { name, createdAt } })
     const ownerId = await createUser(db, account.id, owner, now)
-    await tx.account.update({ where: { id: account.id }, data: { ownerUserId: ownerId } })
+    await db.prisma.account.update({ where: { id: account.id }, data: { ownerUserId: ownerId } })
     return { accountId: account.id, ownerId }
   })
 }
@@ -85,7 +85,7 @@ export async function findOrInvite(
     // Of two simultaneous invitations, the unique index lets one create the user; the other finds that user.
     skipDuplicates: true,
   })
-  const user = made[0] ?? (await db.prisma.user.findUniqueOrThrow({ where: { email } }))
+  const user = made[0] ?? (await db.prisma.user.findFirstOrThrow({ where: { email } }))
   if (user.accountId !== accountId) throw conflict('This email address belongs to another account')
   return { id: user.id, name: user.name, status: user.status, isNew: made.length > 0 }
 }
@@ -120,5 +120,5 @@ export async function changeUser(
     where: { id: userId, ...(passwordHash === undefined && { NOT: { id: userId, ...plain } }) },
     data: { ...plain, ...(passwordHash !== undefined && { passwordHash }), updatedAt: toTheSecond(now), version: { increment: 1 } },
   })
-  return changed ?? (await db.prisma.user.findUniqueOrThrow({ where: { id: userId } }))
+  return changed ?? (await db.prisma.user.findFirstOrThrow({ where: { id: userId } }))
 }

@@ -90,7 +90,7 @@ async function signIn(
 
 /** The signed-in user. @throws AppError 401 if the user has just been deleted */
 export async function me({ db, actor }: Context): Promise<Me> {
-  const user = await db.prisma.user.findUnique({ where: { id: actor.userId } })
+  const user = await db.prisma.user.findFirst({ where: { id: actor.userId } })
   if (!user) throw unauthorized('The session has ended, please sign in again')
   return meOf(user)
 }
@@ -113,7 +113,7 @@ export async function updateProfile(context: Context, { mail_preference, ...prof
  */
 export async function changePassword(context: Context, { current_password, new_password }: PasswordChange): Promise<void> {
   const { db, actor, now, transaction } = context
-  const user = await db.prisma.user.findUniqueOrThrow({ where: { id: actor.userId } })
+  const user = await db.prisma.user.findFirstOrThrow({ where: { id: actor.userId } })
   const isRight = await attempt(db, [bucket('session', String(actor.sessionId))], now, async () =>
     (await verifyPassword(current_password, user.passwordHash)) ? true : null,
   )

@@ -98,7 +98,7 @@ export async function update(
   if (input.host !== undefined) await checkHost(context, input.host)
   await checkTables(context, space_id, input.table_ids)
   const { password, dkim, ...named } = input
-  return context.transaction(async (tx) => {
+  return context.transaction(async () => {
     await resume(db, integration_id)
     const present = await readIntegration(db, integration_id, sql`for update`)
     if (!present) throw conflict('The SMTP integration has just been deleted')
@@ -108,7 +108,7 @@ export async function update(
     const isKeyReplaced = dkim !== undefined && !isSameKey(present.dkim, dkim)
     // A given password counts as a change, because it cannot be compared with the encrypted one.
     if (typeof password !== 'string' && !isKeyReplaced && isDeepStrictEqual(next, present)) return present
-    await tx.smtpIntegration.update({
+    await context.db.prisma.smtpIntegration.update({
       where: { id: integration_id },
       data: {
         label: next.label,

@@ -75,9 +75,9 @@ export async function update(
   input: KeyUpdate,
 ): Promise<Key> {
   await checkSpaces(context, row.kind, input.space_ids)
-  return context.transaction(async (tx) => {
+  return context.transaction(async () => {
     const before = await read(context.db, row.found_key_id, sql`for update`)
-    await tx.apiKey.updateMany({
+    await context.db.prisma.apiKey.updateMany({
       where: { id: row.found_key_id },
       data: {
         ...(input.name !== undefined && { name: input.name }),

@@ -2,7 +2,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Settings } from '../settings.ts'
 import { type Actor, systemActor } from './access/authenticate.ts'
-import type { Database, Tx } from './database/database.ts'
+import type { Database } from './database/database.ts'
 import type { Limits } from './http/rate-limits.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Mailer } from './mailer.ts'
@@ -43,7 +43,7 @@ export interface Context extends Shared {
   /** Aborts with an AppError as its reason when the caller has hung up. Statements that may take long are then cancelled. */
   signal: AbortSignal
   /** Runs `fn` in a transaction. The answer for an Idempotency-Key is stored in the same one. */
-  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  transaction<T>(fn: () => Promise<T>): Promise<T>
 }
 
 /** The user, the key and the address of a request. */

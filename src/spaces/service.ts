@@ -24,9 +24,9 @@ export async function list({ db, actor }: Context): Promise<{ rows: Space[]; tot
 export async function create(context: Context, { name }: { name: string }): Promise<Space> {
   const { actor, now, transaction } = context
   const at = toTheSecond(now)
-  return transaction(async (tx) => {
-    const space = await tx.space.create({ data: { accountId: actor.accountId, name, createdAt: at, updatedAt: at } })
-    await tx.spaceMember.create({
+  return transaction(async () => {
+    const space = await context.db.prisma.space.create({ data: { accountId: actor.accountId, name, createdAt: at, updatedAt: at } })
+    await context.db.prisma.spaceMember.create({
       data: { spaceId: space.id, userId: actor.userId, accountId: actor.accountId, role: 'admin', createdAt: at },
     })
     await audit(context, 'space.created', { id: space.id, name, spaceId: space.id })
@@ -35,8 +35,8 @@ export async function create(context: Context, { name }: { name: string }): Prom
 }
 
 export async function update(context: Context, space: SpaceRef, { name = space.name }: { name?: string | undefined }): Promise<Space> {
-  await context.transaction(async (tx) => {
-    const { count } = await tx.space.updateMany({
+  await context.transaction(async () => {
+    const { count } = await context.db.prisma.space.updateMany({
       where: { id: space.id, NOT: { name } },
       data: { name, updatedAt: toTheSecond(context.now) },
     })
@@ -47,8 +47,11 @@ export async function update(context: Context, space: SpaceRef, { name = space.n
 
 /** Marks the space as deleted: it disappears from every query at once, and a job deletes its contents after seven days. */
 export async function remove(context: Context, space: SpaceRef): Promise<void> {
-  await context.transaction(async (tx) => {
-    const { count } = await tx.space.updateMany({ where: { id: space.id, deletedAt: null }, data: { deletedAt: toTheSecond(context.now) } })
+  await context.transaction(async () => {
+    const { count } = await context.db.prisma.space.updateMany({
+      where: { id: space.id, deletedAt: null },
+      data: { deletedAt: toTheSecond(context.now) },
+    })
     if (count) await audit(context, 'space.deleted', { id: space.id, name: space.name, spaceId: space.id })
   })
 }
@@ -58,8 +61,8 @@ export async function remove(context: Context, space: SpaceRef): Promise<void> {
  * @throws AppError 404 if no deleted space has the id
  */
 export async function restore(context: Context, spaceId: number): Promise<{ id: number; name: string }> {
-  return context.transaction(async (tx) => {
-    const [space] = await tx.space.updateManyAndReturn({
+  return context.transaction(async () => {
+    const [space] = await context.db.prisma.space.updateManyAndReturn({
       where: { id: spaceId, deletedAt: { not: null } },
       data: { deletedAt: null, updatedAt: toTheSecond(context.now) },
       select: { id: true, name: true, accountId: true },
@@ -87,10 +90,10 @@ export async function listMembers({ db }: Context, space: SpaceRef): Promise<{ r
  */
 export async function addMember(context: Context, space: SpaceRef, { email, role }: NewMember): Promise<Member> {
   const { db, actor, now, transaction, jobs } = context
-  return transaction(async (tx) => {
+  return transaction(async () => {
     const user = await findOrInvite(db, space.account_id, email, now)
     try {
-      await tx.spaceMember.create({
+      await context.db.prisma.spaceMember.create({
         data: { spaceId: space.id, userId: user.id, accountId: space.account_id, role, createdAt: toTheSecond(now) },
       })
     } catch (error) {
@@ -123,14 +126,14 @@ export const memberResource: Resource<MemberRow> = {
 export async function updateMember(context: Context, row: MemberRow, role: Role): Promise<Member> {
   refuseOwner(row)
   const { space_id: spaceId, found_user_id: userId } = row
-  return context.transaction(async (tx) => {
+  return context.transaction(async () => {
     // The lock makes `before` the role that this change replaces.
     const [member] = await context.db.query<Member>(sql`
       select ${memberColumns} from space_members m join users u on u.id = m.user_id
       where m.space_id = ${spaceId} and m.user_id = ${userId} for update of m`)
     if (!member) throw notFound('Member')
     if (member.role === role) return member
-    await tx.spaceMember.updateMany({ where: { spaceId, userId }, data: { role } })
+    await context.db.prisma.spaceMember.updateMany({ where: { spaceId, userId }, data: { role } })
     await audit(context, 'member.updated', { id: userId, spaceId, detail: { role, before: member.role } })
     return { ...member, role }
   })

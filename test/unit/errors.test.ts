@@ -31,7 +31,7 @@ describe('a server without its socket', () => {
   it.each<[string, (db: Database) => Promise<unknown>]>([
     ['for a statement', (db) => db.query(sql`select 1`)],
     ['for Prisma', (db) => db.prisma.user.count()],
-    ['for a transaction', (db) => db.transaction((tx) => tx.user.count())],
+    ['for a transaction', (db) => db.transaction(() => db.prisma.user.count())],
   ])('is an outage %s', async (_, use) => {
     const db = openDatabase({ host: '/nowhere', user: 'nobody', database: 'none' })
     const error = await use(db).catch((thrown) => thrown)

@@ -3,7 +3,6 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createRequire } from 'node:module'
 import type * as runtime from '@prisma/client-runtime-utils'
 import pg from 'pg'
-import type { Prisma } from '../../../generated/prisma/client.ts'
 import { tooBusy } from '../http/errors.ts'
 import { currentParty } from '../party.ts'
 import { isTracing } from '../tracing.ts'
@@ -23,9 +22,10 @@ import {
 } from './pooled-statements.ts'
 import { type Named, PreparedNames } from './prepared-statements.ts'
 import type { PrintedRows } from './printed-rows.ts'
-import { prismaOnDemand } from './prisma-on-demand.ts'
+import { type Models, prismaOnDemand } from './prisma-on-demand.ts'
 import { type Following, NOTHING_ELSEWHERE, type Placement, type RecordsDatabase, recordsOnNode, type Statement } from './records-plane.ts'
 import { closeIfSilent } from './silent-connections.ts'
+import { inNewTransaction, openTransaction } from './transactions.ts'
 
 // Required, because an import would be a second instance of the package, whose values Prisma's client does not know.
 const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prisma/client-runtime-utils') as typeof runtime
@@ -33,7 +33,6 @@ const { DbNull, empty, join, raw, sql } = createRequire(import.meta.url)('@prism
 export { DbNull, empty, join, raw, sql }
 export type Sql = runtime.Sql
 export type { Following, Statement }
-export type Tx = Prisma.TransactionClient
 
 /** The name as a quoted identifier. Names come from the field list or the code, never directly from a caller. */
 export function ident(name: string): Sql {
@@ -50,8 +49,8 @@ export const writesOfTable = (tableId: number): string => `table ${tableId}`
 export const writesOfAccount = (accountId: number): string => `account ${accountId}`
 
 export interface Database extends RecordsDatabase {
-  /** Runs `fn` in a transaction. All statements inside, also those of `query`, use its connection; an inner transaction joins the outer one. */
-  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>
+  /** Runs `fn` in a transaction. All statements inside, also Prisma's, use its connection; an inner transaction joins the outer one. */
+  transaction<T>(fn: () => Promise<T>): Promise<T>
   /** The handle for statements on the records of the table and of others in its space, which name no system table; usually this database. */
   records(tableId: number): RecordsDatabase
   /**
@@ -72,8 +71,8 @@ export interface Database extends RecordsDatabase {
    * There is one watcher.
    */
   watch(marker: string, committed: () => void): void
-  /** Prisma: the open transaction, or else the client on the pool. */
-  readonly prisma: Tx
+  /** Prisma's models, in the open transaction of the caller or else on the pool. */
+  readonly prisma: Models
   /**
    * Opens a connection outside of the pool, for LISTEN, COPY and concurrent index builds. The caller ends it. If it is lost, its
    * statements fail, and it emits `end`.
@@ -94,21 +93,12 @@ export interface DatabaseLoad {
   queries: { running: number; waiting: number }
 }
 
-interface OpenTransaction {
-  client?: pg.PoolClient
-  tx?: Tx
-  /** Whether it has run a statement with the watched marker. */
-  wroteMarker?: boolean
-}
-
 interface RunOptions {
   group?: string
   isPrinted?: boolean
   signal?: AbortSignal | undefined
   following?: Following | undefined
 }
-
-const transactions = new AsyncLocalStorage<OpenTransaction>()
 
 /** Twice the longest time of a statement. */
 const SILENT_MS = 20_000
@@ -143,16 +133,16 @@ export function openDatabase(
   async function run({ text, values }: Statement, label?: string, options: RunOptions = {}): Promise<pg.QueryResult> {
     const result = await dispatch({ text, values, name: label === undefined ? undefined : prepared.nameOf(label, text) }, options)
     if (watched && text.includes(watched.marker)) {
-      const transaction = transactions.getStore()
-      if (transaction?.tx) transaction.wroteMarker = true
+      const transaction = openTransaction()
+      if (transaction) transaction.wroteMarker = true
       else watched.committed()
     }
     return result
   }
 
   async function dispatch(statement: Named, { group, isPrinted, signal, following }: RunOptions): Promise<pg.QueryResult> {
-    const client = transactions.getStore()?.client
-    if (client) return runStatement(client, statement, isPrinted)
+    const transaction = openTransaction()
+    if (transaction) return transaction.run(statement, isPrinted)
     if (signal) {
       const next = following && named(following)
       const read = () =>
@@ -174,7 +164,7 @@ export function openDatabase(
   /** Every small request waits for this, so it takes as few promises as it can, and looks for no marker, which is only in writes. */
   async function readShort({ text, values }: Statement, label: string, isPrinted = false): Promise<unknown> {
     const name = prepared.nameOf(label, text)
-    const isShared = name !== undefined && !transactions.getStore()?.client
+    const isShared = name !== undefined && !openTransaction()
     const read = isShared && (await pipelinedReads.run({ name, text, values }, isPrinted))
     return (read || (await dispatch({ text, values, name }, { isPrinted }))).rows
   }
@@ -188,28 +178,8 @@ export function openDatabase(
     readShortPrinted: (statement, label) => readShort(statement, label, true) as Promise<PrintedRows>,
     writeShort: async <Row>(statement: Statement, label: string, group: string) => (await run(statement, label, { group })).rows as Row[],
     execute: async (statement) => (await run(statement)).rowCount ?? 0,
-    transaction: <T>(fn: (tx: Tx) => Promise<T>) => {
-      const outer = transactions.getStore()?.tx
-      if (outer) return fn(outer)
-      const store: OpenTransaction = {}
-      return transactions.run(store, () =>
-        prisma
-          .client()
-          .$transaction((tx) => {
-            store.tx = tx
-            return fn(tx)
-          })
-          // Statements that `fn` did not wait for must not run on the connection, which another transaction may use by now.
-          .finally(() => {
-            delete store.client
-            delete store.tx
-          })
-          .then((result) => {
-            if (store.wroteMarker) watched?.committed()
-            return result
-          }),
-      )
-    },
+    transaction: <T>(fn: () => Promise<T>) =>
+      openTransaction() ? fn() : inNewTransaction(pool, fn, ({ wroteMarker }) => wroteMarker && watched?.committed()),
     records(tableId) {
       const node = placement.nodeOf(tableId)
       // `this` may be the database with reads on replicas.
@@ -230,9 +200,9 @@ export function openDatabase(
       waiting: pool.waiting,
       queries: { running: queries.taken, waiting: queries.waiting },
     }),
-    inTransaction: () => transactions.getStore()?.tx !== undefined,
+    inTransaction: () => openTransaction() !== undefined,
     get prisma() {
-      return transactions.getStore()?.tx ?? prisma.client()
+      return prisma.client()
     },
     connect: async (silentMs = usualSilentMs) => {
       const { max: _, ...single } = connection
@@ -251,22 +221,21 @@ export function openDatabase(
   }
 }
 
-/** Notes which connection a transaction of Prisma has got, so that hand-written statements use the same one. */
+/** Prisma knows only the pool, so the pool runs Prisma's statements in the open transaction of the caller. */
 class TransactionPool extends FairPool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
-    if (callback) {
-      // A statement that has waited gets its connection in the request that releases it, and its span would be there, too.
-      super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
-      return undefined
-    }
-    return super.connect().then((client) => {
-      const store = transactions.getStore()
-      if (store) store.client = client
-      return client
-    })
+    if (!callback) return super.connect()
+    // A statement that has waited gets its connection in the request that releases it, and its span would be there, too.
+    super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
+    return undefined
   }
+
+  override query = ((...statement: Parameters<pg.Pool['query']>) => {
+    const transaction = openTransaction()
+    return transaction ? transaction.client().then((client) => client.query(...statement)) : super.query(...statement)
+  }) as pg.Pool['query']
 }
 
 /** The instant without its fraction of a second, as the database stores it. */

@@ -63,7 +63,7 @@ export class GroupedWrites {
 
   async #commit(writes: readonly Waiting[]): Promise<void> {
     // This runs in the context of the caller who came first, perhaps long ago.
-    const client = await runFor((writes[0] as Waiting).party, () => connected(this.#pool)).catch((error: Error) => rejectAll(writes, error))
+    const client = await runFor((writes[0] as Waiting).party, () => this.#pool.connect()).catch((error: Error) => rejectAll(writes, error))
     if (!client) return
     const isAlone = writes.length === 1
     const statements = writes.map(({ statement }) => statement)
@@ -102,12 +102,6 @@ function settle(writes: readonly Waiting[], results: readonly (pg.QueryResult | 
 
 function rejectAll(writes: readonly Waiting[], error: Error): undefined {
   for (const { reject } of writes) reject(error)
-}
-
-function connected(pool: pg.Pool): Promise<pg.PoolClient> {
-  return new Promise((resolve, reject) => {
-    pool.connect((error, client) => (client ? resolve(client) : reject(error)))
-  })
 }
 
 /** The shutdown of a server, which ends the connection perhaps after the commit. */

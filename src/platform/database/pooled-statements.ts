@@ -80,9 +80,7 @@ export async function withConnection<T>(
   signal: AbortSignal | undefined,
   use: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<pg.PoolClient>()
-  pool.connect((error, client) => (client ? resolve(client) : reject(error)))
-  const client = await promise
+  const client = await pool.connect()
   let cancelled: Promise<void> | undefined
   const onAbort = () => {
     cancelled = cancelQuery(client)

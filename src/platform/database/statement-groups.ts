@@ -7,12 +7,15 @@ class PreparedGroup {
   /** Those that were sent, in the order of their answers. */
   readonly #sent: PreparedQuery[] = []
   readonly #queries: readonly PreparedQuery[]
+  readonly #main: PreparedQuery | undefined
   #answered = 0
   /** Set by pg. */
   declare callback: (error: unknown) => void
 
-  constructor(queries: readonly PreparedQuery[]) {
+  /** @param main the statement that observers see; the first by default */
+  constructor(queries: readonly PreparedQuery[], main = queries[0]) {
     this.#queries = queries
+    this.#main = main
   }
 
   /** The statement that the next message answers. */
@@ -26,7 +29,7 @@ class PreparedGroup {
   }
 
   get text(): string | undefined {
-    return (this.#current ?? this.#queries[0])?.text
+    return (this.#current ?? this.#main)?.text
   }
 
   submit(connection: Connection): void {
@@ -89,9 +92,27 @@ export async function runPrintedThen(
   return results as [pg.QueryResult, pg.QueryResult]
 }
 
+const BEGIN: NamedStatement = { name: 'begin', text: 'BEGIN', values: [] }
+
+/**
+ * Begins a transaction with the statement, with one round trip. Observers see the statement.
+ * @throws the error of the statement; the transaction is then open and failed, unless the connection was lost
+ */
+export async function runBehindBegin(client: pg.ClientBase, statement: NamedStatement, isPrinted: boolean): Promise<pg.QueryResult> {
+  const query = isPrinted ? new PrintedQuery(statement) : new PreparedQuery(statement)
+  const [, result] = await sentTogether(client, [new PreparedQuery(BEGIN), query], client.query.bind(client) as unknown as SendGroup, query)
+  if (result instanceof Error) throw result
+  return result as pg.QueryResult
+}
+
 type SendGroup = (group: PreparedGroup, values: undefined, callback: PreparedGroup['callback']) => void
 
-function sentTogether(client: pg.ClientBase, queries: readonly PreparedQuery[], send: SendGroup): Promise<(pg.QueryResult | Error)[]> {
+function sentTogether(
+  client: pg.ClientBase,
+  queries: readonly PreparedQuery[],
+  send: SendGroup,
+  main?: PreparedQuery,
+): Promise<(pg.QueryResult | Error)[]> {
   const { promise, resolve, reject } = Promise.withResolvers<(pg.QueryResult | Error)[]>()
   const results: (pg.QueryResult | Error)[] = []
   const { _types } = client as unknown as { _types: unknown }
@@ -101,6 +122,6 @@ function sentTogether(client: pg.ClientBase, queries: readonly PreparedQuery[], 
       results[index] = error ?? (result as pg.QueryResult)
     }
   }
-  send(new PreparedGroup(queries), undefined, (error) => (error ? reject(error) : resolve(results)))
+  send(new PreparedGroup(queries, main), undefined, (error) => (error ? reject(error) : resolve(results)))
   return promise
 }
