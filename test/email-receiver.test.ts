@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
@@ -272,6 +272,22 @@ describe('the receiver refuses', () => {
     await expect.poll(again).toMatch(/^220/)
   })
 
+  test('nobody because of connections that have ended, over TLS as well', async () => {
+    const { files } = await certificateFiles()
+    const open = await receiver({ ...onSmtp, settings: { ...onSmtp.settings, inboundCertificate: files } }, { connectionsPerAddress: 1 })
+    const overTls = async () => {
+      const client = await smtpClient(open.address.port)
+      const greeting = await client.answer()
+      if (greeting.startsWith('220')) {
+        expect(await client.command('STARTTLS')).toMatch(/^220/)
+        await client.startTls()
+      }
+      client.socket.destroy()
+      return greeting
+    }
+    for (let at = 0; at < 3; at++) await expect.poll(overTls).toMatch(/^220/)
+  })
+
   test('a flood of connections of one address, and still takes those of others', async () => {
     const { address } = await receiver(onSmtp, { connections: 6, connectionsPerAddress: 3 })
     // They stay open after the end of the server's side.
@@ -298,8 +314,7 @@ describe('the receiver refuses', () => {
 
   test('more connections of one network, whichever way its address is written', () => {
     const clients = new Clients({ ...RECEIVER_LIMITS, connectionsPerAddress: 1 })
-    const isAdmitted = (remoteAddress: string) =>
-      clients.admit(Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress })) === undefined
+    const isAdmitted = (remoteAddress: string) => clients.admit(remoteAddress, remoteAddress) === undefined
     expect(['::ffff:192.0.2.1', '::ffff:192.0.2.2', '2001:db8::1', '2001:db8:0:1::1'].map(isAdmitted)).toEqual([true, true, true, true])
     expect(['192.0.2.1', '::FFFF:192.0.2.2', '2001:db8:0:0:9::9'].map(isAdmitted)).toEqual([false, false, false])
   })

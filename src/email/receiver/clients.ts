@@ -1,5 +1,5 @@
 /** The clients of the receiver: what each connection and each address has done, and when it is too much. */
-import { isIPv6, type Socket } from 'node:net'
+import { isIPv6 } from 'node:net'
 
 export interface ReceiverLimits {
   /** Connections in all, and of one address. */
@@ -119,50 +119,56 @@ export class Client {
   }
 }
 
+/** A connection from when it is accepted; it has a client once the server is ready to greet it. */
+interface Connection {
+  address: string
+  use: AddressUse
+  client?: Client
+}
+
 export class Clients {
   readonly #limits: ReceiverLimits
-  readonly #byId = new Map<string, Client>()
+  readonly #byId = new Map<string, Connection>()
   readonly #byAddress = new Map<string, AddressUse>()
-  #connections = 0
 
   constructor(limits: ReceiverLimits) {
     this.#limits = limits
   }
 
   all(): Client[] {
-    return [...this.#byId.values()]
+    return [...this.#byId.values()].flatMap(({ client }) => client ?? [])
   }
 
   get(id: string): Client | undefined {
-    return this.#byId.get(id)
+    return this.#byId.get(id)?.client
   }
 
   /**
-   * Counts a new connection, unless there are too many or its address may have none now.
+   * Counts a new connection until `close`, unless there are too many or its address may have none now.
    * @returns the reason if it is refused
    */
-  admit(socket: Socket): string | undefined {
-    const use = this.#useOf(networkOf(socket.remoteAddress ?? ''))
+  admit(id: string, remoteAddress: string): string | undefined {
+    const address = networkOf(remoteAddress)
+    const use = this.#useOf(address)
     if (use.connections >= this.#limits.connectionsPerAddress) return 'Too many connections, please try again later'
     if (use.refusals >= this.#limits.refusalsPerMinute) return 'Too many unknown recipients, please try again later'
-    if (this.#connections >= this.#limits.connections) return 'Too many connected clients, please try again later'
+    if (this.#byId.size >= this.#limits.connections) return 'Too many connected clients, please try again later'
     use.connections++
-    this.#connections++
-    socket.once('close', () => {
-      use.connections--
-      this.#connections--
-    })
+    this.#byId.set(id, { address, use })
     return undefined
   }
 
   /** Notes the session of an admitted connection. */
-  open(id: string, remoteAddress: string, cut: Client['cut']): void {
-    const address = networkOf(remoteAddress)
-    this.#byId.set(id, new Client(address, this.#useOf(address), this.#limits, cut))
+  open(id: string, cut: Client['cut']): void {
+    const connection = this.#byId.get(id)
+    if (connection) connection.client = new Client(connection.address, connection.use, this.#limits, cut)
   }
 
   close(id: string): void {
+    const connection = this.#byId.get(id)
+    if (!connection) return
     this.#byId.delete(id)
+    connection.use.connections--
   }
 
   /** Forgets the counts of the last minute, and addresses that are not connected. */

@@ -1,4 +1,5 @@
 /** The receiver: an SMTP or LMTP server that takes mail for known reply addresses, and relays nothing. */
+import { randomUUID } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import { domainToASCII } from 'node:url'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
@@ -56,7 +57,7 @@ export async function openReceiver(deps: Deps, { limits: lowered, certificateMs 
     // The only place that hears of every command.
     logger: { debug: (entry: { tnx?: string; cid?: string }) => entry.tnx === 'command' && clients.get(entry.cid ?? '')?.noteCommand() },
     onConnect: (session, callback) => {
-      clients.open(session.id, session.remoteAddress, cutter(server, session))
+      clients.open(session.id, cutter(server, session))
       callback()
     },
     onMailFrom: (_, session, callback) => callback(refusal(421, clients.get(session.id)?.noteMail())),
@@ -102,9 +103,11 @@ class AdmittingServer extends SMTPServer {
     this.#clients = clients
   }
 
+  /** The connection is counted until `onClose`: STARTTLS removes all listeners of the socket, so its own `close` may never be heard. */
   override connect(...[socket, options]: Parameters<SMTPServer['connect']>): void {
-    const reason = this.#clients.admit(socket)
-    if (reason === undefined) super.connect(socket, options)
+    const id = options?.id ?? randomUUID()
+    const reason = this.#clients.admit(id, socket.remoteAddress ?? '')
+    if (reason === undefined) super.connect(socket, { ...options, id })
     else hangUp(socket, `421 ${reason}\r\n`)
   }
 }
