@@ -20,7 +20,7 @@ const app = await testApp()
 const random = randomFrom(SEED)
 const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
 
-it(`answers every request as documented (seed ${SEED})`, { timeout: (SECONDS + 120) * 1_000 }, async () => {
+it(`answers every request as documented (seed ${SEED})`, { timeout: (SECONDS + 300) * 1_000 }, async () => {
   const until = performance.now() + SECONDS * 1_000
   const counts = new Map<number, number>()
   let heapBefore = 0

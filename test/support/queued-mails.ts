@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import { sql } from '../../src/platform/database/database.ts'
 import type { TestApp } from './app.ts'
 
@@ -8,4 +9,9 @@ export async function forgetQueuedMails({ db }: TestApp): Promise<void> {
     await db.execute(sql`lock table outbound_emails in exclusive mode`)
     await db.execute(sql`update outbound_emails set due_at = null`)
   })
+}
+
+/** Waits until no mail is on its way any more: one that an earlier test has left behind would arrive during the next one. */
+export async function untilNoneIsOnItsWay({ db }: TestApp): Promise<void> {
+  await expect.poll(() => db.query(sql`select comment_id from outbound_emails where leased_until > localtimestamp`)).toEqual([])
 }
