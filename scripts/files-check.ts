@@ -138,7 +138,7 @@ async function checkUses(deps: Deps, repairs: boolean, report: Report): Promise<
     for (let at = 0; repairs && at < uses.length; at += AT_ONCE)
       for (const path of await repairUses(systemContext(deps), uses.slice(at, at + AT_ONCE))) repaired.add(path)
     for (const use of uses) {
-      report.found(use.fault, use.path ?? '(no path)', `${placeOf(use)} ${MEANING[use.fault]}`)
+      report.found(use.fault, use.path ?? '(no path)', `${describedUse(use)} ${MEANING[use.fault]}`)
       if (repaired.has(use.path ?? '')) report.notes.repaired++
     }
   }
@@ -151,7 +151,7 @@ const MEANING: Record<Fault, string> = {
   uncounted: 'uses it as well, and its row says that it is used once',
 }
 
-function placeOf({ table_id, record_id, task_id, field_id, comment_id }: FaultyUse): string {
+function describedUse({ table_id, record_id, task_id, field_id, comment_id }: FaultyUse): string {
   const owner = task_id === null ? `record ${record_id} of table ${table_id}` : `task ${task_id}`
   if (field_id !== null) return `field ${field_id} of ${owner}`
   return comment_id === null ? owner : `comment or mail ${comment_id} of ${owner}`

@@ -72,8 +72,8 @@ const WARN_LINES = 300
 const MOST_LINES = 350
 
 const VAGUE = /^(index|utils?|helpers?|common|types?|lib|misc|shared|constants?|interfaces?|manager|handlers?|controllers?|models?|data)$/
-/** The place of a file: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
-interface Place {
+/** The location of a file: `src/tasks/sync/bulk.ts` is the file `bulk.ts` in the room `sync` of the feature `tasks`. */
+interface Location {
   /** Undefined for a file at the root of src/. */
   feature: string | undefined
   /** The folders between the feature and the file; may be empty. */
@@ -81,7 +81,7 @@ interface Place {
   file: string
 }
 
-function placeOf(path: string): Place {
+function locationOf(path: string): Location {
   const folders = path.split('/').slice(1)
   const file = folders.pop() ?? ''
   const [feature, ...rooms] = folders
@@ -89,7 +89,7 @@ function placeOf(path: string): Place {
 }
 
 const isOurs = (to: string) => to.startsWith('src/')
-const isRootFile = ({ feature, file }: Place) => !feature && file !== 'settings.ts'
+const isRootFile = ({ feature, file }: Location) => !feature && file !== 'settings.ts'
 
 /** Returns all findings in the tree. @param schema the text of prisma/schema.prisma */
 export function findings(sources: SourceFacts[], schema: string): Finding[] {
@@ -134,7 +134,7 @@ function ownerless(tables: Map<string, string>): Finding[] {
 }
 
 function names({ path }: SourceFacts): Finding[] {
-  const { feature, room, file } = placeOf(path)
+  const { feature, room, file } = locationOf(path)
   const name = file.replace(/\.ts$/, '')
   if (!feature) return ROOT_FILES.includes(file) ? [] : [misplaced(path)]
   const wrongFolder = folderFinding(path, feature, room)
@@ -176,7 +176,7 @@ function folderFinding(path: string, feature: string, room: string): Finding | u
 function crowded(sources: SourceFacts[]): Finding[] {
   const counts = new Map<string, number>()
   for (const { path } of sources) {
-    const { feature } = placeOf(path)
+    const { feature } = locationOf(path)
     const folder = path.slice(0, path.lastIndexOf('/'))
     if (feature && feature !== PLATFORM) counts.set(folder, (counts.get(folder) ?? 0) + 1)
   }
@@ -199,7 +199,7 @@ function size({ path, lines }: SourceFacts): Finding[] {
 
 /** Finds breaches of the rules for pages. Routers are checked everywhere, the other pages in features. */
 function pages(source: SourceFacts): Finding[] {
-  const { feature, file } = placeOf(source.path)
+  const { feature, file } = locationOf(source.path)
   const isPage = feature !== undefined && feature !== PLATFORM
   return PAGE_RULES.filter(({ isFor }) => isFor(file) && (isPage || isFor === isRouter)).flatMap(({ why, breaches }) =>
     breaches(source).map((breach) => ({ path: source.path, why, ...breach })),
@@ -208,11 +208,11 @@ function pages(source: SourceFacts): Finding[] {
 
 /** Finds imports of features by the platform, of later features by earlier ones, and of the files at the root by either. */
 function direction({ path, imports }: SourceFacts): Finding[] {
-  const from = placeOf(path)
+  const from = locationOf(path)
   const order = `Imports run one way: ${PLATFORM} ← ${FEATURES.join(' ← ')}.`
   return imports.flatMap(({ to, line }): Finding[] => {
     if (!isOurs(to) || isRootFile(from)) return []
-    const target = placeOf(to)
+    const target = locationOf(to)
     if (isRootFile(target)) {
       const instead = 'Pass what you need from it as an argument, or move that part to src/platform/.'
       const why = `${target.file} puts the features together, so none of them can need it.`
@@ -229,10 +229,10 @@ function direction({ path, imports }: SourceFacts): Finding[] {
 }
 
 /** Settings are below the platform, the platform is below the first feature. */
-const rank = ({ feature }: Place) => (feature === undefined ? -2 : feature === PLATFORM ? -1 : FEATURES.indexOf(feature))
+const rank = ({ feature }: Location) => (feature === undefined ? -2 : feature === PLATFORM ? -1 : FEATURES.indexOf(feature))
 
 function writes({ path, calls, texts }: SourceFacts, tables: Map<string, string>): Finding[] {
-  const { feature } = placeOf(path)
+  const { feature } = locationOf(path)
   const delegates = new Map([...tables].map(([table, delegate]) => [delegate, table]))
   const written = [
     ...calls.map(({ callee, line }) => ({ table: delegates.get(WRITES.exec(callee)?.[1] ?? ''), line })),

@@ -60,14 +60,14 @@ async function stopAll(started: Pick<Process, 'stop'>[]): Promise<void> {
   for (let process = started.pop(); process; process = started.pop()) await process.stop()
 }
 
-interface Place {
+interface RunResources {
   dataDir: string
   profileDir: string
   /** The processes to stop at the end, even after an error. */
   started: Pick<Process, 'stop'>[]
 }
 
-async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDir, started }: Place): Promise<void> {
+async function run(suite: Suite<unknown>, options: Options, { dataDir, profileDir, started }: RunResources): Promise<void> {
   const profiling = options.profile ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
   const environment = {
     DATA_DIR: dataDir,

@@ -12,23 +12,23 @@ interface CpuProfile {
 export function printProfile(dir: string, most = 40): void {
   for (const name of readdirSync(dir).filter((file) => file.endsWith('.cpuprofile'))) {
     const profile = JSON.parse(readFileSync(join(dir, name), 'utf8')) as CpuProfile
-    const places = new Map(profile.nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]))
-    const byPlace = new Map<string, number>()
+    const sources = new Map(profile.nodes.map(({ id, callFrame }) => [id, sourceOf(callFrame)]))
+    const bySource = new Map<string, number>()
     let busy = 0
     profile.samples.forEach((id, index) => {
-      const place = places.get(id) ?? '?'
-      if (place === '(idle)' || place === '(program)') return
+      const source = sources.get(id) ?? '?'
+      if (source === '(idle)' || source === '(program)') return
       const micros = profile.timeDeltas[index] ?? 0
       busy += micros
-      byPlace.set(place, (byPlace.get(place) ?? 0) + micros)
+      bySource.set(source, (bySource.get(source) ?? 0) + micros)
     })
-    const rows = [...byPlace].sort(([, a], [, b]) => b - a).slice(0, most)
+    const rows = [...bySource].sort(([, a], [, b]) => b - a).slice(0, most)
     console.log(`\n| where | share of busy CPU (${Math.round(busy / 1000)} ms) |\n|---|---|`)
-    for (const [place, micros] of rows) console.log(`| ${place} | ${((100 * micros) / busy).toFixed(1)} % |`)
+    for (const [source, micros] of rows) console.log(`| ${source} | ${((100 * micros) / busy).toFixed(1)} % |`)
   }
 }
 
-function placeOf({ functionName, url }: { functionName: string; url: string }): string {
+function sourceOf({ functionName, url }: { functionName: string; url: string }): string {
   if (!url) return functionName || '(native)'
   if (url.startsWith('node:')) return `node: ${url.slice(5).split('/').slice(0, 2).join('/')}`
   const [, dependency] = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url) ?? []

@@ -12,7 +12,7 @@ import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { ownField } from '../tables/fields/alter-fields.ts'
 import { totalOf } from '../tables/row-counts.ts'
-import { placeOf } from '../tables/service.ts'
+import { auditPlaceOf } from '../tables/service.ts'
 import { requireNotConverting } from './field-guard.ts'
 import { checkConversion } from './job/check.ts'
 import type { Target } from './job/conversion-row.ts'
@@ -44,7 +44,7 @@ async function start(context: Context, table: TableDef, fieldId: string, input: 
   // A dry run changes nothing.
   if (!input.dry_run) {
     const detail = { from: field.type, to: target.type, job_id: jobId }
-    await audit(context, 'field.conversion_started', { ...placeOf(table), id: field.id, name: field.name, detail })
+    await audit(context, 'field.conversion_started', { ...auditPlaceOf(table), id: field.id, name: field.name, detail })
   }
   return { job_id: jobId }
 }

@@ -11,7 +11,7 @@ import { AppError, conflict } from '../platform/http/errors.ts'
 import { holdFiles } from '../platform/stored-files/held.ts'
 import { formatInstant } from '../platform/time.ts'
 import { changeBy, isCurrent, unnestedCell, unnestedRows } from '../records/rows.ts'
-import { placeOf } from '../tables/service.ts'
+import { auditPlaceOf } from '../tables/service.ts'
 import { createStaging, dropStaging, stagingOf, tablesWithStaging } from './ddl.ts'
 
 export interface Staging {
@@ -90,7 +90,7 @@ function staging(run: Run, tableId: number, fields: readonly FieldDef[]): Stagin
           from ${stagingOf(tableId)} s where ${isCurrent(table)} order by s."#"`)
         const count = inserted.rowCount ?? 0
         if (count)
-          await run(auditing(context, 'records.imported', { ...placeOf(table), id: table.id, name: table.name, detail: { count } }))
+          await run(auditing(context, 'records.imported', { ...auditPlaceOf(table), id: table.id, name: table.name, detail: { count } }))
         if (count && committedWith && !(await run(committedWith(count))).rowCount) throw new Error('The import has ended before')
         await run(sql`commit`)
         return count

@@ -6,13 +6,14 @@ import { type Database, empty, ident, join, recordsOf, type Sql, sql } from '../
 import { dropFiles, type LosingFile, lockHeld, type ReleasedFrom, reassignFiles } from '../platform/stored-files/held.ts'
 import { tableDefinitions } from './definition-cache.ts'
 
-type Place = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
+/** A file with the table or task that it belongs to. */
+type OwnedFile = Pick<LosingFile, 'path' | 'table_id' | 'task_id'>
 
 /**
  * Finds which of the files are used by a cell of their table, by a comment or mail of a record of that table, by their task or by a comment on it.
  * @returns for each used path the record that uses the file, or null for a task
  */
-export async function holdersOf(db: Database, files: readonly Place[]): Promise<Map<string, number | null>> {
+export async function holdersOf(db: Database, files: readonly OwnedFile[]): Promise<Map<string, number | null>> {
   if (!files.length) return new Map()
   const tableIds = [...new Set(files.flatMap(({ table_id }) => table_id ?? []))]
   const taskIds = [...new Set(files.flatMap(({ task_id }) => task_id ?? []))]
@@ -27,7 +28,7 @@ export async function holdersOf(db: Database, files: readonly Place[]): Promise<
  * would take a scan of the table.
  * @returns for each used path the number of its references
  */
-export async function countNear(db: Database, files: readonly (Place & { record_id: number | null })[]): Promise<Map<string, number>> {
+export async function countNear(db: Database, files: readonly (OwnedFile & { record_id: number | null })[]): Promise<Map<string, number>> {
   if (!files.length) return new Map()
   const idsOf = (column: 'table_id' | 'task_id' | 'record_id') => [...new Set(files.flatMap((file) => file[column] ?? []))]
   const counted = await db.query<{ path: string; uses: number }>(sql`

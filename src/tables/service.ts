@@ -112,7 +112,7 @@ export async function update(context: Context, table: TableRef, { name }: TableU
   return withUniqueName(() =>
     changeTable(context, table, async (definition) => {
       await context.db.prisma.table.update({ where: { id: table.id }, data: { name } })
-      await audit(context, 'table.updated', { ...placeOf(definition), id: table.id, name, detail: { before: definition.name } })
+      await audit(context, 'table.updated', { ...auditPlaceOf(definition), id: table.id, name, detail: { before: definition.name } })
       return withFields({ ...definition, name })
     }),
   )
@@ -122,12 +122,12 @@ export async function update(context: Context, table: TableRef, { name }: TableU
 export async function remove(context: Context, table: Pick<TableRef, 'id'>): Promise<void> {
   await changeTable(context, table, async (definition) => {
     await context.db.prisma.table.update({ where: { id: table.id }, data: { deletedAt: toTheSecond(context.now) } })
-    await audit(context, 'table.deleted', { ...placeOf(definition), id: table.id, name: definition.name })
+    await audit(context, 'table.deleted', { ...auditPlaceOf(definition), id: table.id, name: definition.name })
   })
 }
 
 /** Where a change of the table happened, for the audit log. */
-export const placeOf = ({ id, space_id, account_id }: TableDef) => ({ tableId: id, spaceId: space_id, accountId: account_id })
+export const auditPlaceOf = ({ id, space_id, account_id }: TableDef) => ({ tableId: id, spaceId: space_id, accountId: account_id })
 
 /**
  * Restores a deleted table with its records and everything that belongs to them, as long as the job has not removed it. For scripts.
@@ -173,7 +173,7 @@ export async function reorder(
     await context.db.execute(sql`
       update fields set position = o.position from unnest(${fieldIds}::text[]) with ordinality o (id, position)
       where fields.table_id = ${table.id} and fields.id = o.id`)
-    await audit(context, 'fields.reordered', { ...placeOf(definition), id: table.id, name: definition.name })
+    await audit(context, 'fields.reordered', { ...auditPlaceOf(definition), id: table.id, name: definition.name })
     return { rows: (await tableDefinition(context.db, definition)).fields.map(fieldOf) }
   })
 }

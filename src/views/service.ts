@@ -10,7 +10,7 @@ import { DbNull, sql, toTheSecond } from '../platform/database/database.ts'
 import { conflict, isUniqueViolation, notFound, stale } from '../platform/http/errors.ts'
 import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
-import { placeOf } from '../tables/service.ts'
+import { auditPlaceOf } from '../tables/service.ts'
 import { fitLayoutIndexes, indexedField, indexedFieldOf, layoutIndex } from './calendar-indexes.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
@@ -77,7 +77,7 @@ export function create(context: Context, table: TableRef, input: NewView): Promi
       })
       const view = (await readView(db, table.id, id)) as ViewRow
       await fitLayoutIndexes(context, table.id, [], indexedFieldOf(definition, view))
-      await audit(context, 'view.created', { ...placeOf(definition), id, name: view.name, detail: { type: view.type } })
+      await audit(context, 'view.created', { ...auditPlaceOf(definition), id, name: view.name, detail: { type: view.type } })
       return { ...answerOf(view), ignored: namedIfDropped(input.type, dropped) }
     }),
   )
@@ -122,7 +122,7 @@ async function replace(context: Context, definition: TableDef, current: ViewRow,
   if (indexedField(current) !== indexedField(view))
     await fitLayoutIndexes(context, tableId, indexesOf([current]), indexedFieldOf(definition, view))
   const detail = { changed: differing(viewOf(current), viewOf(view)) }
-  await audit(context, 'view.updated', { ...placeOf(definition), id, name: view.name, detail })
+  await audit(context, 'view.updated', { ...auditPlaceOf(definition), id, name: view.name, detail })
   return view
 }
 
@@ -139,7 +139,7 @@ export async function remove(context: Context, table: TableRef, viewId: number):
 export async function removeViews(context: Context, table: TableDef, views: readonly ViewRow[]): Promise<void> {
   await context.db.prisma.view.deleteMany({ where: { tableId: table.id, id: { in: views.map(({ id }) => id) } } })
   await fitLayoutIndexes(context, table.id, indexesOf(views), undefined)
-  for (const { id, name, type } of views) await audit(context, 'view.deleted', { ...placeOf(table), id, name, detail: { type } })
+  for (const { id, name, type } of views) await audit(context, 'view.deleted', { ...auditPlaceOf(table), id, name, detail: { type } })
 }
 
 /**

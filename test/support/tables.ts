@@ -5,7 +5,7 @@ import { sql } from '../../src/platform/database/database.ts'
 import type { NewTable } from '../../src/tables/schema.ts'
 import type { TestAccount, TestApp } from './app.ts'
 
-type Place = Pick<TestAccount, 'owner' | 'space'>
+type OwnedSpace = Pick<TestAccount, 'owner' | 'space'>
 
 export interface TestTable {
   id: number
@@ -28,7 +28,7 @@ let counter = 0
 /** Creates a table, with the one text field `name` unless other fields are given, and its records. */
 export async function makeTable(
   app: TestApp,
-  account: Place,
+  account: OwnedSpace,
   { name = `Table ${counter++}`, fields = [NAME], records = [] }: { name?: string; fields?: readonly object[]; records?: object[] } = {},
 ): Promise<TestTable> {
   const { id, fields: created } = await post(app, account, `/api/space/${account.space}/tables/create`, { name, fields })

@@ -1,12 +1,12 @@
 /** Directus on the measured table: its own tables are in the schema `directus` of the same database. */
 import { once } from 'node:events'
 import { unhurried } from '../sql.ts'
-import { type Peer, type Place, run, startPeer } from './peer.ts'
+import { type Peer, type PeerOptions, run, startPeer } from './peer.ts'
 
 const CLI = 'node_modules/directus/cli.js'
 const TOKEN = 'bench-token-of-the-admin'
 
-export async function startDirectus({ folder, connection, db, schema }: Place): Promise<Peer> {
+export async function startDirectus({ folder, connection, db, schema }: PeerOptions): Promise<Peer> {
   const environment = {
     DB_CLIENT: 'pg',
     DB_HOST: connection.host,

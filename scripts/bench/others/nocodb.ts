@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unhurried } from '../sql.ts'
-import { type Peer, type Place, startPeer } from './peer.ts'
+import { type Peer, type PeerOptions, startPeer } from './peer.ts'
 
 const ADMIN = { email: 'bench@example.com', password: 'Bench-passw0rd' }
 const DATABASE = 'nocodb'
@@ -10,7 +10,7 @@ const POLL_MS = 500
 const POLLS = 240
 
 /** @returns `url`, the address of the table's records */
-export async function startNocodb({ folder, connection, db, schema }: Place): Promise<Peer> {
+export async function startNocodb({ folder, connection, db, schema }: PeerOptions): Promise<Peer> {
   await unhurried(db, async (client) => {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
     if (!rowCount) await client.query(`create database ${DATABASE}`)

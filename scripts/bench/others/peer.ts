@@ -20,7 +20,7 @@ export interface Peer {
 export type PeerName = 'directus' | 'nocodb'
 
 /** The settings that a product is started with. */
-export interface Place {
+export interface PeerOptions {
   /** The folder of its npm installation, with a Node of the version that it requires. */
   folder: string
   connection: EmbeddedConnection

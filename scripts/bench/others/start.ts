@@ -4,7 +4,7 @@ import { recordsOf } from '../../../src/platform/database/database.ts'
 import { unhurried } from '../sql.ts'
 import { startDirectus } from './directus.ts'
 import { startNocodb } from './nocodb.ts'
-import type { Peer, Place } from './peer.ts'
+import type { Peer, PeerOptions } from './peer.ts'
 
 const STARTS = { directus: startDirectus, nocodb: startNocodb }
 
@@ -14,18 +14,18 @@ const STARTS = { directus: startDirectus, nocodb: startNocodb }
  */
 export async function startOthers(
   folder: string,
-  place: Pick<Place, 'connection' | 'db'> & { tableId: number; isCopied: boolean },
+  options: Pick<PeerOptions, 'connection' | 'db'> & { tableId: number; isCopied: boolean },
   started: Pick<Peer, 'stop'>[],
 ): Promise<Peer[]> {
   const peers: Peer[] = []
-  const schema = place.isCopied ? await copied(place) : `t${place.tableId}`
+  const schema = options.isCopied ? await copied(options) : `t${options.tableId}`
   for (const [name, start] of Object.entries(STARTS)) {
     const installed = resolve(folder, name)
     if (!existsSync(join(installed, 'node_modules', name))) {
       console.log(`${name} is not installed in ${installed}: it is left out.`)
       continue
     }
-    const peer = await start({ folder: installed, connection: place.connection, db: place.db, schema })
+    const peer = await start({ folder: installed, connection: options.connection, db: options.db, schema })
     started.push(peer)
     peers.push(peer)
   }
@@ -35,7 +35,7 @@ export async function startOthers(
 const COPY = 'own_copy'
 
 /** Creates the copy that the products would have created themselves: the current records with a primary key. @returns its schema */
-async function copied({ db, tableId }: Pick<Place, 'db'> & { tableId: number }): Promise<string> {
+async function copied({ db, tableId }: Pick<PeerOptions, 'db'> & { tableId: number }): Promise<string> {
   const from = recordsOf(tableId).sql
   const to = `${COPY}.records`
   await unhurried(db, async (client) => {

@@ -13,7 +13,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable, withShortLocks } from '../../tables/alter-table.ts'
 import { addShadowColumns, dropShadowColumns, holdWriters, swapColumns } from '../../tables/ddl.ts'
 import { storeType } from '../../tables/fields/alter-fields.ts'
-import { placeOf } from '../../tables/service.ts'
+import { auditPlaceOf } from '../../tables/service.ts'
 import { conversionOf, isRelabelling } from '../rules.ts'
 import { requireValidViews } from '../target.ts'
 import { type ConversionRow, claimConversion, currentField, fieldIn, isStillRunning, storeOutcome } from './conversion-row.ts'
@@ -74,7 +74,7 @@ function finish(context: Context, conversion: ConversionRow, before: FieldDef): 
     const requested = { ...context, requester: { userId: conversion.user_id, keyId: conversion.api_key_id, ip: conversion.ip } }
     for (const { retypeField } of context.cascades) await retypeField?.(requested, table, changed)
     const detail = { from: field.type, to: changed.type, job_id: conversion.id }
-    await audit(requested, 'field.converted', { ...placeOf(table), id: field.id, name: field.name, detail })
+    await audit(requested, 'field.converted', { ...auditPlaceOf(table), id: field.id, name: field.name, detail })
     await db.execute(sql`update field_conversions set state = 'done', done = total, updated_at = now() where id = ${conversion.id}`)
   })
 }

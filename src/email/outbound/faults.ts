@@ -11,7 +11,7 @@ import { formatInstant } from '../../platform/time.ts'
 import type { Failure } from './failure.ts'
 
 /** The integration of an email as the attempt has used it, and the record of the email. */
-interface Place {
+interface UsedIntegration {
   integration_id: number
   version: number | null
   account_id: number
@@ -29,11 +29,11 @@ export const patienceEnd = (now: Date): Date => new Date(now.getTime() - PATIENC
 const PAUSE = sql`least(60 * power(2, least(faults, 10)), 3600) * (0.5 + random() / 2) * interval '1 second'`
 
 /** Marks an integration as failing, unless it was changed since the attempt, and tells the admins of its space when it was not before. */
-export async function markFailing({ db, now }: Context, place: Place, { message }: Failure): Promise<void> {
+export async function markFailing({ db, now }: Context, used: UsedIntegration, { message }: Failure): Promise<void> {
   const [failing] = await db.query<{ label: string; is_new: boolean }>(sql`
     update smtp_integrations set faults = faults + 1, failing_since = coalesce(failing_since, ${formatInstant(now)}::timestamp),
       failing_message = ${message}, paused_until = localtimestamp + ${PAUSE}
-    where id = ${place.integration_id} and version = ${place.version} and (paused_until is null or paused_until <= localtimestamp)
+    where id = ${used.integration_id} and version = ${used.version} and (paused_until is null or paused_until <= localtimestamp)
     returning label, faults = 1 as is_new`)
   if (!failing?.is_new) return
   const notice = {
@@ -42,13 +42,13 @@ export async function markFailing({ db, now }: Context, place: Place, { message 
     summary: message,
   }
   await db.query(sql`
-    with notified as (${notifying(adminsOf(place), notice, systemActor, now)}),
+    with notified as (${notifying(adminsOf(used), notice, systemActor, now)}),
     emitted as (${emitting([notificationEvents(sql`notified`)], now)})
     select 1`)
 }
 
 /** The admins of the space, with the account's owner, and the record of the email as the place of their notification. */
-const adminsOf = ({ account_id, space_id, table_id, record_id }: Place): Sql => sql`
+const adminsOf = ({ account_id, space_id, table_id, record_id }: UsedIntegration): Sql => sql`
   select u.user_id, ${account_id}::int as account_id, ${space_id}::int as space_id, ${table_id}::int as table_id,
     ${record_id}::int as record_id, null::int as task_id
   from (

@@ -15,7 +15,7 @@ import { type CellChange, changeCells, rounded, withoutOptions } from '../cells/
 import { addColumn, dropColumn } from '../ddl.ts'
 import { isWorthIndexing } from '../indexing.ts'
 import { type Field, type FieldDeleted, type FieldUpdate, fieldOf, MAX_FIELDS, MAX_OPTIONS, type NewField } from '../schema.ts'
-import { insertFields, placeOf, requireLookedUpTables, withUniqueName } from '../service.ts'
+import { auditPlaceOf, insertFields, requireLookedUpTables, withUniqueName } from '../service.ts'
 import { newFields } from './new-fields.ts'
 import { changeOptions } from './select-options.ts'
 
@@ -37,7 +37,7 @@ export async function create(context: Context, table: TableRef, wanted: NewField
       await insertFields(context, definition, fields, (last?.position ?? 0) + 1)
       const [field] = fields as [FieldDef]
       await addColumn(context.db, table.id, field)
-      await audit(context, 'field.created', { ...placeOf(definition), id: field.id, name: field.name, detail: { type: field.type } })
+      await audit(context, 'field.created', { ...auditPlaceOf(definition), id: field.id, name: field.name, detail: { type: field.type } })
       return fieldOf(field)
     }),
   )
@@ -77,7 +77,7 @@ async function auditUpdate(
 ): Promise<void> {
   const changed = differing(before, after)
   if (!changed.length) return
-  await audit(context, 'field.updated', { ...placeOf(table), id: after.id, name: after.name, detail: { changed, force } })
+  await audit(context, 'field.updated', { ...auditPlaceOf(table), id: after.id, name: after.name, detail: { changed, force } })
 }
 
 /** Returns the given properties among those that all types have. Null resets a flag. */
@@ -196,7 +196,7 @@ export async function remove(context: Context, table: TableRef, fieldId: string,
     await context.db.prisma.field.delete({ where: { tableId_id: { tableId: table.id, id: field.id } } })
     await dropColumn(context.db, table.id, field)
     const { id, name, type } = field
-    await audit(context, 'field.deleted', { ...placeOf(definition), id, name, detail: { type, force } })
+    await audit(context, 'field.deleted', { ...auditPlaceOf(definition), id, name, detail: { type, force } })
     return { ok: true, deleted_views: needs.needing, unsorted_views: needs.sorting }
   })
 }
