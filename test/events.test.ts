@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { createClient } from '../src/client.ts'
 import { openFeed } from '../src/events/feed.ts'
-import { lastPosition, type Position, readEvents } from '../src/events/order.ts'
+import { type EventPosition, lastPosition, readEvents } from '../src/events/order.ts'
 import type { StreamItem } from '../src/events/schema.ts'
 import { sql } from '../src/platform/database/database.ts'
 import { type Caller, testApp } from './support/app.ts'
@@ -346,7 +346,7 @@ describe('the order', () => {
     const from = await lastPosition(app.db)
     const readers = [app, other].map(async ({ db }) => {
       const read: number[] = []
-      for (let last: Position = from, isLast = false; ; ) {
+      for (let last: EventPosition = from, isLast = false; ; ) {
         const { events } = await readEvents(db, last)
         read.push(...events.map(({ id }) => id))
         last = events.at(-1) ?? last

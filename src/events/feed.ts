@@ -13,7 +13,7 @@ import { ownPart } from '../platform/processes/own-part.ts'
 import { Semaphore } from '../platform/semaphore.ts'
 import { formatInstant } from '../platform/time.ts'
 import { CHANNEL } from './log.ts'
-import { BATCH, isAfter, lastPosition, type Position, positionOf, readEvents, type StoredEvent } from './order.ts'
+import { BATCH, type EventPosition, isAfter, lastPosition, positionOf, readEvents, type StoredEvent } from './order.ts'
 import { eventsByUser, maySee, type Reach, reachOf } from './visibility.ts'
 
 export interface Subscriber extends StreamCaller {
@@ -53,7 +53,7 @@ interface Stream extends Subscriber {
   /** The key or user whose limit it counts for. */
   caller: string
   /** The position up to which it has been served. */
-  position: Position
+  position: EventPosition
   /** Whether it has caught up and gets its events from the feed. */
   isLive: boolean
 }
@@ -83,7 +83,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
   const streams = new Set<Stream>()
   const listener = openListener(db, { channel: CHANNEL, log, onNotification: wake, onConnect: wake, onLost: wake })
   const replays = new Semaphore(REPLAYS_AT_ONCE)
-  let position: Position = { xact_id: 0, id: 0 }
+  let position: EventPosition = { xact_id: 0, id: 0 }
   let checkedAt = -RECHECK_MS
   let isDue = false
   let isRunning = false
@@ -118,7 +118,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
     beating ??= setInterval(beat, beatMs).unref()
   }
 
-  const resetAt = ({ xact_id, id }: Position): StoredEvent => ({
+  const resetAt = ({ xact_id, id }: EventPosition): StoredEvent => ({
     ...{ xact_id, id, type: 'reset', at: formatInstant(clock()), account_id: 0, audience: null },
     ...{ space_id: null, table_id: null, record_id: null, task_id: null, comment_id: null },
   })
@@ -163,7 +163,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
   }
 
   /** Sends the events to the live streams. @returns how long to pause, in milliseconds */
-  async function deliver(events: readonly StoredEvent[], last: Position): Promise<number> {
+  async function deliver(events: readonly StoredEvent[], last: EventPosition): Promise<number> {
     const accounts = new Set(events.map(({ account_id }) => account_id))
     const live = [...streams].filter(({ isLive }) => isLive)
     const concerned = live.filter(({ actor }) => accounts.has(actor.accountId))
@@ -209,7 +209,7 @@ export function openFeed(db: Database, { log, clock, maxStreams, settled, beatMs
         await replays.run(async () => {
           const { events } = await readEvents(db, stream.position, goal)
           sendVisible(stream, events, await reachOf(db, events, [stream.actor.userId]))
-          stream.position = events.length === BATCH ? (events.at(-1) as Position) : goal
+          stream.position = events.length === BATCH ? (events.at(-1) as EventPosition) : goal
         })
         await stream.drained()
       }

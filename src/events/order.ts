@@ -5,14 +5,14 @@
 import { type Database, sql } from '../platform/database/database.ts'
 import type { EventType } from './log.ts'
 
-export interface Position {
+export interface EventPosition {
   /** The transaction that wrote the event, or the latest one that had ended by then, whichever is later. */
   xact_id: number
   /** The id of the last event that was read; 0 before the first. */
   id: number
 }
 
-export interface StoredEvent extends Position {
+export interface StoredEvent extends EventPosition {
   /** `reset`: earlier events may be missing. */
   type: EventType | 'reset'
   /** `YYYY-MM-DD HH:MM:SS`, UTC */
@@ -29,7 +29,7 @@ export interface StoredEvent extends Position {
 /** The maximum number of events of one read. */
 export const BATCH = 500
 
-export const isAfter = (one: Position, other: Position): boolean =>
+export const isAfter = (one: EventPosition, other: EventPosition): boolean =>
   one.xact_id > other.xact_id || (one.xact_id === other.xact_id && one.id > other.id)
 
 /**
@@ -51,7 +51,11 @@ const OLDEST = sql`select coalesce(min(x::text::bigint), pg_snapshot_xmax(pg_cur
  * Reads the next events after a position, and whether an open transaction holds back committed events.
  * @param upTo the position to stop at, which was read before
  */
-export async function readEvents(db: Database, after: Position, upTo?: Position): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
+export async function readEvents(
+  db: Database,
+  after: EventPosition,
+  upTo?: EventPosition,
+): Promise<{ events: StoredEvent[]; isHeldBack: boolean }> {
   const end = upTo ? sql`(e.xact_id, e.id) <= (${upTo.xact_id}, ${upTo.id})` : sql`e.xact_id < (select xact_id from oldest)`
   const rows = await db.query<StoredEvent & { is_held_back: boolean; id: number | null }>(
     sql`with oldest as materialized (${OLDEST})
@@ -70,22 +74,22 @@ export async function readEvents(db: Database, after: Position, upTo?: Position)
 }
 
 /** The position of the last event that can be read now. */
-export async function lastPosition(db: Database): Promise<Position> {
-  const [last] = await db.query<Position>(
+export async function lastPosition(db: Database): Promise<EventPosition> {
+  const [last] = await db.query<EventPosition>(
     sql`select xact_id, id from events where xact_id < (${OLDEST}) order by xact_id desc, id desc limit 1`,
     'events:last',
   )
   return last ?? START
 }
 
-const START: Position = { xact_id: 0, id: 0 }
+const START: EventPosition = { xact_id: 0, id: 0 }
 
 /**
  * The position of an event by its id; undefined if it has been deleted, so that later events may be missing, too.
  */
-export async function positionOf(db: Database, id: number): Promise<Position | undefined> {
+export async function positionOf(db: Database, id: number): Promise<EventPosition | undefined> {
   if (!Number.isSafeInteger(id) || id < 0) return undefined
-  const [found] = await db.query<Position>(
+  const [found] = await db.query<EventPosition>(
     // 0 is the position before the first event. It is valid until that event is deleted.
     id === 0
       ? sql`select 0 as xact_id, 0 as id where not exists (select 1 from events) or exists (select 1 from events where id = 1)`

@@ -1,7 +1,7 @@
 /** Positions in the log, and what speaks against a replica. */
 import { describe, expect, it } from 'vitest'
-import { decodePosition, encodePosition, endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/position.ts'
 import { LagMeter, obstacleOf, type PrimaryRow, type ReplicaRow } from '../../src/platform/database/replicas/suitability.ts'
+import { decodePosition, encodePosition, endOfLog, lsnOf, timelineOf } from '../../src/platform/database/replicas/wal-position.ts'
 
 const keys = { current: Buffer.from('a key of at least thirty-two bytes'), previous: [Buffer.from('the key before, of thirty-two bytes')] }
 const holder = { systemId: '7711152894685733394', tokenHash: Buffer.from('hash') }

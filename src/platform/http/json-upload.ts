@@ -19,7 +19,7 @@ const ESCAPES = new Map(Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b'
 const NOT_ASCII = Buffer.from([0xff])
 
 /** Where the next string of the outermost object would be: a key, a value, or neither. */
-type Position = 'key' | 'value' | 'elsewhere'
+type NextString = 'key' | 'value' | 'elsewhere'
 
 export class JsonUpload {
   #kept: Buffer[] = []
@@ -31,7 +31,7 @@ export class JsonUpload {
   /** The beginning of an escape in `data`. `#isEscaped` is true after a backslash in any other string. */
   #escape = ''
   #isEscaped = false
-  #position: Position = 'elsewhere'
+  #nextString: NextString = 'elsewhere'
   /** The bytes of the string that may be a key. */
   #key: number[] | undefined
   #isKeyData = false
@@ -82,24 +82,24 @@ export class JsonUpload {
     else if (char === '"') this.#beginString()
     else if (char === '{' || char === '[') {
       this.#depth++
-      this.#position = this.#depth === 1 && char === '{' ? 'key' : 'elsewhere'
+      this.#nextString = this.#depth === 1 && char === '{' ? 'key' : 'elsewhere'
     } else if (char === '}' || char === ']') {
       this.#depth--
-      this.#position = 'elsewhere'
-    } else if (this.#depth === 1 && char === ',') this.#position = 'key'
-    else if (this.#depth === 1 && char === ':') this.#position = 'value'
+      this.#nextString = 'elsewhere'
+    } else if (this.#depth === 1 && char === ',') this.#nextString = 'key'
+    else if (this.#depth === 1 && char === ':') this.#nextString = 'value'
   }
 
   #beginString(): void {
-    if (this.#depth === 1 && this.#position === 'value' && this.#isKeyData) {
+    if (this.#depth === 1 && this.#nextString === 'value' && this.#isKeyData) {
       if (this.#hasData) throw badInput('data', 'is given twice')
       this.#hasData = true
       this.#isInData = true
     } else {
       this.#isInString = true
-      this.#key = this.#depth === 1 && this.#position === 'key' ? [QUOTE] : undefined
+      this.#key = this.#depth === 1 && this.#nextString === 'key' ? [QUOTE] : undefined
     }
-    this.#position = 'elsewhere'
+    this.#nextString = 'elsewhere'
   }
 
   #stepInString(byte: number): void {

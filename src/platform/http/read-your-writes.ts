@@ -5,8 +5,8 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Access } from '../access/authorize.ts'
-import { decodePosition, encodePosition, type Position } from '../database/replicas/position.ts'
 import type { Replicas } from '../database/replicas/replicas.ts'
+import { decodePosition, encodePosition, type WalPosition } from '../database/replicas/wal-position.ts'
 import type { RequestContext } from './request-context.ts'
 
 export const POSITION_HEADER = 'x-position'
@@ -48,7 +48,7 @@ export function readingWhere<T>(
 }
 
 /** The latest of the positions that the caller has sent, which are those of their own writes; undefined if there is none. */
-function sentPosition(ctx: RequestContext, { systemId }: Replicas): Promise<Position> | undefined {
+function sentPosition(ctx: RequestContext, { systemId }: Replicas): Promise<WalPosition> | undefined {
   const { position: header = '', credentials, deps } = ctx
   if (systemId === undefined || !('tokenHash' in credentials)) return undefined
   const cookie = credentials.kind === 'session' ? ctx.cookie(POSITION_COOKIE) : undefined
@@ -57,7 +57,7 @@ function sentPosition(ctx: RequestContext, { systemId }: Replicas): Promise<Posi
   const positions = sent.flatMap((text) => decodePosition(text.trim(), holder, deps.settings.secretKeys) ?? [])
   const [first, ...others] = positions
   if (!first) return undefined
-  const isLater = (one: Position, other: Position) =>
+  const isLater = (one: WalPosition, other: WalPosition) =>
     one.timeline > other.timeline || (one.timeline === other.timeline && one.lsn > other.lsn)
   return Promise.resolve(others.reduce((latest, one) => (isLater(one, latest) ? one : latest), first))
 }

@@ -5,7 +5,7 @@ import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
 import type { Begun } from '../access/read-ahead.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
-import type { Position } from '../database/replicas/position.ts'
+import type { WalPosition } from '../database/replicas/wal-position.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
 import { AppError } from './errors.ts'
 import type { Budget } from './rate-limits.ts'
@@ -49,7 +49,7 @@ export interface RequestContext {
   /** The written answers for which placeholders stand in the envelope (RPC). */
   placeholders?: Placeholders
   /** What a replica must have replayed for the reads of this request (read-your-writes.ts). */
-  needed?: Promise<Position | undefined>
+  needed?: Promise<WalPosition | undefined>
   /** Whether one of its procedures may have written; undefined if it has reached none. */
   mayHaveWritten?: boolean
   /** Whether the credentials are valid and the request was counted. */

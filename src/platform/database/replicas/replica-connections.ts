@@ -22,7 +22,7 @@ import {
   withConnection,
 } from '../pooled-statements.ts'
 import { type Named, runPrepared } from '../prepared-statements.ts'
-import { lsnOf } from './position.ts'
+import { lsnOf } from './wal-position.ts'
 
 /** The primary answers at once, so a replica that cannot be reached must not keep callers for longer. */
 const CONNECT_WITHIN_MS = 500

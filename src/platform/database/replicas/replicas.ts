@@ -14,9 +14,9 @@ import type { FollowingRead } from '../pooled-statements.ts'
 import { PreparedNames } from '../prepared-statements.ts'
 import type { PrintedRows } from '../printed-rows.ts'
 import { replicaReads } from './metrics.ts'
-import { endOfLog, type Position, timelineOf } from './position.ts'
 import type { Needed, RunOptions } from './replica-connections.ts'
 import { PRIMARY_SQL, type PrimaryRow } from './suitability.ts'
+import { endOfLog, timelineOf, type WalPosition } from './wal-position.ts'
 import { WatchedReplica } from './watched-replica.ts'
 
 declare module '../../context.ts' {
@@ -34,7 +34,7 @@ const QUERY_CANCELED = '57014'
 /** What the reads of a call need. */
 export interface Reading {
   /** What must have been replayed; undefined if that cannot be said, and the primary has to be asked. */
-  position: Promise<Position | undefined>
+  position: Promise<WalPosition | undefined>
   /** The table whose definition the statements are written by, with the version that the primary has just named. */
   table?: { id: number; version: number } | undefined
   /** How long a read may wait for a replica; a read that takes long itself may wait longer. */
@@ -63,7 +63,7 @@ export interface Replicas {
   /** Runs `fn`; its reads go to the primary, whatever it runs in. */
   onPrimary<T>(fn: () => T): T
   /** The end of what has been committed. */
-  currentPosition(): Promise<Position>
+  currentPosition(): Promise<WalPosition>
   /**
    * Resolves once every replica that is read has replayed what is committed now. One that takes longer than it may lag is put aside by
    * then. Never rejects.
@@ -118,7 +118,7 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
   }, CHECK_EVERY_MS).unref()
 
   /** The replica with the least to do; equal ones take turns. */
-  function choose({ timeline }: Position): WatchedReplica | undefined {
+  function choose({ timeline }: WalPosition): WatchedReplica | undefined {
     const fit = all.filter((replica) => replica.isRead && replica.timeline === timeline)
     turn++
     const [first, ...others] = fit.map((_, index) => fit[(index + turn) % fit.length] as WatchedReplica)
@@ -177,7 +177,7 @@ export function openReplicas(primary: Database, { urls, metrics, ...options }: R
       primary.readShortPrinted(statement, label),
   }
 
-  async function currentPosition(): Promise<Position> {
+  async function currentPosition(): Promise<WalPosition> {
     const [row] = await primary.readShort<{ wal_file: string; next_record: string }>(
       { text: POSITION_SQL, values: [] },
       'replicas:position',

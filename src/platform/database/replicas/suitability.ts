@@ -1,5 +1,5 @@
 /** Whether a replica may be read: what it and the primary say of themselves, and the reason against it. */
-import { lsnOf, timelineOf } from './position.ts'
+import { lsnOf, timelineOf } from './wal-position.ts'
 
 /** What the primary says of itself. */
 export interface PrimaryRow {

@@ -5,7 +5,7 @@
 import type { SecretKeys } from '../../../settings.ts'
 import { isSigned, sign } from '../../secrets.ts'
 
-export interface Position {
+export interface WalPosition {
   /** Grows with each failover. Positions of different timelines cannot be compared. */
   timeline: number
   /** The byte in the log. */
@@ -46,14 +46,14 @@ export interface Holder {
 }
 
 /** The position as a text that a caller sends back. */
-export function encodePosition({ timeline, lsn }: Position, holder: Holder, secretKeys: SecretKeys): string {
+export function encodePosition({ timeline, lsn }: WalPosition, holder: Holder, secretKeys: SecretKeys): string {
   const text = `${holder.systemId}.${timeline.toString(16)}.${lsn.toString(16)}`
   const mac = sign(secretKeys, PURPOSE, signedBytes(text, holder)).subarray(0, MAC_BYTES)
   return `${text}.${mac.toString('base64url')}`
 }
 
 /** The position of a text that `encodePosition` made for the same holder; undefined for any other text. */
-export function decodePosition(sent: string, holder: Holder, secretKeys: SecretKeys): Position | undefined {
+export function decodePosition(sent: string, holder: Holder, secretKeys: SecretKeys): WalPosition | undefined {
   const [, text = '', timeline = '', lsn = '', mac = ''] = FORM.exec(sent) ?? []
   if (!text.startsWith(`${holder.systemId}.`)) return undefined
   const isOurs = isSigned(secretKeys, PURPOSE, signedBytes(text, holder), Buffer.from(mac, 'base64url'), MAC_BYTES)
