@@ -93,7 +93,7 @@ function factsOf(path: string, file: SourceFile): SourceFacts {
     if (imported) facts.imports.push({ line: at(node), to: resolved(path, imported) })
     const callee = isCallExpression(node) ? nameOf(node.expression) : undefined
     if (callee) facts.calls.push({ line: at(node), callee })
-    const text = textOf(node)
+    const text = literalText(node)
     if (text !== undefined) facts.texts.push({ line: at(node), text })
     if (isTaggedTemplateExpression(node)) noteTag(nameOf(node.tag) ?? '', node.template)
     if (isIfStatement(node)) facts.ifs.push({ line: at(node) })
@@ -101,7 +101,7 @@ function factsOf(path: string, file: SourceFile): SourceFacts {
   }
   function noteTag(tag: string, template: Node): void {
     facts.tags.push({ line: at(template), tag })
-    if (tag === 'sql') facts.sql.push({ line: at(template), text: textOf(template) ?? '' })
+    if (tag === 'sql') facts.sql.push({ line: at(template), text: literalText(template) ?? '' })
   }
   visit(file)
 
@@ -141,7 +141,7 @@ function nameOf(node: Node): string | undefined {
   return node.kind === SyntaxKind.Identifier ? (node as Node & { text: string }).text : undefined
 }
 
-function textOf(node: Node): string | undefined {
+function literalText(node: Node): string | undefined {
   if (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) return node.text
   if (isTemplateExpression(node)) return [node.head.text, ...node.templateSpans.map((span) => span.literal.text)].join(' ? ')
   return undefined

@@ -51,7 +51,7 @@ await app.db.execute(sql`
   select ${member.id}, ${place[0]}, ${place[1]}, ${place[2]}, ${place[3]}, 'COMMENT', t.text, t.text, t.text, t.edited::timestamp, t.edited::timestamp, now()
   from ${commentValues}`)
 
-async function textOf(caller: Caller, method: 'GET' | 'POST', path: string, body?: object) {
+async function answerText(caller: Caller, method: 'GET' | 'POST', path: string, body?: object) {
   const { status, body: parsed, headers } = await (method === 'GET' ? app.as(caller).get(path) : app.as(caller).post(path, body))
   expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
   const authorization = `Bearer ${caller}`
@@ -90,7 +90,7 @@ const OBJECTS = [
 it.each(LISTS.map((list, index) => [...list, OBJECTS[index] as () => Promise<string>] as const))(
   'writes %s byte for byte as objects are stringified, over REST and RPC',
   async (_, method, path, body, name, objects) => {
-    const { text, total } = await textOf(keys.personal, method, path, body)
+    const { text, total } = await answerText(keys.personal, method, path, body)
     expect(text).toBe(await objects())
     expect(total).toBe(String(COUNT))
     const ids = {
@@ -111,7 +111,10 @@ it.each(LISTS.map((list, index) => [...list, OBJECTS[index] as () => Promise<str
 
 it('shows viewers the metadata of emails without blind copies', async () => {
   const path = `/api/table/${table}/record/${record}/comments/get?limit=100`
-  const [{ text: all }, { text: shown }] = [await textOf(keys.personal, 'GET', path), await textOf(keys.personalViewer, 'GET', path)]
+  const [{ text: all }, { text: shown }] = [
+    await answerText(keys.personal, 'GET', path),
+    await answerText(keys.personalViewer, 'GET', path),
+  ]
   expect([all.includes('bcc'), shown.includes('bcc')]).toEqual([true, false])
   const email = JSON.parse(shown).find(({ metadata }: { metadata: object | null }) => metadata && 'recipients' in metadata)
   expect(email.metadata.recipients).toEqual([{ kind: 'to', a: 1.5 }])
@@ -121,11 +124,11 @@ it('shows viewers the metadata of emails without blind copies', async () => {
 it('has an empty list, and the total of a page beyond the end', async () => {
   for (const [, method, path, body] of LISTS) {
     const beyond = method === 'GET' ? `${path}&offset=1000` : path
-    const answer = await textOf(keys.personal, method, beyond, body && { ...body, offset: 1_000 })
+    const answer = await answerText(keys.personal, method, beyond, body && { ...body, offset: 1_000 })
     expect([answer.text, answer.total], path).toEqual(['[]', String(COUNT)])
   }
-  const none = await textOf(keys.personalViewer, 'POST', '/api/tasks/list', { tab: 'my' })
+  const none = await answerText(keys.personalViewer, 'POST', '/api/tasks/list', { tab: 'my' })
   expect([none.text, none.total]).toEqual(['[]', '0'])
-  const unread = await textOf(keys.personalViewer, 'POST', '/api/notifications/list', {})
+  const unread = await answerText(keys.personalViewer, 'POST', '/api/notifications/list', {})
   expect([unread.text, unread.total]).toEqual(['[]', '0'])
 })

@@ -44,4 +44,4 @@ export function readId(value: unknown): Operand | null {
   return Number.isInteger(value) ? { kind: 'id', id: (value as number) > 0 && (value as number) <= MAX_ID ? (value as number) : 0 } : null
 }
 
-export const textOf = (operand: Operand): string => (operand.kind === 'text' ? operand.text : '')
+export const operandText = (operand: Operand): string => (operand.kind === 'text' ? operand.text : '')

@@ -57,8 +57,8 @@ function entry(mail: CaughtMail, { open, done }: View): string {
 <summary><strong>${escapeHtml(subject || '(no subject)')}</strong> to ${escapeHtml(envelopeTo.join(', '))} <time>${receivedAt}</time></summary>
 ${notice}<dl>${facts.flatMap(([name, value]) => (value ? `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>` : [])).join('')}</dl>
 <div class="parts">
-${part('HTML', htmlOf(mail))}
-${part('Plain text', textOf(mail))}
+${part('HTML', htmlPart(mail))}
+${part('Plain text', textPart(mail))}
 ${part('Source', `<iframe sandbox loading="lazy" title="Source" src="/dev/mail/${id}/source"></iframe>`)}
 </div>
 ${answers(mail)}
@@ -67,12 +67,12 @@ ${answers(mail)}
 
 const part = (title: string, content: string) => `<section><h2>${title}</h2>${content}</section>`
 
-const htmlOf = ({ html }: CaughtMail): string =>
+const htmlPart = ({ html }: CaughtMail): string =>
   html === null
     ? '<p>The mail has no HTML.</p>'
     : `<iframe sandbox loading="lazy" title="Message" srcdoc="${escapeHtml(sanitizeHtml(html.slice(0, MAX_SHOWN)))}"></iframe>`
 
-const textOf = ({ text }: CaughtMail): string =>
+const textPart = ({ text }: CaughtMail): string =>
   text === null ? '<p>The mail has no plain text.</p>' : `<pre tabindex="0">${escapeHtml(text.slice(0, MAX_SHOWN))}</pre>`
 
 /** The forms that answer the mail. A mail whose answers go elsewhere, such as a notification, has none. */

@@ -15,14 +15,14 @@ export function deliveryReport(message: Message, raw: Uint8Array): DeliveryRepor
   const isSystem = isFromMailSystem(head)
   const parts = reportParts(message) ?? (isSystem ? message.parts : null)
   if (!parts) return null
-  const source = { ...head, text: textOf(message.parts) }
+  const source = { ...head, text: readableText(message.parts) }
   const fields = parts.filter(({ type }) => STATUS.has(type)).map(decoded)
   const noticed = isSystem || fields.length ? noticedRecipients(source) : []
   const read = recipientsIn(fields.join('\n\n'), noticed)
-  const recipients = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: bodyOf(raw) }) : read
+  const recipients = isSystem && !read.some(namesCause) ? recipientsInText({ ...source, text: rawBody(raw) }) : read
   if (!recipients.length) return null
   const returned = parts.filter(({ type }) => RETURNED.has(type)).map(decoded)
-  return { ...referencesOf(message, [...returned, bodyOf(raw)]), recipients }
+  return { ...referencesOf(message, [...returned, rawBody(raw)]), recipients }
 }
 
 const namesCause = ({ code, status, diagnostic }: ReportedRecipient) => code !== null || status !== null || diagnostic !== null
@@ -46,7 +46,7 @@ const headOf = ({ headers, from, subject = '', parts }: Message): Omit<NoticeSou
   hasReturned: parts.some(({ type }) => RETURNED.has(type)),
 })
 
-const textOf = (parts: MessagePart[]): string => textIn(parts, 'text/plain') || textOfHtml(textIn(parts, 'text/html'))
+const readableText = (parts: MessagePart[]): string => textIn(parts, 'text/plain') || textOfHtml(textIn(parts, 'text/html'))
 
 /** The first text that is not empty. Further ones are often the returned mail. */
 const textIn = (parts: MessagePart[], wanted: string): string =>
@@ -66,7 +66,7 @@ export function decoded({ charset, content }: MessagePart): string {
   }
 }
 
-function bodyOf(raw: Uint8Array): string {
+function rawBody(raw: Uint8Array): string {
   const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BODY)).toString('utf8')
   const end = /\r?\n\r?\n/.exec(text)
   return end ? text.slice(end.index) : ''

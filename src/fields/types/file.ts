@@ -6,7 +6,7 @@ import { NO_VALUES } from '../cell-json.ts'
 import { columnOf, isNull, like, unicode } from '../cell-sql.ts'
 import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition } from '../field-type.ts'
-import { EMPTINESS, TEXT, textOf } from '../operand.ts'
+import { EMPTINESS, operandText, TEXT } from '../operand.ts'
 
 export const file: FieldTypeDefinition = {
   takes: null,
@@ -46,6 +46,6 @@ function parse(given: unknown): Parsed {
 
 /** Matches the name of any of the files. */
 function condition({ field, compare, operand }: Condition): Sql {
-  const isMeant = like(unicode(sql`f.entry->>'name'`), compare, textOf(operand))
+  const isMeant = like(unicode(sql`f.entry->>'name'`), compare, operandText(operand))
   return sql`exists (select from jsonb_array_elements(${columnOf(field)}) as f (entry) where ${isMeant})`
 }

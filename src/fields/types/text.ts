@@ -6,7 +6,7 @@ import { columnOf, isNull, like, lower, operator, scalar } from '../cell-sql.ts'
 import { equality, order, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
 import type { Condition, FieldTypeDefinition, SortRule } from '../field-type.ts'
-import { EMPTINESS, TEXT, textOf } from '../operand.ts'
+import { EMPTINESS, operandText, TEXT } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 import { isShortWord } from '../text-match.ts'
 
@@ -74,7 +74,7 @@ function parse(value: unknown, maxLength: number): Parsed {
 }
 
 function condition({ field, compare, operand }: Condition): Sql {
-  const [column, wanted] = [columnOf(field), textOf(operand)]
+  const [column, wanted] = [columnOf(field), operandText(operand)]
   if (compare === '=' || compare === '!=') return scalar(column, compare, sql`${wanted}::text`)
   if (compare === 'contains' || compare === 'starts_with' || compare === 'ends_with') return like(column, compare, wanted)
   return sql`lower(${column}) ${operator(compare)} ${lower(wanted)}`

@@ -26,7 +26,7 @@ import {
   type SortRule,
   THROUGH_TEXT,
 } from '../field-type.ts'
-import { EMPTINESS, type Operand, readId, readText, textOf, type ValueKind } from '../operand.ts'
+import { EMPTINESS, type Operand, operandText, readId, readText, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 
 const isMe = (value: string) => value.toLowerCase() === '@me'
@@ -172,7 +172,7 @@ const selectAddressed = (operand: Operand, { accountId }: QueryContext): Sql =>
 
 /** Selects the users whose name or address has the part. */
 function selectNamed({ compare, operand }: Condition, { me, accountId }: QueryContext): Sql {
-  const part = operand.kind === 'me' ? me.email : textOf(operand)
+  const part = operand.kind === 'me' ? me.email : operandText(operand)
   return sql`select u.id from users u where u.account_id = ${accountId}
       and (${like(unicode(sql`u.name`), compare, part)} or ${like(unicode(sql`u.email`), compare, part)})`
 }
