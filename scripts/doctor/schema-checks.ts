@@ -55,7 +55,7 @@ function differing(line: string, present: string | undefined): Finding {
   }
 }
 
-interface Column {
+interface SchemaColumn {
   table_id: number
   name: string
   type: string
@@ -85,8 +85,8 @@ export async function checkRecords({ database }: Examined): Promise<Finding[]> {
   const tables = await database.rows<{ id: number; has_records: boolean }>(
     `select id, to_regclass(format('t%s.records', id)) is not null as has_records from public.tables order by id`,
   )
-  const defined = await database.rows<Column>('select table_id, id as name, type from public.fields')
-  const present = await database.rows<Column>(COLUMNS)
+  const defined = await database.rows<SchemaColumn>('select table_id, id as name, type from public.fields')
+  const present = await database.rows<SchemaColumn>(COLUMNS)
   const [expected, found] = [byTable(defined), byTable(present)]
   const lines = tables.filter(({ has_records }) => has_records).flatMap(({ id }) => differences(id, expected.get(id), found.get(id)))
   return [
@@ -116,7 +116,7 @@ const COLUMNS = `
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   where n.nspname ~ '^t[1-9][0-9]{0,9}$'`
 
-function byTable(columns: readonly Column[]): Map<number, Map<string, string>> {
+function byTable(columns: readonly SchemaColumn[]): Map<number, Map<string, string>> {
   const tables = new Map<number, Map<string, string>>()
   for (const { table_id, name, type } of columns) {
     const table = tables.get(table_id) ?? new Map<string, string>()
@@ -155,7 +155,7 @@ async function runningConversions({ database }: Pick<Examined, 'database'>): Pro
 }
 
 /** Columns of conversions that have ended. */
-function leftovers(present: readonly Column[], running: ReadonlySet<string>): Finding[] {
+function leftovers(present: readonly SchemaColumn[], running: ReadonlySet<string>): Finding[] {
   const lines = present
     .filter(({ name }) => name.startsWith('~') && !running.has(/^~(\d+)/.exec(name)?.[1] ?? ''))
     .map(({ table_id, name }) => `alter table t${table_id}.records drop column "${name}"`)

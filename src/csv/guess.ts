@@ -54,7 +54,7 @@ function isReadAs(type: FieldType, text: string): boolean {
   return 'value' in read && TYPES[type].parse(read.value, PLAIN, 0).kind === 'cell'
 }
 
-class Column {
+class ColumnGuess {
   readonly header: string
   readonly #isCode: boolean
   readonly #separator: Separator
@@ -132,14 +132,14 @@ class Column {
 
 /** Collects the rows of a file, in memory that depends on the number of columns alone. */
 export class Guess {
-  readonly #columns: Column[]
+  readonly #columns: ColumnGuess[]
   /** Rows below the header. */
   rows = 0
   /** Rows that an import would refuse, at most a hundred. */
   readonly issues: CellIssue[] = []
 
   constructor(header: readonly string[], separator: Separator) {
-    this.#columns = header.map((cell) => new Column(nameOf(unshielded(cell)), separator))
+    this.#columns = header.map((cell) => new ColumnGuess(nameOf(unshielded(cell)), separator))
   }
 
   add(rows: readonly Row[]): void {
@@ -152,7 +152,7 @@ export class Guess {
     }
   }
 
-  #addCell(column: Column, cell: string, row: number): void {
+  #addCell(column: ColumnGuess, cell: string, row: number): void {
     if (cell.includes('\0')) this.#refuse(row, column.header, 'must not contain NUL')
     else if (cell.length > MAX_TEXT && unshielded(cell).length > MAX_TEXT)
       this.#refuse(row, column.header, `must have at most ${MAX_TEXT} characters`)

@@ -24,7 +24,7 @@ export function headerOf(table: TableDef, field: FieldDef): string {
   return shielded(fieldNamed(table, field.name.trim()) === field ? field.name : field.id)
 }
 
-export interface Column {
+export interface FileColumn {
   /** The text in the file. */
   header: string
   /** Null for a column that is ignored. */
@@ -36,7 +36,7 @@ export function chosenColumns(
   { fields }: TableDef,
   { number: row, cells }: Row,
   ids: readonly (string | null)[],
-): { columns: Column[]; issues: CellIssue[] } {
+): { columns: FileColumn[]; issues: CellIssue[] } {
   const columns = ids.map((id, index) => ({ header: cells[index] ?? '', field: fields.find((field) => field.id === id) ?? null }))
   const lost = columns.flatMap(({ header, field }, index) =>
     ids[index] !== null && !field ? [{ row, column: header, message: 'its field has been deleted' }] : [],
@@ -52,12 +52,12 @@ export function readHeader(
   table: TableDef,
   { number: row, cells }: Row,
   required: readonly FieldDef[],
-): { columns: Column[]; issues: CellIssue[] } {
+): { columns: FileColumn[]; issues: CellIssue[] } {
   const issues: CellIssue[] = []
   const seen = new Set<FieldDef>()
-  const columns = cells.map((cell, index): Column => {
+  const columns = cells.map((cell, index): FileColumn => {
     const header = unshielded(cell).trim()
-    const refuse = (message: string, column: string | null = header.slice(0, 200)): Column => {
+    const refuse = (message: string, column: string | null = header.slice(0, 200)): FileColumn => {
       issues.push({ row, column, message })
       return { header, field: null }
     }

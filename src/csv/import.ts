@@ -17,7 +17,7 @@ import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { STALE, withDefinition } from '../tables/with-definition.ts'
 import { readCell } from './cells.ts'
-import { type Column, chosenColumns, namesField, readHeader } from './header.ts'
+import { chosenColumns, type FileColumn, namesField, readHeader } from './header.ts'
 import type { Separator } from './imports/sniff.ts'
 import { namedRecords } from './lookups.ts'
 import { type ReadFile, type Row, readFile } from './reader.ts'
@@ -65,7 +65,7 @@ async function hasNewVersion({ db }: Context, { id, version }: TableDef): Promis
 }
 
 interface OpenFile {
-  columns: Column[]
+  columns: FileColumn[]
   staging: Staging
   namedBy: ReturnType<typeof namedRecords>
 }
@@ -108,7 +108,7 @@ async function stageRows(
   return { ...file, count }
 }
 
-async function openFile({ db }: Context, columns: Column[], open: OpenStaging): Promise<OpenFile> {
+async function openFile({ db }: Context, columns: FileColumn[], open: OpenStaging): Promise<OpenFile> {
   const namedBy = namedRecords(
     db,
     columns.map(({ field }) => field),
@@ -117,7 +117,7 @@ async function openFile({ db }: Context, columns: Column[], open: OpenStaging): 
 }
 
 /** @throws AppError 400 naming each column that is wrong; 403 for one that only admins write */
-function importedColumns(definition: TableDef, { role }: TableRef, header: Row, chosen: ImportOptions['columns']): Column[] {
+function importedColumns(definition: TableDef, { role }: TableRef, header: Row, chosen: ImportOptions['columns']): FileColumn[] {
   const required = ownFields(definition).filter((field) => field.required && mayWrite(field, role))
   const { columns, issues } = chosen ? chosenColumns(definition, header, chosen) : readHeader(definition, header, required)
   if (issues.length) throw badCells(issues.slice(0, MAX_ISSUES))
@@ -126,7 +126,7 @@ function importedColumns(definition: TableDef, { role }: TableRef, header: Row, 
 }
 
 /** The headers of columns that are not imported, reduced to the characters that an HTTP header can hold. */
-const ignoredHeaders = (columns: readonly Column[]): string[] =>
+const ignoredHeaders = (columns: readonly FileColumn[]): string[] =>
   columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?')))
 
 interface Rules extends Reading {
@@ -145,7 +145,7 @@ async function judge(
   context: Context,
   definition: TableDef,
   { named, separator, ...rules }: Rules,
-  columns: readonly Column[],
+  columns: readonly FileColumn[],
   rows: readonly Row[],
 ) {
   const issues: CellIssue[] = []
@@ -163,7 +163,7 @@ async function judge(
 
 /** Yields a draft for each row with the right number of cells. Drafts are made one by one as they are checked, to save memory. */
 function* draftsOf(
-  columns: readonly Column[],
+  columns: readonly FileColumn[],
   rows: readonly Row[],
   reading: Reading,
   refuse: (issue: CellIssue) => void,
@@ -180,7 +180,7 @@ function* draftsOf(
 
 /** The values of one row by field id. */
 function valuesOf(
-  columns: readonly Column[],
+  columns: readonly FileColumn[],
   cells: readonly string[],
   { named, separator }: Reading,
   refuse: (column: string, message: string) => void,

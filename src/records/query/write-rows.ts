@@ -14,14 +14,14 @@ import { readTitles } from '../cells/named.ts'
 import type { ExpectedUsers } from './expected-users.ts'
 
 /** What the cells refer to. */
-interface References {
+interface Referred {
   users: Pick<ExpectedUsers, 'named'>
   /** From `lookupsOf` with at least the fields of the page. */
   lookups: Lookups
 }
 
 /** A column of the page. */
-interface Column {
+interface WrittenColumn {
   /** What precedes the cell: `,"amount":`. */
   key: JsonPiece
   write: CellJson
@@ -30,7 +30,7 @@ interface Column {
 }
 
 /** How the cells of the fields are written, found once for each list of fields. The id comes first and is written apart. */
-const columnsOf = memo((fields: readonly FieldDef[]): readonly Column[] =>
+const writtenColumns = memo((fields: readonly FieldDef[]): readonly WrittenColumn[] =>
   fields
     .filter(({ key }) => !key)
     .map((field) => ({
@@ -51,9 +51,9 @@ const EMPTY = Buffer.from('[]')
  * them together, so that no name and no title is older than its row.
  * @param rows from a statement that begins with `selectList(fields)`
  */
-export async function writeRows(db: Database, fields: readonly FieldDef[], rows: PrintedRows, references: References): Promise<Buffer> {
+export async function writeRows(db: Database, fields: readonly FieldDef[], rows: PrintedRows, references: Referred): Promise<Buffer> {
   if (!rows.length) return EMPTY
-  const columns = columnsOf(fields)
+  const columns = writtenColumns(fields)
   const namedBy = await readNamed(db, columns, rows, references)
   const cells = columns.map((column) => ({ key: column.key, write: column.write, named: namedBy(column) }))
   const json = new JsonWriter()
@@ -72,16 +72,16 @@ export async function writeRows(db: Database, fields: readonly FieldDef[], rows:
 
 const NONE: JsonById = new Map()
 
-type Reference = Pick<Column, 'names' | 'tableId'>
+type ReferringColumn = Pick<WrittenColumn, 'names' | 'tableId'>
 
 /** Reads what the cells refer to. Runs at most two statements, whatever the number of rows. */
 async function readNamed(
   db: Database,
-  columns: readonly Reference[],
+  columns: readonly ReferringColumn[],
   rows: PrintedRows,
-  { users: expected, lookups }: References,
-): Promise<(column: Reference) => JsonById> {
-  const idsOf = (isMeant: (column: Reference) => boolean) => idsIn(columns.map(isMeant), rows)
+  { users: expected, lookups }: Referred,
+): Promise<(column: ReferringColumn) => JsonById> {
+  const idsOf = (isMeant: (column: ReferringColumn) => boolean) => idsIn(columns.map(isMeant), rows)
   const ids = idsOf(({ names }) => names === 'users')
   const users = jsonById(ids.length ? await expected.named(db, ids) : new Map())
   const records = await readTitles(db, lookups, (id) => idsOf(({ names, tableId }) => names === 'records' && tableId === id))

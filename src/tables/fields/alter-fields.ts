@@ -60,7 +60,7 @@ export async function update(context: Context, table: TableRef, fieldId: string,
       const next: FieldDef = { ...field, ...propertiesIn(changes), ...changed, ...deferred }
       await context.db.prisma.field.update({
         where: { tableId_id: { tableId: table.id, id: field.id } },
-        data: { ...columnsOf(next), ...(announced && { narrowing: DbNull }) },
+        data: { ...storedField(next), ...(announced && { narrowing: DbNull }) },
       })
       const renamed = renamedOptions(field, next)
       if (renamed.size) for (const { renameOptions } of context.cascades) await renameOptions?.(context, definition, field, renamed)
@@ -111,7 +111,8 @@ async function fitCells(
   return {}
 }
 
-function columnsOf(field: FieldDef) {
+/** The columns of the row of a field that a change may write. */
+function storedField(field: FieldDef) {
   return {
     name: field.name,
     required: field.required,
