@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 
 /** A thing that a caller has created, by the name that it was given. */
-export interface Entry {
+export interface LedgerEntry {
   /** The id, once an answer has arrived. */
   id?: number
   /** The record that it is on. */
@@ -11,11 +11,11 @@ export interface Entry {
 
 export class Ledger {
   /** Names of records. An entry without an id was never acknowledged, so it may exist or not, but not twice. */
-  readonly records = new Map<string, Entry>()
-  readonly comments = new Map<string, Entry>()
-  readonly tasks = new Map<string, Entry & { dueAt: number }>()
-  readonly mails = new Map<string, Entry & { to: string }>()
-  readonly files = new Map<string, Entry & { path?: string; sha256: string }>()
+  readonly records = new Map<string, LedgerEntry>()
+  readonly comments = new Map<string, LedgerEntry>()
+  readonly tasks = new Map<string, LedgerEntry & { dueAt: number }>()
+  readonly mails = new Map<string, LedgerEntry & { to: string }>()
+  readonly files = new Map<string, LedgerEntry & { path?: string; sha256: string }>()
   /** Ids of records whose deletion was acknowledged, and of those where it is unknown. */
   readonly deleted = new Set<number>()
   readonly perhapsDeleted = new Set<number>()

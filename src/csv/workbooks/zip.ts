@@ -18,7 +18,7 @@ const DEFLATED = 8
 const ENCRYPTED = 1
 const UTF8 = 0x0800
 
-interface Entry {
+interface ZipEntry {
   name: string
   method: number
   isEncrypted: boolean
@@ -50,11 +50,11 @@ export function unpack(archive: Buffer, isWanted: (name: string) => boolean, max
 }
 
 /** Reads the central directory at the end of the archive. */
-function entriesOf(archive: Buffer): Entry[] {
+function entriesOf(archive: Buffer): ZipEntry[] {
   const end = endOf(archive)
   const count = archive.readUInt16LE(end + 10)
   if (count > MAX_ENTRIES) throw new UnreadableArchive('has too many entries')
-  const entries: Entry[] = []
+  const entries: ZipEntry[] = []
   let at = archive.readUInt32LE(end + 16)
   for (let index = 0; index < count; index++) {
     if (at + CENTRAL_BYTES > end || archive.readUInt32LE(at) !== CENTRAL) throw damaged()
@@ -83,7 +83,7 @@ function endOf(archive: Buffer): number {
   throw damaged()
 }
 
-function contentOf(archive: Buffer, { method, isEncrypted, packed, at }: Entry, maxBytes: number): Buffer {
+function contentOf(archive: Buffer, { method, isEncrypted, packed, at }: ZipEntry, maxBytes: number): Buffer {
   if (isEncrypted) throw new UnreadableArchive('is encrypted')
   if (at + LOCAL_BYTES > archive.length || archive.readUInt32LE(at) !== LOCAL) throw damaged()
   const from = at + LOCAL_BYTES + archive.readUInt16LE(at + 26) + archive.readUInt16LE(at + 28)
