@@ -7,7 +7,7 @@ import { isMember } from '../spaces/membership.ts'
 import type { Notification, NotificationQuery } from './schema.ts'
 
 /** An actor, or the principal of the same statement. */
-type Person = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
+type NotificationReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'> | typeof PRINCIPAL
 
 /** Returns the user's notifications about tasks and records that they may read, newest first. */
 export async function listNotifications(
@@ -73,7 +73,7 @@ export const MAY_READ_TASK = sql`(n.space_id is not null or not exists (
  * statement instead of once per task.
  * @param task alias of a row with space_id and table_id
  */
-export const inReach = (task: Sql, { accountId, userId, isOwner }: Person): Sql => {
+export const inReach = (task: Sql, { accountId, userId, isOwner }: NotificationReader): Sql => {
   const joined = sql`s.id in (select m.space_id from space_members m where m.user_id = ${userId})`
   const theirs = isOwner === true ? empty : isOwner === false ? sql`and ${joined}` : sql`and (${isOwner} or ${joined})`
   return sql`(${task}.space_id is null or ${task}.table_id in (

@@ -43,7 +43,7 @@ const onRecord = (tableId: number, recordId: number, status: RecordTaskQuery['st
 ]
 
 /** The tasks of a user, on records and standalone, without those in spaces that the user can no longer read. */
-export async function listOfUser(db: Database, reach: Reach, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
+export async function listOfUser(db: Database, reach: TaskReader, { limit, offset, ...query }: TaskQuery): Promise<WrittenList<Task>> {
   const ask = isShortTab(db, reach, query) ? db.readShortPrinted : db.queryPrinted
   const list = await page(ask, ofUser(reach, query), query.include_done ? ORDER : ORDER_OF_OPEN, limit, offset)
   if (!query.search) noteLength(db, reach, query, list.total)
@@ -57,13 +57,13 @@ const MOST_WORDS = 3
 const MOST_NOTED = 10_000
 /** The tabs of users that were short when they were last read without a search. */
 const shortTabs = memo((_: Database) => new BoundedMap<string, true>(MOST_NOTED))
-const tabName = ({ userId }: Reach, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
+const tabName = ({ userId }: TaskReader, { tab, include_done }: UserQuery) => `${userId} ${tab} ${include_done === true}`
 
 /** Whether a page of the tab is a short read, as far as this process knows. The tab "all" never is: it looks for the user among followers. */
-const isShortTab = (db: Database, reach: Reach, query: UserQuery): boolean =>
+const isShortTab = (db: Database, reach: TaskReader, query: UserQuery): boolean =>
   query.tab !== 'all' && wordsOf(query).length <= MOST_WORDS && shortTabs(db).get(tabName(reach, query)) === true
 
-function noteLength(db: Database, reach: Reach, query: UserQuery, total = Number.POSITIVE_INFINITY): void {
+function noteLength(db: Database, reach: TaskReader, query: UserQuery, total = Number.POSITIVE_INFINITY): void {
   if (total > SHORT) shortTabs(db).delete(tabName(reach, query))
   else shortTabs(db).set(tabName(reach, query), true)
 }
@@ -83,11 +83,11 @@ export const tasksOfCaller = readAhead(TaskQuery, (db, caller, query) =>
 
 type UserQuery = Pick<TaskQuery, 'tab' | 'search' | 'include_done'>
 /** What decides which tasks a user may read. */
-type Reach = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
+type TaskReader = Pick<Actor, 'accountId' | 'userId' | 'isOwner'>
 
 const wordsOf = ({ search = '' }: UserQuery): string[] => search.split(/\s+/).filter(Boolean)
 
-function ofUser(reach: Reach, query: UserQuery, all = inParts): Sql[] {
+function ofUser(reach: TaskReader, query: UserQuery, all = inParts): Sql[] {
   const { tab, include_done = false } = query
   // A literal, not a bound value: a generic plan could not use the partial indexes on open tasks.
   const shown = join(
