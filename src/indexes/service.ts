@@ -105,13 +105,13 @@ async function nextStep({ db }: Context, tableId: number, tried: ReadonlySet<str
   return missing ? { build: missing } : null
 }
 
-type Outcome = 'done' | 'busy' | 'interrupted' | { failed: string }
+type StepOutcome = 'done' | 'busy' | 'interrupted' | { failed: string }
 
 /** Determines the step again, now that no other job works on the table, and executes it. */
-async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<Outcome> {
+async function takeStep(context: Context, tableId: number, tried: Set<string>): Promise<StepOutcome> {
   let building: PlannedIndex | undefined
   try {
-    return await withBuildLock<Outcome>(context.db, tableId, async (client) => {
+    return await withBuildLock<StepOutcome>(context.db, tableId, async (client) => {
       const step = await nextStep(context, tableId, tried)
       if (!step) return 'done'
       if ('drop' in step) {

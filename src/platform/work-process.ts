@@ -42,9 +42,9 @@ interface Options {
 }
 
 /** A message of the process: it has started, or a piece of work has ended. */
-export type FromProcess<Result> = { isReady: true } | Outcome<Result>
+export type FromProcess<Result> = { isReady: true } | WorkResult<Result>
 /** `heldBytes` is the memory of the process after the work. */
-type Outcome<Result> = { id: number; heldBytes: number } & ({ result: Result } | { error: string })
+type WorkResult<Result> = { id: number; heldBytes: number } & ({ result: Result } | { error: string })
 /** A message to the process: first the bytes of a piece of work in chunks, then the work itself. */
 export type ToProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
 
@@ -98,7 +98,7 @@ export function openWorkProcess<Work, Result>({
     return started
   }
 
-  function settle(done: Underway<Result>, outcome: Outcome<Result>): void {
+  function settle(done: Underway<Result>, outcome: WorkResult<Result>): void {
     if (outcome.heldBytes > keptMb * 1_048_576) done.isLast = true
     if ('result' in outcome) done.resolve(outcome.result)
     else done.reject(new WorkRefused(outcome.error))

@@ -7,7 +7,7 @@ import { csvOf, type SheetCell } from './sheet-csv.ts'
 import { LargeArchive, stored, UnreadableArchive, unpack } from './zip.ts'
 
 /** What the parent gets when the sheet has been written, or cannot be. */
-export type Outcome = { ok: true } | { ok: false; problem: 'large' | 'sheet' | 'wide' | 'unreadable'; detail: string }
+export type WorkbookOutcome = { ok: true } | { ok: false; problem: 'large' | 'sheet' | 'wide' | 'unreadable'; detail: string }
 
 /** Pictures and the like are not read. */
 const isPart = (name: string) => /\.(xml|rels)$/.test(name)
@@ -16,11 +16,11 @@ const [maxMb = '', maxCells = '', sheet] = process.argv.slice(2)
 // A terminal and systemd signal all processes of a service, which still waits for the sheet.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
-const outcome = await write().catch((error): Outcome => refusal(error))
+const outcome = await write().catch((error): WorkbookOutcome => refusal(error))
 process.send?.(outcome)
 process.disconnect()
 
-async function write(): Promise<Outcome> {
+async function write(): Promise<WorkbookOutcome> {
   const rows = await rowsOf(unpack(await buffer(process.stdin), isPart, Number(maxMb) * 1_048_576))
   const widest = rows.reduce((most, row) => Math.max(most, row.length), 0)
   if (widest > Number(maxCells)) return { ok: false, problem: 'wide', detail: String(widest) }
@@ -34,7 +34,7 @@ function rowsOf(parts: ReturnType<typeof unpack>): Promise<SheetCell[][]> {
   return readSheet(Readable.from(stored(parts), { objectMode: false }), sheet ?? 1) as Promise<SheetCell[][]>
 }
 
-function refusal(error: unknown): Outcome {
+function refusal(error: unknown): WorkbookOutcome {
   if (error instanceof LargeArchive) return { ok: false, problem: 'large', detail: '' }
   if (error instanceof SheetNotFoundError) return { ok: false, problem: 'sheet', detail: '' }
   return { ok: false, problem: 'unreadable', detail: error instanceof UnreadableArchive ? error.message : 'is damaged' }

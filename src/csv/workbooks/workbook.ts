@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { FairLimit } from '../../platform/fair-limit.ts'
 import { AppError, badInput, tooBusy } from '../../platform/http/errors.ts'
 import { accountParty } from '../../platform/party.ts'
-import type { Outcome } from './workbook-process.ts'
+import type { WorkbookOutcome } from './workbook-process.ts'
 
 /** The most bytes of a workbook, packed and unpacked. */
 export const MAX_PACKED_MB = 20
@@ -50,8 +50,8 @@ export async function* sheetAsCsv(
 }
 
 async function* outputOf(child: ChildProcess, bytes: Buffer, sheet: string | undefined, signal: AbortSignal): AsyncGenerator<Buffer> {
-  let outcome: Outcome | undefined
-  child.on('message', (message: Outcome) => {
+  let outcome: WorkbookOutcome | undefined
+  child.on('message', (message: WorkbookOutcome) => {
     outcome = message
   })
   const stop = () => child.kill('SIGKILL')
@@ -73,7 +73,7 @@ async function* outputOf(child: ChildProcess, bytes: Buffer, sheet: string | und
   if (!outcome?.ok) throw refusalOf(outcome, sheet)
 }
 
-function refusalOf(outcome: Exclude<Outcome, { ok: true }> | undefined, sheet: string | undefined): AppError {
+function refusalOf(outcome: Exclude<WorkbookOutcome, { ok: true }> | undefined, sheet: string | undefined): AppError {
   if (!outcome) return new AppError('BAD_REQUEST', 'The workbook cannot be read: it takes too long or too much memory')
   if (outcome.problem === 'large') return new AppError('PAYLOAD_TOO_LARGE', `The workbook is larger than ${MAX_UNPACKED_MB} MB unpacked`)
   if (outcome.problem === 'sheet')

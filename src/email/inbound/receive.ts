@@ -25,6 +25,7 @@ import { attachmentsOf, correctComment, insertComment } from './reply.ts'
 import type { Received } from './store.ts'
 import { storedBytes, storedBytesAhead } from './stored-bytes.ts'
 import {
+  type AppliedDecision,
   claimDelivery,
   type Delivery,
   dropped,
@@ -32,7 +33,6 @@ import {
   lockReading,
   noteRead,
   type OpenVerdict,
-  type Outcome,
   saveVerdict,
 } from './verdicts.ts'
 
@@ -168,7 +168,7 @@ async function reportsOn(
   }
 }
 
-async function auditReplay(context: Context, id: number, thread: Thread, before: OpenVerdict, { verdict, commentId }: Outcome) {
+async function auditReplay(context: Context, id: number, thread: Thread, before: OpenVerdict, { verdict, commentId }: AppliedDecision) {
   const { account_id: accountId, space_id: spaceId, table_id: tableId } = thread
   const detail = { before: before.verdict, verdict, comment_id: commentId }
   await audit(context, 'inbound_email.replayed', { id, accountId, spaceId, tableId, detail })
@@ -181,7 +181,7 @@ async function decide(
   mail: ParsedMail,
   before: OpenVerdict,
   files: FileEntry[],
-): Promise<Outcome> {
+): Promise<AppliedDecision> {
   const { db, now } = context
   // A replay on a slow machine may not be able to read what was read before.
   if (mail.isUnreadable && before.verdict) return kept({ ...before, verdict: before.verdict })
@@ -226,7 +226,7 @@ async function recordReport(
 
 const NOBODY_MARKED = 'A failure report that names none of the recipients, so that nobody was marked'
 
-const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { verdict: Verdict }): Outcome => ({
+const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { verdict: Verdict }): AppliedDecision => ({
   verdict,
   reason,
   commentId: comment_id,

@@ -12,7 +12,7 @@ import { tokenOf } from '../headers.ts'
 import type { IncomingMetadata } from '../metadata.ts'
 import type { Thread } from '../queries.ts'
 import type { ParsedMail } from './mime.ts'
-import { dropped, type Outcome } from './verdicts.ts'
+import { type AppliedDecision, dropped } from './verdicts.ts'
 
 /**
  * The attachments as files, stored before the transaction. Files that no comment holds in the end are removed later (stored-files.ts). A
@@ -51,7 +51,7 @@ export async function insertComment(
   mail: ParsedMail,
   wasAnnounced: boolean,
   attachments: FileEntry[],
-): Promise<Outcome> {
+): Promise<AppliedDecision> {
   const { db, now } = context
   await holdFiles(db, pathsOf(attachments), thread.record_id)
   const announces = !mail.isAutomatic && !wasAnnounced
@@ -68,7 +68,7 @@ export async function correctComment(
   mail: ParsedMail,
   { commentId, isAnnounced }: { commentId: number; isAnnounced: boolean },
   attachments: FileEntry[],
-): Promise<Outcome> {
+): Promise<AppliedDecision> {
   const { db, now } = context
   const old = await commentOf(context, commentId)
   // Releases without verdicts announced a comment unless they took it for an automatic one.
@@ -94,7 +94,7 @@ async function commentOf({ db }: Context, id: number) {
   return comment
 }
 
-const verdictOf = ({ isAutomatic, isUnreadable }: ParsedMail): Pick<Outcome, 'verdict' | 'reason'> => ({
+const verdictOf = ({ isAutomatic, isUnreadable }: ParsedMail): Pick<AppliedDecision, 'verdict' | 'reason'> => ({
   verdict: isAutomatic ? 'automatic' : 'comment',
   reason: isUnreadable ? 'The message could not be read' : null,
 })

@@ -18,7 +18,7 @@ export interface Decision {
 }
 
 /** A decision, and whether it has changed a comment. */
-export type Outcome = Decision & { isChanged: boolean }
+export type AppliedDecision = Decision & { isChanged: boolean }
 
 /** A verdict before it is decided, or decided again. */
 export interface OpenVerdict {
