@@ -129,13 +129,13 @@ function importedColumns(definition: TableDef, { role }: TableRef, header: Row, 
 const ignoredHeaders = (columns: readonly FileColumn[]): string[] =>
   columns.flatMap(({ header, field }) => (field ? [] : header.replaceAll(/[^\x20-\x7e]/g, '?')))
 
-interface Rules extends Reading {
+interface Rules extends CellRules {
   role: Role
   members: Map<UserRef, number>
 }
 
 /** How cells are read. */
-interface Reading {
+interface CellRules {
   named: ReadonlyMap<number, TitledRecords>
   separator: Separator
 }
@@ -165,7 +165,7 @@ async function judge(
 function* draftsOf(
   columns: readonly FileColumn[],
   rows: readonly Row[],
-  reading: Reading,
+  reading: CellRules,
   refuse: (issue: CellIssue) => void,
 ): Generator<Draft> {
   for (const { number, cells } of rows) {
@@ -182,7 +182,7 @@ function* draftsOf(
 function valuesOf(
   columns: readonly FileColumn[],
   cells: readonly string[],
-  { named, separator }: Reading,
+  { named, separator }: CellRules,
   refuse: (column: string, message: string) => void,
 ): Record<string, unknown> {
   const data: Record<string, unknown> = {}

@@ -85,7 +85,7 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
   const registry = new Registry()
   const counters = new Map<Metric, Counter>()
   const durations = new Map<Metric, Histogram>()
-  const readings: Reading[] = []
+  const readings: GaugeReading[] = []
   let hasDefaults = false
   let scrape: Promise<string> | undefined
 
@@ -94,7 +94,7 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
     const options = { name, help, labelNames: [...labels], registers: [registry] }
     if (metric.kind === 'counter') counters.set(metric, new Counter(options))
     if (metric.kind === 'duration') durations.set(metric, new Histogram({ ...options, buckets: [...metric.buckets] }))
-    if (metric.kind === 'gauge') readings.push(new Reading(metric, new Gauge(options)))
+    if (metric.kind === 'gauge') readings.push(new GaugeReading(metric, new Gauge(options)))
   }
 
   const count: Metrics['count'] = (metric, labels = {}, by = 1) => counters.get(metric)?.inc(labels, by)
@@ -134,7 +134,7 @@ export function openMetrics(metrics: readonly Metric[]): Metrics {
 }
 
 /** A gauge, and the reading that fills it. */
-class Reading {
+class GaugeReading {
   readonly name: string
   readonly isShared: boolean
   readonly #metric: GaugeMetric

@@ -74,7 +74,7 @@ export function readConfig(type: ViewType, sent: unknown, table: TableDef): Read
 }
 
 /** A config that is being read. */
-interface Reading {
+interface ConfigReading {
   readonly input: Record<string, unknown>
   readonly fields: ReadonlyMap<string, FieldDef>
   readonly config: Record<string, unknown>
@@ -82,7 +82,7 @@ interface Reading {
   readonly dropped: string[]
 }
 
-function readLayout(type: Exclude<ViewType, 'grid'>, read: Reading): void {
+function readLayout(type: Exclude<ViewType, 'grid'>, read: ConfigReading): void {
   const structure = STRUCTURE[type]
   const known = [...Object.keys(structure), 'secondaryField', 'showHidden', ...(type === 'calendar' ? ['mode', 'weekStart'] : [])]
   for (const key of Object.keys(read.input)) if (!known.includes(key)) refuse(read, [key], 'is not a known key')
@@ -95,7 +95,7 @@ function readLayout(type: Exclude<ViewType, 'grid'>, read: Reading): void {
   }
 }
 
-function readStructural(read: Reading, key: string, { required, role }: StructuralField): void {
+function readStructural(read: ConfigReading, key: string, { required, role }: StructuralField): void {
   const id = read.input[key] ?? null
   if (id === null && required) refuse(read, [key], 'is required')
   const field = fieldNamed(read, key)
@@ -108,7 +108,7 @@ function readStructural(read: Reading, key: string, { required, role }: Structur
 }
 
 /** An always-hidden secondary field needs showHidden, and is ignored without it. A calendar does not keep showHidden. */
-function readDisplayed(read: Reading, type: ViewType): void {
+function readDisplayed(read: ConfigReading, type: ViewType): void {
   const wanted = read.input.showHidden ?? false
   if (typeof wanted !== 'boolean') refuse(read, ['showHidden'], 'must be true or false')
   const showHidden = wanted === true && type !== 'calendar'
@@ -121,13 +121,13 @@ function readDisplayed(read: Reading, type: ViewType): void {
 }
 
 /** Reads an enum, whose first value is the default. */
-function readEnum(read: Reading, key: string, values: readonly string[]): void {
+function readEnum(read: ConfigReading, key: string, values: readonly string[]): void {
   const value = read.input[key] ?? values[0]
   if (typeof value === 'string' && values.includes(value)) read.config[key] = value
   else refuse(read, [key], `must be ${values.join(' or ')}`)
 }
 
-function fieldNamed(read: Reading, key: string): FieldDef | undefined {
+function fieldNamed(read: ConfigReading, key: string): FieldDef | undefined {
   const id = read.input[key] ?? null
   if (id === null) return undefined
   const field = typeof id === 'string' ? read.fields.get(id) : undefined
@@ -135,7 +135,7 @@ function fieldNamed(read: Reading, key: string): FieldDef | undefined {
   return field
 }
 
-function refuse({ issues }: Pick<Reading, 'issues'>, path: string[], message: string): void {
+function refuse({ issues }: Pick<ConfigReading, 'issues'>, path: string[], message: string): void {
   issues.push({ path: ['config', ...path], message })
 }
 

@@ -31,7 +31,7 @@ export interface OpenVerdict {
 export const dropped = (reason: string): Decision => ({ verdict: 'dropped', reason, commentId: null, isAnnounced: false })
 
 /** What a message is read for: each undefined if it does not exist any more. */
-interface Reading {
+interface ReadVerdict {
   thread: Thread | undefined
   before: OpenVerdict | undefined
 }
@@ -40,7 +40,7 @@ interface Reading {
  * Locks the thread and then the verdict, so that of two jobs with the same message the second finds it decided. Without a thread a verdict that
  * is missing stays missing: the thread was deleted together with it.
  */
-export async function lockReading(db: Database, id: number, hash: Uint8Array): Promise<Reading> {
+export async function lockReading(db: Database, id: number, hash: Uint8Array): Promise<ReadVerdict> {
   const reading = await findReading(db, id, hash)
   const { thread } = reading
   if (reading.before || !thread) return reading
@@ -51,7 +51,7 @@ export async function lockReading(db: Database, id: number, hash: Uint8Array): P
   return findReading(db, id, hash)
 }
 
-async function findReading(db: Database, id: number, hash: Uint8Array): Promise<Reading> {
+async function findReading(db: Database, id: number, hash: Uint8Array): Promise<ReadVerdict> {
   type Row = Thread & { has_thread: boolean; has_verdict: boolean; before: OpenVerdict }
   const [row] = await db.query<Row>(
     sql`

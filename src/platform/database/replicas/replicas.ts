@@ -32,7 +32,7 @@ const PRIMARY_WITHIN_MS = 400
 const QUERY_CANCELED = '57014'
 
 /** What the reads of a call need. */
-export interface Reading {
+export interface ReadNeeds {
   /** What must have been replayed; undefined if that cannot be said, and the primary has to be asked. */
   position: Promise<WalPosition | undefined>
   /** The table whose definition the statements are written by, with the version that the primary has just named. */
@@ -45,7 +45,7 @@ interface ReadOptions extends Omit<RunOptions, 'following'> {
   next?: Following | undefined
 }
 
-interface Call extends Reading {
+interface Call extends ReadNeeds {
   /** All reads of a call that succeed on a replica do so on the same one. */
   replica?: WatchedReplica | undefined
   /** Set once a replica could not answer. */
@@ -59,7 +59,7 @@ export interface Replicas {
   /** The name of the database system, once the primary has told. */
   readonly systemId: string | undefined
   /** Runs `fn`; its reads may go to a replica. */
-  reading<T>(reading: Reading, fn: () => T): T
+  reading<T>(reading: ReadNeeds, fn: () => T): T
   /** Runs `fn`; its reads go to the primary, whatever it runs in. */
   onPrimary<T>(fn: () => T): T
   /** The end of what has been committed. */
