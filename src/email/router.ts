@@ -20,7 +20,7 @@ import {
 } from './procedure.ts'
 import {
   Cancelled,
-  CommentPath,
+  EmailPath,
   IdPath,
   NewEmail,
   NewSignature,
@@ -72,19 +72,19 @@ export const emailRouter = router({
 
   cancel: emailProcedure
     .meta(rest('POST', '/api/email/{comment_id}/cancel', emailDocs.cancel))
-    .input(CommentPath)
+    .input(EmailPath)
     .output(Cancelled)
     .mutation(({ ctx }) => cancel(ctx.context, ctx.row)),
 
   retry: emailProcedure
     .meta(rest('POST', '/api/email/{comment_id}/retry', emailDocs.retry))
-    .input(CommentPath)
+    .input(EmailPath)
     .output(RecordComment)
     .mutation(({ ctx }) => retry(ctx.context, ctx.row)),
 
   opens: emailProcedure
     .meta(rest('GET', '/api/email/{comment_id}/opens', emailDocs.opens, { isList: true }))
-    .input(CommentPath)
+    .input(EmailPath)
     .output(listOf(Open))
     .query(({ ctx }) => listOpens(ctx.context, ctx.row)),
 })

@@ -229,7 +229,7 @@ export type Preview = z.infer<typeof Preview>
 /** `ok` is false when the email was cancelled before. */
 export const Cancelled = z.object({ ok: z.boolean() })
 
-export const CommentPath = z.strictObject({ comment_id: Id })
+export const EmailPath = z.strictObject({ comment_id: Id })
 
 export const Open = z
   .object({ opened_at: z.string(), class: z.enum(['human', 'image_proxy', 'prefetch', 'scanner']), user_agent: z.string().nullable() })

@@ -232,7 +232,7 @@ export const uploadDocs = operationDocs('Tasks', {
   },
 })
 
-export const commentDocs = operationDocs('Tasks', {
+export const taskCommentDocs = operationDocs('Tasks', {
   list: {
     summary: 'List the comments of a task',
     description: 'Newest first.',

@@ -128,7 +128,7 @@ export type Subscribed = z.infer<typeof Subscribed>
 // ── requests ──────────────────────────────────────────────────────
 
 export const TaskPath = z.strictObject({ task_id: Id })
-export const CommentPath = TaskPath.extend({ comment_id: Id })
+export const TaskCommentPath = TaskPath.extend({ comment_id: Id })
 
 const Title = z.string().trim().min(1, 'must not be empty').max(MAX_TITLE, `must have at most ${MAX_TITLE} characters`)
 const Details = z.string().max(MAX_DETAILS, `must have at most ${MAX_DETAILS} characters`)
@@ -265,19 +265,19 @@ export const Force = z.strictObject({
   force: orDefault(z.boolean(), false).meta({ description: 'Succeed without an effect instead of 409.' }),
 })
 
-export const CommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
-export type CommentQuery = z.infer<typeof CommentQuery>
+export const TaskCommentQuery = z.strictObject({ limit: limit(50, 200), offset: Offset })
+export type TaskCommentQuery = z.infer<typeof TaskCommentQuery>
 
-export const CommentContent = z.strictObject({
+export const TaskCommentContent = z.strictObject({
   content: CommentText,
   attachments: FixedAttachments,
 })
-export type CommentContent = z.infer<typeof CommentContent>
+export type TaskCommentContent = z.infer<typeof TaskCommentContent>
 
-export const NewComment = z.strictObject({
+export const NewTaskComment = z.strictObject({
   content: NewCommentText,
   attachments: attachments(AttachmentEntry).nullish().meta({
     description: 'The responses of uploads for a comment on the task. They cannot be changed later. From a browser session only.',
   }),
 })
-export type NewComment = z.infer<typeof NewComment>
+export type NewTaskComment = z.infer<typeof NewTaskComment>

@@ -8,9 +8,9 @@ import { UPLOAD } from '../../files/upload.ts'
 import { callers } from '../../platform/access/authorize.ts'
 import { listOf, Ok } from '../../platform/http/schemas.ts'
 import { rest, router } from '../../platform/http/trpc.ts'
-import { commentDocs } from '../docs.ts'
+import { taskCommentDocs } from '../docs.ts'
 import { taskProcedure } from '../procedure.ts'
-import { CommentContent, CommentPath, CommentQuery, NewComment, TaskComment, TaskPath } from '../schema.ts'
+import { NewTaskComment, TaskComment, TaskCommentContent, TaskCommentPath, TaskCommentQuery, TaskPath } from '../schema.ts'
 import { commentedTask, onTask } from './task-subject.ts'
 
 const task = '/api/task/{task_id}'
@@ -18,32 +18,32 @@ const commentProcedure = commentProcedureOf(commentedTask)
 
 export const taskCommentsRouter = router({
   list: taskProcedure('read')
-    .meta(rest('GET', `${task}/comments/get`, commentDocs.list, { isList: true }))
-    .input(CommentQuery.extend(TaskPath.shape))
+    .meta(rest('GET', `${task}/comments/get`, taskCommentDocs.list, { isList: true }))
+    .input(TaskCommentQuery.extend(TaskPath.shape))
     .output(listOf(TaskComment))
     .query(({ ctx, input }) => comments.list(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   create: taskProcedure('read')
-    .meta(rest('POST', `${task}/comments/create`, commentDocs.create, { isRepeatable: true, sessionOnlyKey: 'attachments' }))
-    .input(NewComment.extend(TaskPath.shape))
+    .meta(rest('POST', `${task}/comments/create`, taskCommentDocs.create, { isRepeatable: true, sessionOnlyKey: 'attachments' }))
+    .input(NewTaskComment.extend(TaskPath.shape))
     .output(TaskComment)
     .mutation(({ ctx, input }) => comments.create(ctx.context, onTask(ctx.task, ctx.context.actor), input)),
 
   upload: taskProcedure('read', callers.session)
-    .meta(rest('POST', `${task}/comments/upload`, commentDocs.upload, { isRepeatable: true, upload: UPLOAD }))
+    .meta(rest('POST', `${task}/comments/upload`, taskCommentDocs.upload, { isRepeatable: true, upload: UPLOAD }))
     .input(Upload.extend(TaskPath.shape))
     .output(File)
     .mutation(({ ctx, input }) => files.uploadToTask(ctx.context, ctx.task, input, ctx.received)),
 
   update: commentProcedure('edit')
-    .meta(rest('POST', `${task}/comment/{comment_id}/update`, commentDocs.update, { sessionOnlyKey: 'attachments' }))
-    .input(CommentContent.extend(CommentPath.shape))
+    .meta(rest('POST', `${task}/comment/{comment_id}/update`, taskCommentDocs.update, { sessionOnlyKey: 'attachments' }))
+    .input(TaskCommentContent.extend(TaskCommentPath.shape))
     .output(TaskComment)
     .mutation(({ ctx, input }) => comments.update(ctx.context, ctx.subject, ctx.comment, input)),
 
   delete: commentProcedure('delete')
-    .meta(rest('POST', `${task}/comment/{comment_id}/delete`, commentDocs.delete))
-    .input(CommentPath)
+    .meta(rest('POST', `${task}/comment/{comment_id}/delete`, taskCommentDocs.delete))
+    .input(TaskCommentPath)
     .output(Ok)
     .mutation(async ({ ctx }) => {
       await comments.remove(ctx.context, ctx.subject, ctx.comment)
