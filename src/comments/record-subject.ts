@@ -5,7 +5,7 @@ import { recordResource, roleOf, tableOf } from '../platform/access/resources.ts
 import { recordsOf, type Sql, sql, writesOfTable } from '../platform/database/database.ts'
 import { isMember } from '../spaces/membership.ts'
 import { writeForViewers, writeRecordComments } from './comment-json.ts'
-import type { Attachment, RecordComment } from './schema.ts'
+import type { CommentAttachment, RecordComment } from './schema.ts'
 import type { CommentTable, Followable, Subject, SubjectResource, SubscriptionTable } from './subject.ts'
 
 /** The record_id of a subscription to a whole table. */
@@ -54,7 +54,7 @@ export const recordNotices = (tableName: string): Pick<Subject, 'title' | 'notic
   notices: { comment: 'COMMENT', mention: 'comment.mention' },
 })
 
-export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subject<RecordComment, Attachment> => ({
+export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subject<RecordComment, CommentAttachment> => ({
   ...followableRecord(table, record.id),
   ...recordNotices(table.name),
   recordId: record.id,
@@ -65,7 +65,7 @@ export const onRecord = (table: TableRef, record: Pick<RecordRef, 'id'>): Subjec
 })
 
 /** A comment on a record is deleted by its author or by an admin of the space. */
-export const commentedRecord: SubjectResource<RecordRow, RecordComment, Attachment> = {
+export const commentedRecord: SubjectResource<RecordRow, RecordComment, CommentAttachment> = {
   resource: recordResource,
   right: 'write',
   comments: recordComments,

@@ -38,7 +38,7 @@ export const NewCommentText = absentOr(CommentText).meta({
   description: 'Required unless `attachments` has a file. Mentions are written @{<user_id>:<display_name>}.',
 })
 
-const Attachment = z
+const CommentAttachment = z
   .strictObject({
     path: z.string().max(1_000, 'must have at most 1000 characters'),
     name: z.string().nullish(),
@@ -47,11 +47,11 @@ const Attachment = z
     host: z.string().nullish(),
   })
   .meta({ description: 'The response of the upload. The path identifies the file.' })
-export type Attachment = z.infer<typeof Attachment>
+export type CommentAttachment = z.infer<typeof CommentAttachment>
 
 export const NewComment = z.strictObject({
   content: NewCommentText,
-  attachments: z.array(Attachment).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
+  attachments: z.array(CommentAttachment).max(MAX_ATTACHMENTS, `must have at most ${MAX_ATTACHMENTS} files`).nullish(),
 })
 export type NewComment = z.infer<typeof NewComment>
 

@@ -162,7 +162,7 @@ const Recipient = z
   .refine((text) => parseMailbox(text) !== undefined, 'must be an email address')
 const Recipients = z.array(Recipient).max(MAX_RECIPIENTS, `must have at most ${MAX_RECIPIENTS} recipients`)
 
-const Attachment = z
+const EmailAttachment = z
   .strictObject({
     name: z.string(),
     path: z.string().max(1000, 'must have at most 1000 characters'),
@@ -199,7 +199,7 @@ export const NewEmail = RecordChoice.extend({
         'besides the data URLs.',
     }),
   signatureId: Id.nullish(),
-  attachments: z.array(Attachment).max(50, 'must have at most 50 files').nullish(),
+  attachments: z.array(EmailAttachment).max(50, 'must have at most 50 files').nullish(),
   sendAt: SendAt.nullish(),
 })
 export type NewEmail = z.infer<typeof NewEmail>
