@@ -21,12 +21,12 @@ import {
   NewTasks,
   RecordTaskQuery,
   Reminder,
-  Subscribed,
   Task,
   TaskCount,
   TaskDetail,
   TaskPath,
   TaskQuery,
+  TaskSubscribed,
   TaskUpdate,
   withRules,
 } from './schema.ts'
@@ -120,13 +120,13 @@ export const tasksRouter = router({
   subscribe: taskProcedure('read')
     .meta(rest('POST', `${task}/subscribe`, docs.subscribe))
     .input(Force.extend(TaskPath.shape))
-    .output(Subscribed)
+    .output(TaskSubscribed)
     .mutation(({ ctx, input }) => subscriptions.subscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
   unsubscribe: taskProcedure('read')
     .meta(rest('POST', `${task}/unsubscribe`, docs.unsubscribe))
     .input(Force.extend(TaskPath.shape))
-    .output(Subscribed)
+    .output(TaskSubscribed)
     .mutation(({ ctx, input }) => subscriptions.unsubscribe(ctx.context, onTask(ctx.task, ctx.context.actor), input.force)),
 
   list: standaloneProcedure({ ahead: tasksOfCaller })

@@ -122,8 +122,8 @@ export const Marked = z
   .meta({ id: 'Marked' })
 export type Marked = z.infer<typeof Marked>
 
-export const Subscribed = z.strictObject({ ok: z.literal(true), subscribed: z.boolean() }).meta({ id: 'TaskSubscribed' })
-export type Subscribed = z.infer<typeof Subscribed>
+export const TaskSubscribed = z.strictObject({ ok: z.literal(true), subscribed: z.boolean() }).meta({ id: 'TaskSubscribed' })
+export type TaskSubscribed = z.infer<typeof TaskSubscribed>
 
 // ── requests ──────────────────────────────────────────────────────
 
