@@ -11,7 +11,7 @@ import { namesIn } from './cells.ts'
 const MAX_REMEMBERED = 10_000
 
 /** A table that lookups of a file point to, their columns, and the titles that have been looked up so far. */
-interface Target {
+interface LookedUpTable {
   tableId: number
   titleField: string
   columns: { index: number; field: FieldDef }[]
@@ -47,27 +47,27 @@ export function namedRecords(
   }
 }
 
-function targetsOf(fields: readonly (FieldDef | null)[]): Target[] {
-  const targets = new Map<number, Target>()
+function targetsOf(fields: readonly (FieldDef | null)[]): LookedUpTable[] {
+  const targets = new Map<number, LookedUpTable>()
   for (const [index, field] of fields.entries()) {
     const titleField = field?.lookup?.title_field
     if (!field || !isLookup(field.type) || field.lookup_table_id === null || !titleField) continue
     const tableId = field.lookup_table_id
-    const target: Target = targets.get(tableId) ?? { tableId, titleField, columns: [], remembered: new BoundedMap(MAX_REMEMBERED) }
+    const target: LookedUpTable = targets.get(tableId) ?? { tableId, titleField, columns: [], remembered: new BoundedMap(MAX_REMEMBERED) }
     target.columns.push({ index, field })
     targets.set(tableId, target)
   }
   return [...targets.values()]
 }
 
-async function titlesOf(db: Pick<Database, 'records'>, { tableId, titleField }: Target, ids: readonly number[]) {
+async function titlesOf(db: Pick<Database, 'records'>, { tableId, titleField }: LookedUpTable, ids: readonly number[]) {
   if (!ids.length) return new Map<number, string | null>()
   const found = await db.records(tableId).query<{ id: number; title: string | null }>(sql`
     select r.id, r.${ident(titleField)} as title from ${recordsOf(tableId)} r where r.id = any(${ids}::int[])`)
   return new Map(found.map(({ id, title }) => [id, title]))
 }
 
-async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remembered }: Target, titles: ReadonlySet<string>) {
+async function idsOf(db: Pick<Database, 'records'>, { tableId, titleField, remembered }: LookedUpTable, titles: ReadonlySet<string>) {
   const ids = new Map<string, number | 'several' | null>()
   for (const title of titles) ids.set(title, remembered.get(title) ?? null)
   const unknown = [...titles].filter((title) => !remembered.has(title))

@@ -10,18 +10,18 @@ const FIRST_BYTES = 131_072
 /** The bytes of a larger answer are sent themselves, and not kept for the next. */
 const MOST_KEPT_BYTES = 1_048_576
 
-interface Target {
+interface OutputBuffer {
   bytes: Buffer
   view: DataView
 }
 
-const targetOf = (length: number): Target => {
+const outputBuffer = (length: number): OutputBuffer => {
   const bytes = Buffer.allocUnsafe(length)
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, length) }
 }
 
 /** The bytes in which the next answer is written; each is written in one turn of the event loop. */
-let shared: Target | undefined
+let shared: OutputBuffer | undefined
 
 /** JSON that is finished and written often. The last word is filled up with zeros. */
 export class JsonPiece {
@@ -43,7 +43,7 @@ export class JsonWriter {
   #end = 0
 
   constructor() {
-    const { bytes, view } = shared ?? targetOf(FIRST_BYTES)
+    const { bytes, view } = shared ?? outputBuffer(FIRST_BYTES)
     this.#bytes = bytes
     this.#view = view
     // While this answer is written, another would begin with bytes of its own.
@@ -107,7 +107,7 @@ export class JsonWriter {
 
   #reserve(bytes: number): void {
     if (this.#end + bytes <= this.#bytes.length) return
-    const larger = targetOf(Math.max(this.#end + bytes, 2 * this.#bytes.length))
+    const larger = outputBuffer(Math.max(this.#end + bytes, 2 * this.#bytes.length))
     this.#bytes.copy(larger.bytes, 0, 0, this.#end)
     this.#bytes = larger.bytes
     this.#view = larger.view
