@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Message } from '../src/email/composing/mime.ts'
-import type { Server } from '../src/email/outbound/connections.ts'
+import type { SmtpServer } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { deliver } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
@@ -49,7 +49,7 @@ const message: Message = {
   date: new Date('2026-03-02T10:12:00Z'),
   attachments: [],
 }
-const send = (smtp: TestSmtp, tls: Server['tls'], more: Partial<Server> = {}) =>
+const send = (smtp: TestSmtp, tls: SmtpServer['tls'], more: Partial<SmtpServer> = {}) =>
   deliver(
     { host: 'localhost', port: smtp.port, tls, username: 'desk', password: 'secret', ...more },
     { from: 'desk@example.com', to: ['ann@customer.example'] },

@@ -4,14 +4,14 @@ import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
 import type { Message } from '../src/email/composing/mime.ts'
-import type { Server } from '../src/email/outbound/connections.ts'
+import type { SmtpServer } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { isPublic } from '../src/email/outbound/host-addresses.ts'
 import { deliver, probe } from '../src/email/outbound/transport.ts'
 import { startSmtp, type TestSmtp } from './support/smtp.ts'
 
 let smtp: TestSmtp
-let server: Server
+let server: SmtpServer
 beforeAll(async () => {
   smtp = await startSmtp()
   server = { host: '127.0.0.1', port: smtp.port, tls: 'none', username: null, password: null }

@@ -13,7 +13,7 @@ import { decrypt, encrypt, UnreadableSecret } from '../platform/secrets.ts'
 import { formatInstant } from '../platform/time.ts'
 import { domainOf, parseMailbox } from './address.ts'
 import { dkimColumns, isSameKey, replaceKey } from './authenticity/dkim-keys.ts'
-import type { Server } from './outbound/connections.ts'
+import type { SmtpServer } from './outbound/connections.ts'
 import { DeliveryError, type Failure } from './outbound/failure.ts'
 import { resume } from './outbound/faults.ts'
 import { allowedAddresses } from './outbound/host-addresses.ts'
@@ -223,7 +223,7 @@ export interface ServerRow {
   id: number
   host: string
   port: number
-  tls: Server['tls']
+  tls: SmtpServer['tls']
   username: string | null
   password_encrypted: Buffer | null
 }
@@ -232,7 +232,7 @@ const serverRows = (db: Database, id: number) =>
   db.query<ServerRow>(sql`select id, host, port, tls, username, password_encrypted from smtp_integrations where id = ${id}`)
 
 /** The server with its decrypted password. @throws DeliveryError when the password was encrypted with another SECRET_KEY */
-export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): Server {
+export function serverOf({ settings }: Context, { id, password_encrypted, host, port, tls, username }: ServerRow): SmtpServer {
   try {
     const password = password_encrypted && decrypt(settings.secretKeys, password_encrypted, secretContext(id))
     return { host, port, tls, username, password }

@@ -4,7 +4,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { DeliveryError, failureOf, isFaultOfServer, type SmtpError } from './failure.ts'
 import { allowedAddresses, withoutBrackets } from './host-addresses.ts'
 
-export interface Server {
+export interface SmtpServer {
   host: string
   port: number
   tls: 'none' | 'starttls' | 'tls'
@@ -13,7 +13,7 @@ export interface Server {
 }
 
 /** A connection that is signed in. */
-export interface Session {
+export interface SmtpSession {
   connection: SMTPConnection
   /** How many mails it has delivered. */
   mails: number
@@ -30,10 +30,10 @@ const MAILS_PER_CONNECTION = 100
 
 /** The kept connections of this process, by server and credentials. */
 export class Connections {
-  readonly #idle = new Map<string, { session: Session; timer: NodeJS.Timeout }[]>()
+  readonly #idle = new Map<string, { session: SmtpSession; timer: NodeJS.Timeout }[]>()
 
   /** A kept connection to the server, if there is one. */
-  take(server: Server): Session | undefined {
+  take(server: SmtpServer): SmtpSession | undefined {
     for (;;) {
       const kept = this.#idle.get(keyOf(server))?.pop()
       if (!kept) return undefined
@@ -43,7 +43,7 @@ export class Connections {
   }
 
   /** Keeps a connection that has delivered a mail for the next one. */
-  keep(server: Server, { connection, mails }: Session): void {
+  keep(server: SmtpServer, { connection, mails }: SmtpSession): void {
     const session = { connection, mails: mails + 1 }
     if (connection.destroyed || session.mails >= MAILS_PER_CONNECTION) {
       connection.quit()
@@ -60,10 +60,10 @@ export class Connections {
   }
 }
 
-const keyOf = ({ host, port, tls, username, password }: Server) => JSON.stringify([host, port, tls, username, password])
+const keyOf = ({ host, port, tls, username, password }: SmtpServer) => JSON.stringify([host, port, tls, username, password])
 
 /** Connects and signs in. @throws DeliveryError */
-export async function connect(server: Server, allowPrivate: boolean): Promise<SMTPConnection> {
+export async function connect(server: SmtpServer, allowPrivate: boolean): Promise<SMTPConnection> {
   const addresses = await allowedAddresses(server.host, allowPrivate)
   let last: unknown
   for (const address of addresses.slice(0, 3)) {
@@ -97,7 +97,7 @@ class Connection extends Base {
 
 const NOT_ASCII = /[^\x21-\x7e]/
 
-async function signIn(server: Server, address: string): Promise<SMTPConnection> {
+async function signIn(server: SmtpServer, address: string): Promise<SMTPConnection> {
   const connection = new Connection({
     // Connects to the checked address; the name is only for the certificate.
     host: address,

@@ -13,7 +13,7 @@ import { envelopeIdOf } from '../headers.ts'
 import { type ServerRow, serverOf } from '../integrations.ts'
 import { deliverySeconds } from '../metrics.ts'
 import type { OutboundMail } from '../queries.ts'
-import type { Server } from './connections.ts'
+import type { SmtpServer } from './connections.ts'
 import { DeliveryError, type Failure } from './failure.ts'
 import { patienceEnd } from './faults.ts'
 import { endLease, type Lease, LeaseLost, releaseLeases } from './lease.ts'
@@ -121,7 +121,7 @@ async function handOver(
 }
 
 /** Notes how long the dialogue with the server took, in the metrics and in a span. */
-async function measured({ metrics }: Context, { host, port }: Server, dialogue: () => Promise<Delivery>): Promise<Delivery> {
+async function measured({ metrics }: Context, { host, port }: SmtpServer, dialogue: () => Promise<Delivery>): Promise<Delivery> {
   const startedAt = performance.now()
   let outcome = 'failed'
   try {

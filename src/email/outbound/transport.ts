@@ -4,7 +4,7 @@ import DKIM from 'nodemailer/lib/dkim'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { type Message, writeMessage } from '../composing/mime.ts'
-import { Connections, connect, type Server, type Session, tooSlow } from './connections.ts'
+import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type Refusal, type SmtpError } from './failure.ts'
 
 export interface Envelope {
@@ -48,7 +48,7 @@ const connections = new Connections()
  * @throws DeliveryError when no recipient was accepted; what `beforeEnd` throws, and the reason of the signal. In these cases nothing was
  * delivered
  */
-export async function deliver(server: Server, envelope: Envelope, message: Message, options: DeliveryOptions): Promise<Delivery> {
+export async function deliver(server: SmtpServer, envelope: Envelope, message: Message, options: DeliveryOptions): Promise<Delivery> {
   const kept = connections.take(server)
   try {
     if (kept) return await deliverOver(kept, server, envelope, message, options)
@@ -59,7 +59,7 @@ export async function deliver(server: Server, envelope: Envelope, message: Messa
   return deliverOver(session, server, envelope, message, options)
 }
 
-async function connectUnlessStopped(server: Server, { allowPrivate, signal }: DeliveryOptions): Promise<SMTPConnection> {
+async function connectUnlessStopped(server: SmtpServer, { allowPrivate, signal }: DeliveryOptions): Promise<SMTPConnection> {
   signal.throwIfAborted()
   const connecting = connect(server, allowPrivate)
   const { promise: stopped, reject } = Promise.withResolvers<never>()
@@ -76,7 +76,7 @@ async function connectUnlessStopped(server: Server, { allowPrivate, signal }: De
 }
 
 /** Connects and signs in, without sending. @throws DeliveryError */
-export async function probe(server: Server, { allowPrivate }: Options): Promise<void> {
+export async function probe(server: SmtpServer, { allowPrivate }: Options): Promise<void> {
   const connection = await connect(server, allowPrivate)
   connection.quit()
 }
@@ -85,8 +85,8 @@ export async function probe(server: Server, { allowPrivate }: Options): Promise<
 class ConnectionEnded extends Error {}
 
 async function deliverOver(
-  session: Session,
-  server: Server,
+  session: SmtpSession,
+  server: SmtpServer,
   envelope: Envelope,
   message: Message,
   { beforeEnd, signal, dkim }: DeliveryOptions,

@@ -48,7 +48,7 @@ interface AddressUse {
 }
 
 /** One connection. */
-export class Client {
+export class ConnectedClient {
   readonly address: string
   readonly #use: AddressUse
   readonly #limits: ReceiverLimits
@@ -123,7 +123,7 @@ export class Client {
 interface Connection {
   address: string
   use: AddressUse
-  client?: Client
+  client?: ConnectedClient
 }
 
 export class Clients {
@@ -135,11 +135,11 @@ export class Clients {
     this.#limits = limits
   }
 
-  all(): Client[] {
+  all(): ConnectedClient[] {
     return [...this.#byId.values()].flatMap(({ client }) => client ?? [])
   }
 
-  get(id: string): Client | undefined {
+  get(id: string): ConnectedClient | undefined {
     return this.#byId.get(id)?.client
   }
 
@@ -159,9 +159,9 @@ export class Clients {
   }
 
   /** Notes the session of an admitted connection. */
-  open(id: string, cut: Client['cut']): void {
+  open(id: string, cut: ConnectedClient['cut']): void {
     const connection = this.#byId.get(id)
-    if (connection) connection.client = new Client(connection.address, connection.use, this.#limits, cut)
+    if (connection) connection.client = new ConnectedClient(connection.address, connection.use, this.#limits, cut)
   }
 
   close(id: string): void {

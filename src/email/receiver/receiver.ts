@@ -14,7 +14,7 @@ import { knownTokens, storeArrival } from '../inbound/store.ts'
 import { MAX_MAIL_BYTES } from '../inbound/webhook.ts'
 import { receptions } from '../metrics.ts'
 import { readCertificate, watchCertificate } from './certificate.ts'
-import { type Client, Clients, RECEIVER_LIMITS, type ReceiverLimits } from './clients.ts'
+import { Clients, type ConnectedClient, RECEIVER_LIMITS, type ReceiverLimits } from './clients.ts'
 import { Content, ContentMemory } from './content.ts'
 
 export interface Receiver {
@@ -231,7 +231,7 @@ class Reception {
     await Promise.all(this.#underway)
   }
 
-  async #takeContent(content: Content, stream: SMTPServerDataStream, session: SMTPServerSession, client: Client): Promise<void> {
+  async #takeContent(content: Content, stream: SMTPServerDataStream, session: SMTPServerSession, client: ConnectedClient): Promise<void> {
     const { log } = this.#deps
     client.beginContent(() => stream.byteLength)
     try {
