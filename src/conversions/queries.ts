@@ -12,20 +12,20 @@ export async function jobOf(context: Context, { job_id, kind }: Pick<JobRow, 'jo
 }
 
 /** The row of a job. Figures that are not known yet are null. */
-type Stored = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
+type StoredJob = Pick<Job, 'state' | 'done' | 'total' | 'error'> & Record<string, unknown>
 
-async function conversionOf({ db }: Context, id: number): Promise<Stored> {
-  const [row] = await db.query<Stored>(sql`
+async function conversionOf({ db }: Context, id: number): Promise<StoredJob> {
+  const [row] = await db.query<StoredJob>(sql`
     select coalesce(exact_state, case state when 'queued' then 'running' else state end) as state, least(done, total) as done, total, error,
       case when failing is not null and fails is not null then converts end as converts,
       case when converts is not null and fails is not null then failing end as failing,
       case when converts is not null and failing is not null then fails end as fails
     from field_conversions where id = ${id}`)
-  return row as Stored
+  return row as StoredJob
 }
 
-async function importOf({ db }: Context, id: number): Promise<Stored> {
-  const [row] = await db.query<Stored>(sql`
+async function importOf({ db }: Context, id: number): Promise<StoredJob> {
+  const [row] = await db.query<StoredJob>(sql`
     select state, done, greatest(total, done) as total, error, created, coalesce(issues, '[]') as issues from record_imports where id = ${id}`)
-  return row as Stored
+  return row as StoredJob
 }

@@ -56,7 +56,7 @@ export const Job = z
   })
   .meta({ id: 'Job', description: 'The change of a field to another type, or an import.' })
 export type Job = z.infer<typeof Job>
-export interface Figures {
+export interface ConversionFigures {
   converts: number
   failing: number
   fails: NonNullable<Job['fails']>

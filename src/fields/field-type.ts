@@ -73,7 +73,7 @@ export interface ConversionPlace {
 }
 
 /** A field before and after a change of its type, with the text form of the cell. */
-export interface TypeChange {
+export interface CellConversion {
   from: FieldSettings
   to: FieldSettings
   text: Sql
@@ -81,7 +81,7 @@ export interface TypeChange {
 }
 
 /** Converts a cell to another type without its text form; null if the conversion uses the text form. */
-export type DirectConversion = ((cell: Sql, change: TypeChange) => Sql) | null
+export type DirectConversion = ((cell: Sql, change: CellConversion) => Sql) | null
 export const THROUGH_TEXT: DirectConversion = null
 
 /** The records that a file names by their titles. */

@@ -10,7 +10,7 @@ import { isOutdated } from '../../platform/database/outdated-definition.ts'
 import { defineQueue } from '../../platform/jobs/queue.ts'
 import { changeTable } from '../../tables/alter-table.ts'
 import { conversionOf } from '../rules.ts'
-import type { Figures } from '../schema.ts'
+import type { ConversionFigures } from '../schema.ts'
 import { requireValidViews } from '../target.ts'
 import {
   type ConversionRow,
@@ -52,12 +52,12 @@ export async function check(context: Context, { conversion_id }: { conversion_id
   )
 }
 
-interface Counted {
+interface CellCounts {
   target: Target
-  figures: Figures
+  figures: ConversionFigures
 }
 
-async function count(context: Context, conversion: ConversionRow, table: TableDef, field: FieldDef): Promise<Counted> {
+async function count(context: Context, conversion: ConversionRow, table: TableDef, field: FieldDef): Promise<CellCounts> {
   const { target } = conversion
   const place = { ...table, timeZone: conversion.time_zone }
   const options =

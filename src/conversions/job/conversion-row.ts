@@ -3,7 +3,7 @@ import type { FieldDef, TableDef } from '../../fields/definition.ts'
 import type { Context } from '../../platform/context.ts'
 import { type Database, sql } from '../../platform/database/database.ts'
 import { tableDefinitions } from '../../tables/definition-cache.ts'
-import type { Figures } from '../schema.ts'
+import type { ConversionFigures } from '../schema.ts'
 import { type ConversionEnded, fieldDeleted, tableDeleted } from './outcome.ts'
 
 /** The new type and settings of the field. The options of a select are null until they have been read from the cells. */
@@ -83,7 +83,7 @@ export async function storeCounted(db: Database, id: number, counted: number): P
   await db.execute(sql`update field_conversions set done = ${counted}, checked_at = now() where id = ${id} and ${IS_CHECKING}`)
 }
 
-export async function storeFigures(db: Database, id: number, { converts, failing, fails }: Figures): Promise<void> {
+export async function storeFigures(db: Database, id: number, { converts, failing, fails }: ConversionFigures): Promise<void> {
   await db.execute(sql`
     update field_conversions set converts = ${converts}, failing = ${failing}, fails = ${JSON.stringify(fails)}::jsonb, checked_at = now()
     where id = ${id} and ${IS_CHECKING}`)

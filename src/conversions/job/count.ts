@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
 import { idBatches, within } from '../../tables/cells/id-batches.ts'
 import type { Conversion } from '../rules.ts'
-import type { Figures } from '../schema.ts'
+import type { ConversionFigures } from '../schema.ts'
 import { type ConversionRow, requireTable, storeCounted } from './conversion-row.ts'
 
 const MAX_FAILS = 100
@@ -14,12 +14,14 @@ const MAX_BATCH = 20_000
  * Counts the cells of all records, in short statements. It may miss a cell that is written at the same time; the conversion finds it later.
  * @throws ConversionEnded when the table has been deleted
  */
-export async function countCells({ db }: Context, conversion: ConversionRow, how: Conversion): Promise<Figures> {
-  const figures: Figures = { converts: 0, failing: 0, fails: [] }
+export async function countCells({ db }: Context, conversion: ConversionRow, how: Conversion): Promise<ConversionFigures> {
+  const figures: ConversionFigures = { converts: 0, failing: 0, fails: [] }
   let counted = 0
   for await (const batch of idBatches(db, conversion.table_id, { maxStep: MAX_BATCH })) {
     await requireTable(db, conversion)
-    const [found] = await db.query<Figures & { records: number }>(countsOf(how.select(within(batch)), MAX_FAILS - figures.fails.length))
+    const [found] = await db.query<ConversionFigures & { records: number }>(
+      countsOf(how.select(within(batch)), MAX_FAILS - figures.fails.length),
+    )
     if (!found) continue
     figures.converts += found.converts
     figures.failing += found.failing

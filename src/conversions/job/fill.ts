@@ -8,7 +8,7 @@ import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
 import { buildShadowIndex, withBuildLock } from '../../tables/index-builds.ts'
 import { isWorthIndexing } from '../../tables/indexing.ts'
 import type { Conversion } from '../rules.ts'
-import type { Figures } from '../schema.ts'
+import type { ConversionFigures } from '../schema.ts'
 import { type ConversionRow, requireTable } from './conversion-row.ts'
 import { countsOf } from './count.ts'
 import { cellsFail } from './outcome.ts'
@@ -90,7 +90,7 @@ async function convertChanged(db: Database, conversion: ConversionRow, how: Conv
  * @throws ConversionEnded when a cell does not convert and must not be emptied
  */
 async function convertSome(db: Database, conversion: ConversionRow, { select }: Conversion, where: Sql): Promise<number> {
-  const [found] = await db.query<Figures & { records: number }>(sql`
+  const [found] = await db.query<ConversionFigures & { records: number }>(sql`
     with s as materialized (${select(where)}),
     filled as (update ${recordsOf(conversion.table_id)} t set ${shadowColumn(conversion.id)} = s.converted, ${shadowVersion(conversion.id)} = s.version
       from s where t.id = s.id and t.version = s.version)

@@ -1,9 +1,9 @@
 /** The ways in which a conversion ends without success. */
 import { AppError } from '../../platform/http/errors.ts'
-import type { Figures } from '../schema.ts'
+import type { ConversionFigures } from '../schema.ts'
 
 /** Failing cells that were found only while cells were converted. */
-type LateFailures = Omit<Figures, 'converts'>
+type LateFailures = Omit<ConversionFigures, 'converts'>
 
 /** Thrown to end a conversion. The field keeps its type and its cells; the message is the job's `error`. */
 export class ConversionEnded extends Error {

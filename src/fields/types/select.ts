@@ -6,7 +6,7 @@ import { type JsonById, jsonPiece, listOf, oneOf } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
-import type { Condition, FieldTypeDefinition, TypeChange } from '../field-type.ts'
+import type { CellConversion, Condition, FieldTypeDefinition } from '../field-type.ts'
 import { EMPTINESS, type Operand, type ValueKind } from '../operand.ts'
 import type { FieldSettings } from '../settings.ts'
 import { hasPart, hasWord, lowerCased } from '../text-match.ts'
@@ -175,7 +175,7 @@ function optionOf(title: Sql, { options }: FieldSettings): Sql {
 }
 
 /** Maps an option to the option of the new field with the same title. */
-function sameOption(id: Sql, { from, to }: TypeChange): Sql {
+function sameOption(id: Sql, { from, to }: CellConversion): Sql {
   const ids = (from.options ?? []).flatMap((option): [number, number][] => {
     const same = to.options?.find(({ title }) => title === option.title)
     return same ? [[option.id, same.id]] : []
