@@ -26,7 +26,7 @@ export interface ImportRow {
 export type NewImport = Omit<ImportRow, 'id' | 'attempts'> & { total: number | null }
 
 /** How an import ended without records. */
-export interface Refusal {
+export interface ImportEnd {
   state: 'refused' | 'failed' | 'cancelled'
   error: string
   issues: readonly CellIssue[]
@@ -79,7 +79,7 @@ export const ended = (id: number, created: number): Sql => sql`
   where id = ${id} and state = 'running'`
 
 /** @returns false if the import has ended before */
-export async function storeRefusal(db: Database, id: number, { state, error, issues }: Refusal): Promise<boolean> {
+export async function storeRefusal(db: Database, id: number, { state, error, issues }: ImportEnd): Promise<boolean> {
   return (
     (await db.execute(sql`
       update record_imports set state = ${state}, error = ${error}, issues = ${JSON.stringify(issues)}::jsonb, updated_at = now()

@@ -11,7 +11,7 @@ import { defineQueue } from '../../platform/jobs/queue.ts'
 import { remove } from '../../tables/service.ts'
 import { importRecords } from '../import.ts'
 import { isUnderway } from '../staging.ts'
-import { claimImport, ended, type ImportRow, idleImports, type Refusal, storeChecked, storeRefusal, unclaimImport } from './import-row.ts'
+import { claimImport, ended, type ImportEnd, type ImportRow, idleImports, storeChecked, storeRefusal, unclaimImport } from './import-row.ts'
 
 export const runImport = defineQueue({
   name: 'csv.import',
@@ -82,7 +82,7 @@ const ATTEMPTS_AFTER_CHANGES = 3
 const CANCELLED = 'The table has been deleted'
 
 /** How the error ends the import; undefined if another attempt may succeed. */
-function refusalOf(error: unknown, attempts: number): Refusal | undefined {
+function refusalOf(error: unknown, attempts: number): ImportEnd | undefined {
   if (error instanceof AppError && !isUnderway(error)) {
     const issues = error.cellIssues ?? []
     if (error.code === 'NOT_FOUND') return { state: 'cancelled', error: CANCELLED, issues }
@@ -95,7 +95,7 @@ function refusalOf(error: unknown, attempts: number): Refusal | undefined {
 }
 
 /** Ends the import, and removes a table that was created for it, unless somebody has put records into it. */
-async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRow, refusal: Refusal): Promise<void> {
+async function giveUp(context: Context, { id, table_id, is_new_table }: ImportRow, refusal: ImportEnd): Promise<void> {
   const { db, transaction } = context
   await transaction(async () => {
     if (!(await storeRefusal(db, id, refusal)) || !is_new_table || refusal.state === 'cancelled') return

@@ -39,14 +39,14 @@ export async function importLater(context: Context, table: TableRef, csv: Receiv
   return started
 }
 
-interface Job {
+interface ImportJob {
   key: string
   role: Role
   columns: (string | null)[] | null
   total: number | null
 }
 
-async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 'account_id'>, { key, role, columns, total }: Job) {
+async function send(context: Context, table: Pick<TableRef, 'id' | 'space_id' | 'account_id'>, { key, role, columns, total }: ImportJob) {
   const { account_id, space_id, id: table_id } = table
   await requireFewImports(context, account_id)
   const { keyId, ip } = requesterOf(context)

@@ -13,7 +13,7 @@ export interface Failure {
   message: string
 }
 
-export interface Refusal {
+export interface RefusedRecipient {
   address: string
   failure: Failure
 }
@@ -22,10 +22,10 @@ export interface Refusal {
 export class DeliveryError extends Error {
   readonly failure: Failure
   /** The recipients that the server had refused by themselves before the delivery failed. */
-  readonly refused: readonly Refusal[]
+  readonly refused: readonly RefusedRecipient[]
   /** True if any other mail through the integration would fail, too. */
   readonly isFault: boolean
-  constructor(failure: Failure, { refused = [], isFault = false }: { refused?: readonly Refusal[]; isFault?: boolean } = {}) {
+  constructor(failure: Failure, { refused = [], isFault = false }: { refused?: readonly RefusedRecipient[]; isFault?: boolean } = {}) {
     super(failure.message)
     this.failure = failure
     this.refused = refused

@@ -5,7 +5,7 @@ import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
 import { type Message, writeMessage } from '../composing/mime.ts'
 import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
-import { DeliveryError, type Failure, failureOf, type Refusal, type SmtpError } from './failure.ts'
+import { DeliveryError, type Failure, failureOf, type RefusedRecipient, type SmtpError } from './failure.ts'
 
 export interface Envelope {
   from: string
@@ -16,7 +16,7 @@ export interface Envelope {
 
 export interface Delivery {
   accepted: string[]
-  refused: Refusal[]
+  refused: RefusedRecipient[]
 }
 
 interface Options {
@@ -154,7 +154,7 @@ async function deliverOver(
  * The recipients that the server cannot be given, because an address has letters outside of ASCII before the @ and the server does not
  * offer SMTPUTF8 (RFC 6531). nodemailer would send such an address all the same.
  */
-function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: Message): Refusal[] {
+function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: Message): RefusedRecipient[] {
   // The type of the connection does not show its list of extensions.
   const { _supportedExtensions: extensions } = connection as unknown as { _supportedExtensions: string[] }
   if (extensions.includes('SMTPUTF8')) return []
@@ -177,7 +177,7 @@ interface NotedEnvelope extends SMTPConnection.Envelope {
 }
 
 /** The recipients that the server refused by themselves. If it refuses the sender, its answers to the recipients say nothing about them. */
-const refusedIn = ({ mailError, rejectedErrors = [] }: NotedEnvelope): Refusal[] =>
+const refusedIn = ({ mailError, rejectedErrors = [] }: NotedEnvelope): RefusedRecipient[] =>
   mailError ? [] : rejectedErrors.map((error) => ({ address: error.recipient ?? '', failure: failureOf(error, false) }))
 
 /** The code with which a server ends a connection. */

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 
-type Refusal = z.core.$ZodRawIssue
+type RawIssue = z.core.$ZodRawIssue
 
 const KINDS: Record<string, string> = {
   string: 'text',
@@ -20,7 +20,7 @@ const UNITS: Record<string, string> = { string: ' characters', array: ' entries'
 z.config({ customError: messageOf })
 
 /** The message of an issue for which the schema defines none. */
-function messageOf(issue: Refusal): string {
+function messageOf(issue: RawIssue): string {
   if (isMissing(issue)) return 'is required'
   switch (issue.code) {
     case 'invalid_type':
@@ -39,9 +39,9 @@ function messageOf(issue: Refusal): string {
 }
 
 /** A null for a required key counts as absent (contract.md §1). In a list, null is a value of the wrong type. */
-const isMissing = ({ input, path }: Refusal) => input === undefined || (input === null && typeof path?.at(-1) === 'string')
+const isMissing = ({ input, path }: RawIssue) => input === undefined || (input === null && typeof path?.at(-1) === 'string')
 
-function kindOf({ expected, inst }: Extract<Refusal, { code: 'invalid_type' }>): string {
+function kindOf({ expected, inst }: Extract<RawIssue, { code: 'invalid_type' }>): string {
   const isWhole = expected === 'number' && (inst?._zod.def as { format?: string } | undefined)?.format === 'safeint'
   return KINDS[isWhole ? 'int' : expected] ?? `a valid ${expected}`
 }
@@ -85,6 +85,6 @@ function refusingNull(schema: z.core.$ZodType): z.core.$ZodType {
     ? { in: refusingNull(def.in) }
     : def.innerType
       ? { innerType: refusingNull(def.innerType) }
-      : { error: (issue: Refusal) => (issue.input === null ? 'must not be null' : def.error?.(issue as never)) }
+      : { error: (issue: RawIssue) => (issue.input === null ? 'must not be null' : def.error?.(issue as never)) }
   return z.core.clone(schema, { ...def, ...changed }, { parent: true } as never)
 }
