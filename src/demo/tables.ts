@@ -6,7 +6,7 @@ import type { NewField, NewTable } from '../tables/schema.ts'
 type Row = Record<string, unknown>
 
 /** Ids of records by their key in the data. */
-export type Ids = ReadonlyMap<unknown, number>
+export type DemoRecordIds = ReadonlyMap<unknown, number>
 
 const rowsOf = <T extends Row>(name: string): T[] =>
   JSON.parse(readFileSync(new URL(`./data/${name}.json`, import.meta.url), 'utf8')) as T[]
@@ -40,7 +40,7 @@ export function countries(): { table: NewTable; rows: Row[] } {
   return { table, rows }
 }
 
-export function cities(countryTable: number, countryIds: Ids): { table: NewTable; rows: Row[] } {
+export function cities(countryTable: number, countryIds: DemoRecordIds): { table: NewTable; rows: Row[] } {
   const rows = rowsOf<Row & { country: string; geonames_id: number }>('cities')
   const table: NewTable = {
     name: 'Cities',
@@ -64,7 +64,7 @@ export function cities(countryTable: number, countryIds: Ids): { table: NewTable
   }
 }
 
-export function holidays(countryTable: number, countryIds: Ids): { table: NewTable; rows: Row[] } {
+export function holidays(countryTable: number, countryIds: DemoRecordIds): { table: NewTable; rows: Row[] } {
   const table: NewTable = {
     name: 'Holidays',
     fields: [
@@ -88,7 +88,7 @@ interface Contact extends Row {
  * @param owners members of the space, among whom the contacts are divided
  */
 export function contacts(
-  lookups: { countryTable: number; countryIds: Ids; cityTable: number; cityIds: Ids },
+  lookups: { countryTable: number; countryIds: DemoRecordIds; cityTable: number; cityIds: DemoRecordIds },
   owners: readonly number[],
   today: string,
 ): { table: NewTable; rows: Row[] } {

@@ -5,17 +5,17 @@ import { memo } from '../memo.ts'
 import { formatInstant } from '../time.ts'
 import { type KnownCredentials, principalBy } from './authenticate.ts'
 
-export type Ids = Record<string, number>
+export type ResourceIds = Record<string, number>
 
 /** How a resource is selected. */
 export interface Selectable {
   /** Selects at most one row. The SQL may use `p`, the row of the principal (p.p_account_id, p.p_user_id). */
-  select(ids: Ids, db?: Database): Sql
+  select(ids: ResourceIds, db?: Database): Sql
   /**
    * The object that the text of `select` depends on, beside `idsInText`; undefined if there is none for these ids. The text is composed
    * once for it (access-statement.ts), so `select` must only bind the other ids. Without this function the text is composed each time.
    */
-  composedFor?(ids: Ids, db: Database): object | undefined
+  composedFor?(ids: ResourceIds, db: Database): object | undefined
   readonly idsInText?: readonly string[]
 }
 
@@ -30,7 +30,7 @@ export interface AccessQuestion {
   resource: Selectable | null
   alongside: Alongside | undefined
   /** Of the resource; -1 for an id that no row can have. */
-  ids: Ids
+  ids: ResourceIds
   now: Date
 }
 
@@ -39,7 +39,7 @@ interface Claim {
   tokenHash: Buffer
   /** The date in UTC. */
   today: string
-  ids: Ids
+  ids: ResourceIds
 }
 
 /** Selects the principal, with the columns of the resource and of `alongside`. */
@@ -67,7 +67,7 @@ function composeFor(question: AccessQuestion, db: Database): (claim: Claim) => S
   const inText = Object.fromEntries(Object.entries(ids).filter(([name]) => resource?.idsInText?.includes(name)))
   const bound = Object.keys(ids).filter((name) => !Object.hasOwn(inText, name))
   const run = composedOnce<Record<string, unknown>>(['tokenHash', 'today', ...bound], ({ tokenHash, today, ...boundIds }) =>
-    compose(question, db, { tokenHash: tokenHash as Buffer, today: today as string, ids: { ...boundIds, ...inText } as Ids }),
+    compose(question, db, { tokenHash: tokenHash as Buffer, today: today as string, ids: { ...boundIds, ...inText } as ResourceIds }),
   )
   return ({ ids: given, ...claim }) => run({ ...given, ...claim })
 }

@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { isOutdatedPlan } from '../database/outdated-definition.ts'
 import { AppError, badInput, forbidden, notFound, sqlState } from '../http/errors.ts'
 import { MAX_ID } from '../http/schemas.ts'
-import { type AccessQuestion, type Alongside, accessStatement, type Ids, type Selectable } from './access-statement.ts'
+import { type AccessQuestion, type Alongside, accessStatement, type ResourceIds, type Selectable } from './access-statement.ts'
 import {
   type Actor,
   type Authentication,
@@ -159,7 +159,7 @@ function requireWholeNumber(name: string, value: unknown): void {
 }
 
 /** The ids as values of the statement. An id that no row can have is bound as -1. */
-function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
+function boundIds(resource: Resource, ids: Record<string, unknown>): ResourceIds {
   return Object.fromEntries(
     resource.ids.map(({ name }) => {
       const value = ids[name]
@@ -171,7 +171,7 @@ function boundIds(resource: Resource, ids: Record<string, unknown>): Ids {
 type ResourceQuestion = AccessQuestion & { resource: Resource | null }
 
 /** The principal, with the columns of the resource and of `alongside`. @throws AppError 401 */
-async function readShort(asking: AccessRequest, resource: Resource | null, ids: Ids, alongside?: Alongside): Promise<PrincipalRow> {
+async function readShort(asking: AccessRequest, resource: Resource | null, ids: ResourceIds, alongside?: Alongside): Promise<PrincipalRow> {
   const credentials = knownCredentials(asking)
   const [row] = await withResource(asking.db, { credentials, resource, alongside, ids, now: asking.now })
   return verified(row, asking)
