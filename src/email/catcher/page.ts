@@ -3,7 +3,7 @@ import { escapeHtml, sanitizeHtml } from '../../platform/html.ts'
 import { BOUNCES, isReplyAddress } from './answers.ts'
 import type { CaughtMail } from './mail-folder.ts'
 
-interface View {
+interface ShownMails {
   search: string
   /** The id of the mail that is unfolded; NaN for none. */
   open: number
@@ -20,7 +20,7 @@ const DONE: Record<string, string> = {
 /** The longest text of a part on the page; the source has the rest. */
 const MAX_SHOWN = 500_000
 
-export function catcherPage(mails: CaughtMail[], view: View): string {
+export function catcherPage(mails: CaughtMail[], view: ShownMails): string {
   const { search } = view
   const nothing = search ? `No mail contains “${escapeHtml(search)}”.` : 'No mail yet.'
   return `<!doctype html>
@@ -42,7 +42,7 @@ ${mails.map((mail) => entry(mail, view)).join('\n') || `<p>${nothing}</p>`}
 </html>`
 }
 
-function entry(mail: CaughtMail, { open, done }: View): string {
+function entry(mail: CaughtMail, { open, done }: ShownMails): string {
   const { id, subject, from, envelopeTo, envelopeFrom, receivedAt, messageId, headers, attachments } = mail
   const facts: [string, string][] = [
     ['From', from],

@@ -12,10 +12,10 @@ const TOKEN = /\{\{\s{0,9}field\s{0,9}:([^{}]{0,100})\}\}/gi
 const OPENING = /\{\{\s{0,9}field\s{0,9}:[^<\r\n]{0,40}/gi
 
 /** `iso` is the form in which the API answers the value. */
-type Form = 'readable' | 'iso'
+type ValueForm = 'readable' | 'iso'
 
 /** The text of a record's field by its id. Returns undefined if the table has no such field. */
-export type FieldTexts = (slug: string, form: Form) => string | undefined
+export type FieldTexts = (slug: string, form: ValueForm) => string | undefined
 
 /**
  * @param row the cells as records/cells/present.ts presents them
