@@ -1,7 +1,7 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { generate } from 'selfsigned'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Message } from '../src/email/composing/mime.ts'
+import type { OutgoingMessage } from '../src/email/composing/mime.ts'
 import type { SmtpServer } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { deliver } from '../src/email/outbound/transport.ts'
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all(servers.map((server) => server.close())))
 
-const message: Message = {
+const message: OutgoingMessage = {
   from: { name: 'Desk', email: 'desk@example.com' },
   to: [{ name: 'Ann', email: 'ann@customer.example' }],
   cc: [],

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import Fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { mountCatcher, startCatcher } from '../src/email/catcher/catcher.ts'
-import type { Message } from '../src/email/composing/mime.ts'
+import type { OutgoingMessage } from '../src/email/composing/mime.ts'
 import type { SmtpServer } from '../src/email/outbound/connections.ts'
 import { DeliveryError } from '../src/email/outbound/failure.ts'
 import { isPublic } from '../src/email/outbound/host-addresses.ts'
@@ -25,7 +25,7 @@ beforeEach(() => {
   smtp.login = undefined
 })
 
-const message = (more: Partial<Message> = {}): Message => ({
+const message = (more: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
   from: { name: 'Désk', email: 'desk@example.com' },
   to: [{ name: 'Ann', email: 'ann@customer.example' }],
   cc: [],

@@ -24,7 +24,7 @@ export interface LetterItem {
   record_title: string | null
 }
 
-export interface Reader {
+export interface LetterReader {
   name: string
   /** An IANA zone: all times in the letter are local to it. */
   timezone: string
@@ -56,7 +56,7 @@ interface Topic {
  */
 export function composeLetter(
   items: readonly LetterItem[],
-  reader: Reader,
+  reader: LetterReader,
   now: Date,
   links: { publicUrl: string; unsubscribe: string },
 ): Composed {
@@ -110,7 +110,7 @@ function factsOf(item: LetterItem, timezone: string): string[] {
   return [...place.map(oneLine), ...(due === null ? [] : [`due ${due}`])]
 }
 
-function topicsOf(items: readonly LetterItem[], { timezone }: Reader, now: Date, publicUrl: string): Topic[] {
+function topicsOf(items: readonly LetterItem[], { timezone }: LetterReader, now: Date, publicUrl: string): Topic[] {
   const topics = new Map<string, Topic>()
   for (const item of items) {
     const topic = topics.get(item.url) ?? {

@@ -7,10 +7,10 @@ import { decryptTokens } from '../outbound/secret-tokens.ts'
 import type { OutboundMail } from '../queries.ts'
 import type { ResolvedContent } from './content.ts'
 import { withContentIds } from './inline-images.ts'
-import type { Message } from './mime.ts'
+import type { OutgoingMessage } from './mime.ts'
 
 interface Composed {
-  message: Message
+  message: OutgoingMessage
   envelopeFrom: string
 }
 

@@ -6,7 +6,7 @@ import MimeNode from 'nodemailer/lib/mime-node'
 import type { Mailbox } from '../address.ts'
 import { encodeText } from './text-encoding.ts'
 
-export interface Message {
+export interface OutgoingMessage {
   from: Mailbox
   to: Mailbox[]
   cc: Mailbox[]
@@ -29,14 +29,14 @@ const MOST_AT_ONCE = 262_144
  * The message with its header, as a stream if it has attachments or is long.
  * @param isShown whether the header may name the address
  */
-export function writeMessage(message: Message, isShown: (address: string) => boolean): Buffer | Readable {
+export function writeMessage(message: OutgoingMessage, isShown: (address: string) => boolean): Buffer | Readable {
   const { from, to, cc, ...others } = message
   const shown = { ...others, from, to: to.filter(({ email }) => isShown(email)), cc: cc.filter(({ email }) => isShown(email)) }
   const isShort = message.text.length + message.html.length <= MOST_AT_ONCE
   return isShort && message.text && message.html && !message.attachments.length ? written(shown) : streamed(shown)
 }
 
-function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: Message): Buffer {
+function written({ from, to, cc, replyTo, inReplyTo, references, subject, messageId, date, text, html }: OutgoingMessage): Buffer {
   const boundary = `_${randomUUID()}`
   const node = new MimeNode(`multipart/alternative; boundary="${boundary}"`)
   const fields = {
@@ -56,7 +56,7 @@ function part(type: string, content: string): string {
 }
 
 /** nodemailer may not read files or URLs; attachments are passed as streams. */
-function streamed({ from, to, cc, attachments, ...message }: Message): Readable {
+function streamed({ from, to, cc, attachments, ...message }: OutgoingMessage): Readable {
   const mail = new MailComposer({
     ...message,
     from: mailbox(from),

@@ -7,7 +7,7 @@ import PostalMime, { type Email, type PostalMimeOptions } from 'postal-mime'
 import { unflowed } from '../quoting/flowed.ts'
 import { Base64Lines, BodyLines } from './body-lines.ts'
 
-export interface Message extends Email {
+export interface InboundMessage extends Email {
   /** The media type of the message. */
   type: string
   /** The parts of the message without those of messages in it, depth first. A message in it is one part. */
@@ -27,14 +27,14 @@ const MAX_FLOWED = 1_000_000
 const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 1_048_576, maxRfc822NestingDepth: 3 }
 
 /** @throws Error for a message with excessive nesting or headers */
-export async function readMessage(raw: Uint8Array): Promise<Message> {
-  const reader = new Reader(LIMITS)
+export async function readMessage(raw: Uint8Array): Promise<InboundMessage> {
+  const reader = new MessageParser(LIMITS)
   const email = await reader.parse(raw)
   return { ...email, type: reader.root.contentType.parsed.value, parts: leavesOf(reader.root).map(partOf) }
 }
 
 /** A node of the tree that postal-mime 4.0 builds. Its types do not contain the tree, so the tests notice when an update changes it. */
-interface Node {
+interface MimeNode {
   contentType: { value: string; parsed: { value: string; params: Record<string, string> }; multipart: string | false }
   contentDisposition: { parsed: { value: string; params: Record<string, string> } }
   contentTransferEncoding: { encoding: string }
@@ -43,19 +43,19 @@ interface Node {
   contentDecoder: { update(line: Uint8Array): void } | null
   /** The decoded content; of a multipart, the text before its first part. */
   content: ArrayBuffer | null
-  parentNode?: Node
-  childNodes: Node[]
+  parentNode?: MimeNode
+  childNodes: MimeNode[]
   decodeFlowedText(text: string, deleteSpace: boolean): string
 }
 
 interface Internals {
-  root: Node
-  currentNode: Node
+  root: MimeNode
+  currentNode: MimeNode
   /** The message, and the position of its next line. */
   av: Uint8Array
   readPos: number
   readLine(): { bytes: Uint8Array; done: boolean }
-  collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void>
+  collectNode(node: MimeNode, alternative: MimeNode | false, isRelated: boolean): Promise<void>
 }
 
 const Parser = PostalMime as unknown as new (options: PostalMimeOptions) => PostalMime & Internals
@@ -66,12 +66,12 @@ const BOUNDARY_START = '\n--'
 const BASE64 = /base64/i
 const QUOTED_PRINTABLE = /quoted-printable/i
 
-class Reader extends Parser {
+class MessageParser extends Parser {
   /** The text part that is the body although it has a file name. */
-  #namedBody: Node | undefined
+  #namedBody: MimeNode | undefined
   readonly #isRepair: boolean
   /** The parts that have had lines. */
-  readonly #bodies = new WeakSet<Node>()
+  readonly #bodies = new WeakSet<MimeNode>()
   /** Where the last line begins. */
   #lastLine: number | undefined
 
@@ -97,7 +97,7 @@ class Reader extends Parser {
   }
 
   /** What collects the lines of the body that is being read; undefined in a header. */
-  #decoderOfBody(): Node['contentDecoder'] | undefined {
+  #decoderOfBody(): MimeNode['contentDecoder'] | undefined {
     const node = this.currentNode
     if (node.state !== 'body' || !node.contentDecoder) return undefined
     if (!this.#bodies.has(node)) {
@@ -120,14 +120,14 @@ class Reader extends Parser {
   }
 
   /** Called for each node of the finished tree, parents first. */
-  override async collectNode(node: Node, alternative: Node | false, isRelated: boolean): Promise<void> {
+  override async collectNode(node: MimeNode, alternative: MimeNode | false, isRelated: boolean): Promise<void> {
     if (node === this.root) this.#namedBody = namedBody(node)
     if (isWithoutParts(node, this.root)) await this.#repair(node)
     await super.collectNode(node, alternative, isRelated)
   }
 
   /** Called for each leaf: whether it is text that the reader sees, not an attachment. */
-  isInlineTextNode(node: Node): boolean {
+  isInlineTextNode(node: MimeNode): boolean {
     if (!isText(node) || (isNamed(node) && node !== this.#namedBody)) return false
     node.decodeFlowedText = (text, deleteSpace) => unflowed(text.slice(0, MAX_FLOWED), deleteSpace)
     const { params } = node.contentType.parsed
@@ -137,12 +137,12 @@ class Reader extends Parser {
   }
 
   /** Finds the parts by the first line that looks like a boundary. Without such a line the whole body is one text. */
-  async #repair(node: Node): Promise<void> {
+  async #repair(node: MimeNode): Promise<void> {
     const content = Buffer.from(node.content ?? new ArrayBuffer(0))
     const boundary = this.#isRepair ? undefined : guessedBoundary(content, Boolean(node.contentType.multipart))
     if (boundary !== undefined) {
       const type = node.contentType.multipart ? node.contentType.parsed.value : 'multipart/mixed'
-      const repair = new Reader(LIMITS, { isRepair: true })
+      const repair = new MessageParser(LIMITS, { isRepair: true })
       await repair.parse(Buffer.concat([Buffer.from(`Content-Type: ${type}; boundary="${boundary}"\r\n\r\n`, 'latin1'), content]))
       node.childNodes = repair.root.childNodes
       node.contentType.multipart = type.slice('multipart/'.length)
@@ -155,7 +155,7 @@ class Reader extends Parser {
 }
 
 /** True for a multipart whose boundary is missing or never occurs, and for a whole message that lost its Content-Type. */
-function isWithoutParts(node: Node, root: Node): boolean {
+function isWithoutParts(node: MimeNode, root: MimeNode): boolean {
   if (node.childNodes.length || !node.content?.byteLength) return false
   if (node.contentType.multipart) return true
   const isTyped = node.headers.some(({ key }) => key === 'content-type')
@@ -172,26 +172,26 @@ function guessedBoundary(content: Buffer, isMultipart: boolean): string | undefi
   return undefined
 }
 
-const isText = ({ contentType, contentDisposition }: Node) =>
+const isText = ({ contentType, contentDisposition }: MimeNode) =>
   ['text/plain', 'text/html'].includes(contentType.parsed.value) && contentDisposition.parsed.value !== 'attachment'
 
 /** True for a part with a file name, unless it is one of the forms of the body: some programs name those, too. */
-function isNamed({ contentType, contentDisposition, parentNode }: Node): boolean {
+function isNamed({ contentType, contentDisposition, parentNode }: MimeNode): boolean {
   if (parentNode?.contentType.multipart && parentNode.contentType.multipart !== 'mixed') return false
   return Boolean(contentDisposition.parsed.params.filename || contentType.parsed.params.name)
 }
 
 /** The first text of a message in which every text has a file name. */
-function namedBody(root: Node): Node | undefined {
+function namedBody(root: MimeNode): MimeNode | undefined {
   const texts = leavesOf(root).filter(isText)
   return texts.every(isNamed) ? texts[0] : undefined
 }
 
-function leavesOf(node: Node): Node[] {
+function leavesOf(node: MimeNode): MimeNode[] {
   return node.contentType.multipart ? node.childNodes.flatMap(leavesOf) : [node]
 }
 
-const partOf = ({ contentType, content }: Node): MessagePart => ({
+const partOf = ({ contentType, content }: MimeNode): MessagePart => ({
   type: contentType.parsed.value,
   charset: contentType.parsed.params.charset ?? null,
   content: new Uint8Array(content ?? new ArrayBuffer(0)),

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import DKIM from 'nodemailer/lib/dkim'
 import type SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { DkimSigner } from '../authenticity/dkim-keys.ts'
-import { type Message, writeMessage } from '../composing/mime.ts'
+import { type OutgoingMessage, writeMessage } from '../composing/mime.ts'
 import { Connections, connect, type SmtpServer, type SmtpSession, tooSlow } from './connections.ts'
 import { DeliveryError, type Failure, failureOf, type RefusedRecipient, type SmtpError } from './failure.ts'
 
@@ -48,7 +48,12 @@ const connections = new Connections()
  * @throws DeliveryError when no recipient was accepted; what `beforeEnd` throws, and the reason of the signal. In these cases nothing was
  * delivered
  */
-export async function deliver(server: SmtpServer, envelope: Envelope, message: Message, options: DeliveryOptions): Promise<Delivery> {
+export async function deliver(
+  server: SmtpServer,
+  envelope: Envelope,
+  message: OutgoingMessage,
+  options: DeliveryOptions,
+): Promise<Delivery> {
   const kept = connections.take(server)
   try {
     if (kept) return await deliverOver(kept, server, envelope, message, options)
@@ -88,7 +93,7 @@ async function deliverOver(
   session: SmtpSession,
   server: SmtpServer,
   envelope: Envelope,
-  message: Message,
+  message: OutgoingMessage,
   { beforeEnd, signal, dkim }: DeliveryOptions,
 ): Promise<Delivery> {
   const { connection } = session
@@ -154,7 +159,7 @@ async function deliverOver(
  * The recipients that the server cannot be given, because an address has letters outside of ASCII before the @ and the server does not
  * offer SMTPUTF8 (RFC 6531). nodemailer would send such an address all the same.
  */
-function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: Message): RefusedRecipient[] {
+function unsupportedBy(connection: SMTPConnection, { from, to }: Envelope, message: OutgoingMessage): RefusedRecipient[] {
   // The type of the connection does not show its list of extensions.
   const { _supportedExtensions: extensions } = connection as unknown as { _supportedExtensions: string[] }
   if (extensions.includes('SMTPUTF8')) return []
