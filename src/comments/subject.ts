@@ -2,7 +2,7 @@
  * The things that users follow and comment on. Tables and records are described in record-subject.ts, tasks by their own feature; the
  * rules of mentions, editing, deletion and following are the same for all of them, and lie in this folder.
  */
-import type { EventType } from '../notifications/notify.ts'
+import type { NotificationType } from '../notifications/notify.ts'
 import type { Actor } from '../platform/access/authenticate.ts'
 import type { Resource, Right } from '../platform/access/authorize.ts'
 import type { Context } from '../platform/context.ts'
@@ -52,7 +52,7 @@ export interface Subject<Comment = unknown, Attachment = unknown> extends Follow
   writes: string
   /** How notifications name it: `the task “Call back”`. */
   title: string
-  notices: { comment: EventType; mention: EventType }
+  notices: { comment: NotificationType; mention: NotificationType }
   /** The condition on a row of users under which a mention of the user is valid. */
   canBeMentioned(user: Sql): Sql
   /** @throws AppError 400 for a file that was not uploaded for comments on the subject */

@@ -16,13 +16,13 @@ const Event = z
 export type Event = z.infer<typeof Event>
 
 /** A message of the stream about itself. */
-const Notice = z.strictObject({ id: z.int(), type: z.enum(['ready', 'reset']), at: Instant }).meta({
+const StreamNotice = z.strictObject({ id: z.int(), type: z.enum(['ready', 'reset']), at: Instant }).meta({
   id: 'StreamNotice',
   description: '`ready`: the stream has begun. `reset`: events before this one may be missing, read anew what is shown.',
 })
-export type Notice = z.infer<typeof Notice>
+export type StreamNotice = z.infer<typeof StreamNotice>
 
-export const StreamItem = z.union([Event, Notice])
+export const StreamItem = z.union([Event, StreamNotice])
 export type StreamItem = z.infer<typeof StreamItem>
 
 export const StreamStart = z.strictObject({

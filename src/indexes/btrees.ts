@@ -16,7 +16,7 @@ export interface Btree {
 }
 
 /** A field that an index is sorted by. */
-interface Key extends FurtherKey {
+interface IndexKey extends FurtherKey {
   expression: string
 }
 
@@ -33,16 +33,16 @@ export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field:
   const compared = equal.filter((field) => allowed.includes(field))
   const keys = keysOf(shape, fields, compared)
   if (!compared.length && keys.length === 1) return []
-  const isNarrow = (kept: readonly Key[]) =>
+  const isNarrow = (kept: readonly IndexKey[]) =>
     compared.some(({ id }) => isInSmallGroups(id)) || kept.some(({ field }) => isInSmallGroups(field))
   const shorter = keys.slice(1).map((_, at) => keys.slice(0, at + 1))
   return [...shorter.filter(isNarrow).map((kept) => endedById(kept)), keys].map((kept) => spelled(compared, kept))
 }
 
 /** The sort keys after the compared fields, ended by the id: all of them, or those before the first that cannot be indexed. */
-function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): Key[] {
+function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): IndexKey[] {
   const wanted = sort === null ? [] : [{ field: sort, isReversed: false }, ...further]
-  const keys: Key[] = []
+  const keys: IndexKey[] = []
   // Two texts together could exceed the 2,704 bytes of an index row, and the record could not be saved.
   let hasText = compared.some(({ type }) => isText(type))
   for (const key of wanted) {
@@ -60,13 +60,13 @@ function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, Field
 }
 
 /** Adds the id as the last key, by default in the direction of the key before it. */
-const endedById = (keys: Key[], isReversed = keys.at(-1)?.isReversed ?? false): Key[] => [
+const endedById = (keys: IndexKey[], isReversed = keys.at(-1)?.isReversed ?? false): IndexKey[] => [
   ...keys,
   { field: 'id', isReversed, expression: 'id' },
 ]
 
 /** Spells the index with an ascending first key, because an index can be read in both directions. */
-function spelled(compared: readonly FieldDef[], keys: readonly Key[]): Btree {
+function spelled(compared: readonly FieldDef[], keys: readonly IndexKey[]): Btree {
   const directed = keys.map(({ field, isReversed, expression }) => {
     const isDescending = isReversed !== keys[0]?.isReversed
     if (field === 'id') return isDescending ? 'id desc' : 'id'

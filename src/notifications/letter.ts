@@ -2,12 +2,12 @@
 import { escapeHtml } from '../platform/html.ts'
 import { readableDate, readableInstant } from '../platform/readable-time.ts'
 import { instantOf, localDate, localTime } from '../platform/time.ts'
-import type { EventType } from './notify.ts'
+import type { NotificationType } from './notify.ts'
 
 /** A notification, with the task or record that it is about. */
 export interface LetterItem {
   id: number
-  event_type: EventType
+  event_type: NotificationType
   message: string
   summary: string
   /** The path of the task or record in a frontend. */
@@ -130,7 +130,7 @@ function topicsOf(items: readonly LetterItem[], { timezone }: LetterReader, now:
 }
 
 /** The types whose summary quotes a user or a server. Other summaries contain times in UTC, which the topic shows in the reader's zone. */
-const QUOTES: ReadonlySet<EventType> = new Set([
+const QUOTES: ReadonlySet<NotificationType> = new Set([
   'TASK_COMMENT',
   'task.comment.mention',
   'comment.mention',

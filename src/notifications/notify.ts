@@ -3,7 +3,7 @@ import type { Actor } from '../platform/access/authenticate.ts'
 import { type Sql, sql } from '../platform/database/database.ts'
 import { formatInstant } from '../platform/time.ts'
 
-export type EventType =
+export type NotificationType =
   | 'TASK_ASSIGNED'
   | 'TASK_COMMENT'
   | 'TASK_DONE'
@@ -16,7 +16,7 @@ export type EventType =
   | 'EMAIL_BOUNCED'
 
 export interface Notice {
-  event_type: EventType
+  event_type: NotificationType
   /** One sentence about the change. */
   message: string
   /** One sentence about the task or record. */
@@ -47,7 +47,7 @@ export function notifying(recipients: Sql, { event_type, message, summary }: Not
  * As `notifying`, for notifications with different messages and without an actor.
  * @param rows selects the columns of the recipients of `notifying`, message and summary; the ids follow its order
  */
-export const notifyingEach = (rows: Sql, eventType: EventType, now: Date): Sql => sql`insert into notifications
+export const notifyingEach = (rows: Sql, eventType: NotificationType, now: Date): Sql => sql`insert into notifications
     (user_id, account_id, space_id, table_id, record_id, task_id, event_type, message, summary, url, created_at)
     select r.user_id, r.account_id, r.space_id, r.table_id, r.record_id, r.task_id, ${eventType}, r.message, r.summary, ${PLACE},
       ${formatInstant(now)}::timestamp
