@@ -55,6 +55,8 @@ it('keeps the error of one read from the others', async () => {
 })
 
 it('moves a read that waits for a lock to the pool', async () => {
+  // Other test files run on the same server.
+  const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and pid <> $1`
   await pipelineOpen()
   for (let round = 0; round < 3; round++) await names([1])
   await other.query('begin; lock table things in access exclusive mode')
@@ -63,9 +65,7 @@ it('moves a read that waits for a lock to the pool', async () => {
   })
   const before = await pipelineBackend()
   const waiting = names([1])
-  await expect
-    .poll(async () => (await other.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and pid <> $1", [before])).rowCount)
-    .toBe(1)
+  await expect.poll(async () => (await other.query(waitingForLock, [before])).rowCount).toBe(1)
   await expect.poll(pipelineBackend).toBe(before)
   await other.query('rollback')
   expect((await waiting)[0]?.[0]?.name).toBe('thing 1')
@@ -75,27 +75,31 @@ it('does not count an answer as missing while this process is too busy to read i
   await pipelineOpen()
   const before = await pipelineBackend()
   for (let round = 0; round < 3; round++) await names([1])
-  const first = names([1])
-  // Waits until the statement has been sent.
-  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
-  for (const busyUntil = performance.now() + 100; performance.now() < busyUntil; );
-  const second = names([2])
-  expect((await first)[0]?.[0]).toMatchObject({ name: 'thing 1', pid: before })
-  expect((await second)[0]?.[0]).toMatchObject({ name: 'thing 2', pid: before })
+  const whileBusy = async (busyMs: number) => {
+    const first = names([1])
+    // Waits until the statement has been sent.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    for (const busyUntil = performance.now() + busyMs; performance.now() < busyUntil; );
+    const second = names([2])
+    return (await Promise.all([first, second])).map(([rows]) => rows?.[0])
+  }
+  // On a busy machine PostgreSQL may not have answered yet either; the answer is then missing indeed.
+  let found = await whileBusy(100)
+  for (const busyMs of [400, 1_600]) if (found.some((row) => row?.pid !== before)) found = await whileBusy(busyMs)
+  expect(found).toEqual([1, 2].map((id) => ({ name: `thing ${id}`, pid: before })))
 })
 
 it('repeats pending reads elsewhere when the connection is lost, and opens another', async () => {
   await pipelineOpen()
   const before = await pipelineBackend()
-  const slow = (id: number) =>
-    db.readShort<{ name: string }>(sql`select name from things where id = ${id} and pg_sleep(0.2) is not null`, 'slow')
-  for (let round = 0; round < 3; round++) await slow(0)
-  const underway = slow(7)
-  await expect
-    .poll(async () => (await other.query("select pid from pg_stat_activity where wait_event = 'PgSleep'")).rows)
-    .toEqual([{ pid: before }])
-  await other.query('select pg_terminate_backend($1)', [before])
-  expect((await underway)[0]?.name).toBe('thing 7')
+  // The read ends the server process that it is sent to, if that is the one of the pipeline.
+  const ending = (id: number) =>
+    db.readShort<{ name: string }>(
+      sql`select name from things where id = ${id} and case when id = ${id} and pg_backend_pid() = ${before} then pg_terminate_backend(${before}) else true end`,
+      'ending',
+    )
+  for (let round = 0; round < 3; round++) await ending(0)
+  expect(await ending(7)).toEqual([{ name: 'thing 7' }])
   await pipelineOpen()
   expect(await pipelineBackend()).not.toBe(before)
 })

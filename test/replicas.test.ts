@@ -229,10 +229,10 @@ describe('on the replica', () => {
     await newRecord('conflict')
     const slow = reading(() =>
       app.db.query<{ where: boolean }>(
-        sql`select pg_is_in_recovery() as where, pg_sleep(0.5) from t${raw(String(tableId))}.records limit 1`,
+        sql`select pg_is_in_recovery() as where, case when pg_is_in_recovery() then pg_sleep(15) end from t${raw(String(tableId))}.records limit 1`,
       ),
     )
-    await sleep(100)
+    await expect.poll(() => standby.query("select from pg_stat_activity where wait_event = 'PgSleep'")).toHaveLength(1)
     await cluster.primary.query(`begin; lock table t${tableId}.records in access exclusive mode; commit`)
     expect(await slow).toMatchObject([{ where: false }])
   })
