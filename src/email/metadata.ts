@@ -1,7 +1,7 @@
 /** The metadata of the comments that emails leave on a record. */
 import { z } from 'zod'
 import { Id } from '../platform/http/schemas.ts'
-import type { Authentication } from './authenticity/authentication-results.ts'
+import type { SenderAuthentication } from './authenticity/authentication-results.ts'
 import { BOUNCE_KINDS } from './reports/failure-causes.ts'
 import { EMAIL_STATES, EMAIL_STATUSES, type EmailStamp, RECIPIENT_STATUSES } from './states.ts'
 
@@ -88,7 +88,7 @@ export interface IncomingMetadata {
   visibleText: string
   html: string | null
   autoReply: boolean
-  authentication: Authentication | null
+  authentication: SenderAuthentication | null
   senderWasRecipient: boolean
   /** The attachments that the HTML shows as `cid:` images. */
   inline: { cid: string; path: string }[]

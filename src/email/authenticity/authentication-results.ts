@@ -3,7 +3,7 @@ import type { Header } from 'postal-mime'
 import { valuesOf } from '../headers.ts'
 
 /** The result of each check, such as `pass`, `fail` or `none`; null if it was not made. */
-export interface Authentication {
+export interface SenderAuthentication {
   spf: string | null
   dkim: string | null
   dmarc: string | null
@@ -14,7 +14,7 @@ export interface Authentication {
  * The results in the topmost header of the server. All others are ignored, because anybody can write them.
  * @param authservId the name by which the server calls itself in the header, in lower case; undefined if no server is trusted
  */
-export function authenticationResults(headers: Header[], authservId: string | undefined): Authentication | null {
+export function authenticationResults(headers: Header[], authservId: string | undefined): SenderAuthentication | null {
   if (!authservId) return null
   for (const value of valuesOf(headers, 'authentication-results')) {
     const [id = '', ...results] = bare(value).split(';')
@@ -23,7 +23,7 @@ export function authenticationResults(headers: Header[], authservId: string | un
   return null
 }
 
-function resultsIn(texts: string[]): Authentication {
+function resultsIn(texts: string[]): SenderAuthentication {
   const results = texts.flatMap((text) => {
     const [, method = '', result = ''] = /^\s*([a-z-]+)\s*(?:\/\s*\d+\s*)?=\s*([a-z]+)/i.exec(text) ?? []
     return method ? [{ method: method.toLowerCase(), result: result.toLowerCase() }] : []

@@ -2,7 +2,7 @@
 import { Resolver } from 'node:dns/promises'
 import { parentPort } from 'node:worker_threads'
 import { authenticate } from 'mailauth'
-import { type Authentication, bestOf } from './authentication-results.ts'
+import { bestOf, type SenderAuthentication } from './authentication-results.ts'
 import type { CheckRequest } from './sender-checks.ts'
 
 /** DNS lookups for one message. SPF takes 10 at most, and each signature one. */
@@ -17,7 +17,7 @@ parentPort?.on('message', async ({ id, ...request }: CheckRequest & { id: number
   }
 })
 
-async function check({ raw, ip, helo, sender, servers, dnsMs }: CheckRequest): Promise<Authentication> {
+async function check({ raw, ip, helo, sender, servers, dnsMs }: CheckRequest): Promise<SenderAuthentication> {
   const { lookUp, end } = openLookups(servers, dnsMs)
   try {
     const { spf, dkim, dmarc, arc } = await authenticate(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), {

@@ -3,7 +3,7 @@ import dns from 'node:dns'
 import { Worker } from 'node:worker_threads'
 import type { FastifyBaseLogger } from 'fastify'
 import { Semaphore } from '../../platform/semaphore.ts'
-import type { Authentication } from './authentication-results.ts'
+import type { SenderAuthentication } from './authentication-results.ts'
 
 export interface CheckRequest {
   /** The message without the header fields of the receiver. */
@@ -18,7 +18,7 @@ export interface CheckRequest {
 
 export interface SenderChecks {
   /** Never fails: a check that could not be made has the result `temperror`, or `permerror` for a message that cannot be checked. */
-  check(message: Pick<CheckRequest, 'raw' | 'ip' | 'helo' | 'sender'>): Promise<Authentication>
+  check(message: Pick<CheckRequest, 'raw' | 'ip' | 'helo' | 'sender'>): Promise<SenderAuthentication>
   close(): Promise<void>
 }
 
@@ -38,9 +38,9 @@ const MAX_HEADER_BYTES = 262_144
 /** A signature may ask for a pass over the whole content, so a message with many of them would keep the thread from others. */
 const MAX_SIGNATURES = 20
 
-type Reply = { id: number; authentication: Authentication } | { id: number; error: string }
+type Reply = { id: number; authentication: SenderAuthentication } | { id: number; error: string }
 
-const all = (result: string): Authentication => ({ spf: result, dkim: result, dmarc: result, arc: result })
+const all = (result: string): SenderAuthentication => ({ spf: result, dkim: result, dmarc: result, arc: result })
 
 /** Starts the thread with the first message, and ends it after some time without any. */
 export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Options): SenderChecks {
@@ -69,7 +69,7 @@ export function openSenderChecks({ log, dnsMs = 8_000, timeoutMs = 20_000 }: Opt
     for (const [id, answer] of underway) answer({ id, error })
   }
 
-  async function ask(message: Omit<CheckRequest, 'servers' | 'dnsMs'>): Promise<Authentication> {
+  async function ask(message: Omit<CheckRequest, 'servers' | 'dnsMs'>): Promise<SenderAuthentication> {
     clearTimeout(idle)
     worker ??= start()
     const current = worker

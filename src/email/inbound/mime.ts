@@ -4,7 +4,7 @@ import { mendedName } from '../../files/file-names.ts'
 import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
-import { type Authentication, authenticationResults } from '../authenticity/authentication-results.ts'
+import { authenticationResults, type SenderAuthentication } from '../authenticity/authentication-results.ts'
 import { isAutomatic, messageIdOf, oneLine, readHeaders, valuesOf } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
@@ -30,7 +30,7 @@ export interface ParsedMail {
   /** The sanitised HTML; null for plain-text mail. */
   html: string | null
   isAutomatic: boolean
-  authentication: Authentication | null
+  authentication: SenderAuthentication | null
   /** Set when the message reports on the delivery of another. */
   report: DeliveryReport | null
   /** Set when the message is a complaint about another, or its read receipt. */

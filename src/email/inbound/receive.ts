@@ -9,7 +9,7 @@ import { isOutage } from '../../platform/http/errors.ts'
 import { memo } from '../../platform/memo.ts'
 import type { FileEntry } from '../../platform/stored-files/rows.ts'
 import { formatInstant, instantOf } from '../../platform/time.ts'
-import type { Authentication } from '../authenticity/authentication-results.ts'
+import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
 import type { Verdict } from '../inbox/schema.ts'
 import type { OutgoingMetadata } from '../metadata.ts'
 import { inboundMails } from '../metrics.ts'
@@ -46,7 +46,7 @@ interface StoredMessage {
   raw: Buffer | null
   token_hashes: Buffer[]
   /** The results of the receiver's own checks; null for a message that came in another way. */
-  authentication: Authentication | null
+  authentication: SenderAuthentication | null
   received_at: string
   /** The account, or one of several, that the message is for; null if its threads were deleted. */
   account_id: number | null

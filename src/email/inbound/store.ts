@@ -10,7 +10,7 @@ import { memo } from '../../platform/memo.ts'
 import { tokenHash } from '../../platform/secrets.ts'
 import { sha256 } from '../../platform/sha256.ts'
 import { formatInstant } from '../../platform/time.ts'
-import type { Authentication } from '../authenticity/authentication-results.ts'
+import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
 import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { LARGE_BYTES } from './parser.ts'
@@ -37,7 +37,7 @@ export interface Arrival {
   /** The hashes of the reply tokens that it is for. */
   tokens: Buffer[]
   /** The results of the receiver's own checks; null for a message that came in another way. */
-  authentication: Authentication | null
+  authentication: SenderAuthentication | null
 }
 
 /**
