@@ -9,7 +9,7 @@ export const BOUNCES = {
   full: { label: 'Mailbox full', status: '5.2.2', diagnostic: '552 5.2.2 The mailbox is over its quota' },
   refused: { label: 'Refused by policy', status: '5.7.1', diagnostic: '550 5.7.1 Message refused by the policy of the recipient' },
 } as const
-export type BounceKind = keyof typeof BOUNCES
+export type BounceChoice = keyof typeof BOUNCES
 
 /** True for an address whose mails come back to the service. */
 export const isReplyAddress = (address: string | undefined): boolean => /\breply-[0-9a-f]{16}@/i.test(address ?? '')
@@ -33,7 +33,7 @@ export async function replyTo(mail: CaughtMail, { from, text }: { from: string; 
 }
 
 /** The report of the mail server of a recipient that the mail cannot be delivered. */
-export function reportOn(mail: CaughtMail, { recipient, kind }: { recipient: string; kind: BounceKind }): Buffer {
+export function reportOn(mail: CaughtMail, { recipient, kind }: { recipient: string; kind: BounceChoice }): Buffer {
   const address = addressOf(recipient, mail)
   const { status, diagnostic } = BOUNCES[kind]
   const server = address.split('@').at(-1) ?? ''

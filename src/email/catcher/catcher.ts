@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SMTPServer } from 'smtp-server'
 import { forbidden, notFound } from '../../platform/http/errors.ts'
-import { BOUNCES, type BounceKind, replyTo, reportOn } from './answers.ts'
+import { BOUNCES, type BounceChoice, replyTo, reportOn } from './answers.ts'
 import { type CaughtMail, openMailFolder } from './mail-folder.ts'
 import { catcherPage } from './page.ts'
 
@@ -132,7 +132,7 @@ export function mountCatcher(app: FastifyInstance, catcher: CaughtMails): void {
     })
     scope.post('/dev/mail/:id/bounce', async (request, reply) => {
       const { mail, form } = await requested(catcher, request)
-      const kind = Object.hasOwn(BOUNCES, form.kind ?? '') ? (form.kind as BounceKind) : 'unknown'
+      const kind = Object.hasOwn(BOUNCES, form.kind ?? '') ? (form.kind as BounceChoice) : 'unknown'
       return post(app, reply, mail, reportOn(mail, { recipient: form.recipient ?? '', kind }), 'bounced')
     })
   })

@@ -27,7 +27,7 @@ import { storedBytes, storedBytesAhead } from './stored-bytes.ts'
 import {
   type AppliedDecision,
   claimDelivery,
-  type Delivery,
+  type DeliveryRow,
   dropped,
   firstDelivery,
   lockReading,
@@ -235,7 +235,7 @@ const kept = ({ reason, comment_id, is_announced, verdict }: OpenVerdict & { ver
 })
 
 /** True when the thread has received too many automatic mails in the hour before this one, which is included. */
-async function isLoop({ db }: Context, { token_hash }: Thread, { created_at }: Delivery): Promise<boolean> {
+async function isLoop({ db }: Context, { token_hash }: Thread, { created_at }: DeliveryRow): Promise<boolean> {
   const hourBefore = formatInstant(new Date(instantOf(created_at).getTime() - 3_600_000))
   const [row] = await db.query<{ automatic: number }>(sql`
     select count(*) as automatic from inbound_deliveries

@@ -5,7 +5,7 @@ import { type Database, sql } from '../../platform/database/database.ts'
 const PIECE_BYTES = 1_048_576
 
 /** A message in the database, and its length. */
-export interface StoredBytes {
+export interface MessageBytes {
   id: number
   bytes: number
 }
@@ -14,12 +14,12 @@ export interface StoredBytes {
 const PIECES_AHEAD = 25
 
 /** The raw bytes of a message, each piece when the caller asks for it. */
-export async function* storedBytes(db: Database, { id, bytes }: StoredBytes): AsyncGenerator<Buffer> {
+export async function* storedBytes(db: Database, { id, bytes }: MessageBytes): AsyncGenerator<Buffer> {
   for (let offset = 0; offset < bytes; offset += PIECE_BYTES) yield await pieceAt(db, id, offset)
 }
 
 /** The same for a caller that needs all of them soon: some are read ahead, such as while the process that parses them starts. */
-export const storedBytesAhead = (db: Database, message: StoredBytes): Readable =>
+export const storedBytesAhead = (db: Database, message: MessageBytes): Readable =>
   Readable.from(storedBytes(db, message), { highWaterMark: PIECES_AHEAD })
 
 /** Base64, because decoding PostgreSQL's own text form of bytes, which is hexadecimal, takes twice the CPU time. */

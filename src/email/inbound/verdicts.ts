@@ -102,7 +102,7 @@ export async function saveVerdict(
 }
 
 /** The row that stands for a message in its thread. */
-export interface Delivery {
+export interface DeliveryRow {
   comment_id: number | null
   created_at: string
 }
@@ -116,9 +116,9 @@ export async function claimDelivery(
   { token_hash }: Thread,
   { id, receivedAt, key, isAutomatic }: { id: number; receivedAt: string; key: string; isAutomatic: boolean },
   now: Date,
-): Promise<Delivery | undefined> {
+): Promise<DeliveryRow | undefined> {
   // A release that did not note the message has claimed the key for one that had arrived by then.
-  const [delivery] = await db.query<Delivery>(
+  const [delivery] = await db.query<DeliveryRow>(
     sql`
     insert into inbound_deliveries as d (token_hash, message_key, inbound_email_id, auto_reply, created_at)
     -- A message that began to be read later may have locked the thread before: this one counts as later than all before it.

@@ -10,7 +10,7 @@ import type { Failure } from './failure.ts'
 import type { Lease } from './lease.ts'
 
 /** The record of an email, with the fields that tokens name. */
-interface RecordRow {
+interface MailRecord {
   fields: readonly FieldDef[]
   row: Row
 }
@@ -23,7 +23,7 @@ export interface LoadedMail {
   /** The Message-IDs of earlier emails, oldest first. */
   thread: string[]
   /** Undefined if the record or its table was deleted. It rejects if the table cannot be read at the moment. */
-  record(): Promise<RecordRow | undefined>
+  record(): Promise<MailRecord | undefined>
 }
 
 /**
@@ -52,7 +52,7 @@ export async function loadFirst(context: Context, leases: readonly [Lease, ...Le
 }
 
 /** Reads the records of the emails, with one statement for each table. */
-function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: OutboundMail) => Promise<RecordRow | undefined> {
+function recordsOf(context: Context, mails: readonly OutboundMail[]): (mail: OutboundMail) => Promise<MailRecord | undefined> {
   const tables = new Map(
     [...Map.groupBy(mails, ({ table_id }) => table_id)].map(([id, ofTable]) => {
       const version = ofTable[0]?.table_version ?? null
