@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../src/platform/http/errors.ts'
-import { type Condition, leavesOf, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
+import { leavesOf, type ParsedCondition, parseConditions, parseFilters, precedence, type Tree } from '../../src/views/filters/parse.ts'
 
 /** Returns the tree in infix form: `(a and b) or c`. */
-function spell(tree: Tree<Condition>): string {
-  if ('all' in tree) return tree.all.length === 1 ? spell(tree.all[0] as Tree<Condition>) : `(${tree.all.map(spell).join(' and ')})`
+function spell(tree: Tree<ParsedCondition>): string {
+  if ('all' in tree) return tree.all.length === 1 ? spell(tree.all[0] as Tree<ParsedCondition>) : `(${tree.all.map(spell).join(' and ')})`
   if ('any' in tree) return `(${tree.any.map(spell).join(' or ')})`
   return tree.column
 }
@@ -101,7 +101,7 @@ describe('AND binds tighter than OR', () => {
           connector: connector as 'AND' | 'OR',
         }))
         filters[0] = { ...(filters[0] as (typeof filters)[0]), connector: 'AND' }
-        const holds = (tree: Tree<Condition>): boolean =>
+        const holds = (tree: Tree<ParsedCondition>): boolean =>
           'all' in tree ? tree.all.every(holds) : 'any' in tree ? tree.any.some(holds) : (list[Number(tree.column)]?.[0] ?? false)
         const script = list
           .map(([value], index) => `${index === 0 ? '' : filters[index]?.connector === 'OR' ? ' || ' : ' && '}${value}`)

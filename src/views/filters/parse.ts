@@ -23,7 +23,7 @@ export type Branch<Leaf> = { all: Tree<Leaf>[] } | { any: Tree<Leaf>[] }
 export type FilterGroup = Branch<Omit<Filter, 'connector'>>
 
 /** One condition, with its path in the request. */
-export interface Condition {
+export interface ParsedCondition {
   column: string
   compare: Compare
   value?: unknown
@@ -48,9 +48,9 @@ export interface WireConditions {
  * Parses all three forms; their conditions are joined by AND.
  * @throws AppError 400 naming each malformed condition
  */
-export function parseConditions({ filters, where, filter }: WireConditions): Tree<Condition> {
+export function parseConditions({ filters, where, filter }: WireConditions): Tree<ParsedCondition> {
   const issues: Issue[] = []
-  const parts: Tree<Condition>[] = []
+  const parts: Tree<ParsedCondition>[] = []
   if (isGiven(filters)) parts.push(precedence(readFilters(filters, ['filters'], issues), ['filters']))
   if (isGiven(where)) parts.push({ all: readWhere(where, ['where'], issues) })
   if (isGiven(filter)) parts.push(readGroup(filter, ['filter'], 1, issues))
@@ -72,20 +72,20 @@ export function parseFilters(filters: unknown): Filter[] {
  * Parses the `filter` of a view; returns null if it is absent.
  * @throws AppError 400 naming each malformed condition
  */
-export function parseGroup(filter: unknown): Branch<Condition> | null {
+export function parseGroup(filter: unknown): Branch<ParsedCondition> | null {
   const issues: Issue[] = []
   return isGiven(filter) ? accepted(readGroup(filter, ['filter'], 1, issues), issues) : null
 }
 
-function accepted<Read extends Tree<Condition>>(tree: Read, issues: Issue[]): Read {
+function accepted<Read extends Tree<ParsedCondition>>(tree: Read, issues: Issue[]): Read {
   if (!issues.length && leavesOf(tree).length > MAX_FILTERS) issues.push({ path: [], message: TOO_MANY })
   if (issues.length) throw badInputs(issues)
   return tree
 }
 
 /** The tree of a list of filters. AND binds tighter than OR, as in SQL. */
-export function precedence(filters: readonly Filter[], path: Path): Tree<Condition> {
-  const groups: Condition[][] = [[]]
+export function precedence(filters: readonly Filter[], path: Path): Tree<ParsedCondition> {
+  const groups: ParsedCondition[][] = [[]]
   for (const [index, { connector, ...condition }] of filters.entries()) {
     if (connector === 'OR') groups.push([])
     groups.at(-1)?.push({ ...condition, path: [...path, index] })
@@ -135,7 +135,7 @@ function readConnector(input: unknown, path: Path, issues: Issue[]): 'AND' | 'OR
 }
 
 /** Parses `{column, compare, value}`, where `field` may replace `column`. Returns null after adding to `issues`. */
-function readCondition(input: unknown, path: Path, otherKeys: readonly string[], issues: Issue[]): Condition | null {
+function readCondition(input: unknown, path: Path, otherKeys: readonly string[], issues: Issue[]): ParsedCondition | null {
   if (!isObject(input)) return refuse(issues, path, 'must be a filter: {column, compare, value}', null)
   const unknown = Object.keys(input).filter((key) => !['column', 'field', 'compare', 'value', ...otherKeys].includes(key))
   for (const key of unknown) issues.push({ path: [...path, key], message: 'is not a known key' })
@@ -154,7 +154,7 @@ function readCondition(input: unknown, path: Path, otherKeys: readonly string[],
 
 const UNKNOWN_COMPARE = 'must be one of =, !=, >, <, >=, <=, contains, starts_with, ends_with, is_empty, is_not_empty'
 
-function condition(column: string, compare: Compare, value: unknown, path: Path, issues: Issue[]): Condition | null {
+function condition(column: string, compare: Compare, value: unknown, path: Path, issues: Issue[]): ParsedCondition | null {
   if (needsNoValue(compare)) return { column, compare, path }
   // In `where` the key of the value is the field itself.
   const at = path[0] === 'where' ? path : [...path, 'value']
@@ -163,7 +163,7 @@ function condition(column: string, compare: Compare, value: unknown, path: Path,
   return { column, compare, value, path }
 }
 
-function readWhere(input: unknown, path: Path, issues: Issue[]): Condition[] {
+function readWhere(input: unknown, path: Path, issues: Issue[]): ParsedCondition[] {
   if (!isObject(input)) return refuse(issues, path, 'must be an object of fields and values', [])
   const entries = Object.entries(input)
   if (entries.length > MAX_FILTERS) return refuse(issues, path, TOO_MANY, [])
@@ -177,7 +177,7 @@ function readWhere(input: unknown, path: Path, issues: Issue[]): Condition[] {
   })
 }
 
-function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Branch<Condition> {
+function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): Branch<ParsedCondition> {
   if (!isGroup(input)) return refuse(issues, path, 'must be {all: […]} or {any: […]}', nothing())
   const isAbsent = (name: string) => (name === 'all' || name === 'any') && !isGiven(input[name])
   const [key = '', ...others] = Object.keys(input).filter((name) => !isAbsent(name))
@@ -190,14 +190,14 @@ function readGroup(input: unknown, path: Path, depth: number, issues: Issue[]): 
 }
 
 /** Parses a member of a group: another group, or a condition. @param depth of the member, if it is a group */
-function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<Condition> {
+function readPart(input: unknown, path: Path, depth: number, issues: Issue[]): Tree<ParsedCondition> {
   if (!isGroup(input)) return readCondition(input, path, [], issues) ?? nothing()
   if (depth > MAX_DEPTH) return refuse(issues, path, `must not be nested deeper than ${MAX_DEPTH}`, nothing())
   return readGroup(input, path, depth, issues)
 }
 
 const isGroup = (input: unknown): input is Record<string, unknown> => isObject(input) && (isGiven(input.all) || isGiven(input.any))
-const nothing = (): Branch<Condition> => ({ all: [] })
+const nothing = (): Branch<ParsedCondition> => ({ all: [] })
 
 /** Adds an issue, and returns a replacement for the input so that parsing can continue. */
 function refuse<T>(issues: Issue[], path: Path, message: string, replacement: T): T {

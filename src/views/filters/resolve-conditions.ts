@@ -9,7 +9,7 @@ import { type FieldDef, type TableDef, withArticle } from '../../fields/definiti
 import type { Operand } from '../../fields/operand.ts'
 import { TYPES } from '../../fields/registry.ts'
 import { badInputs, type Issue } from '../../platform/http/errors.ts'
-import { type Condition, mapLeaves, type Path, type Tree } from './parse.ts'
+import { mapLeaves, type ParsedCondition, type Path, type Tree } from './parse.ts'
 
 /** A condition whose field, compare and value have been checked. */
 export interface ResolvedCondition {
@@ -24,10 +24,10 @@ export interface ResolvedCondition {
  * Checks every condition of the tree.
  * @throws AppError 400 naming each unknown column, each compare that the type does not have, and each value of the wrong type
  */
-export function resolveTree(tree: Tree<Condition>, table: TableDef): Tree<ResolvedCondition> {
+export function resolveTree(tree: Tree<ParsedCondition>, table: TableDef): Tree<ResolvedCondition> {
   const issues: Issue[] = []
   const fields = fieldsById(table)
-  const checked = mapLeaves<Condition, ResolvedCondition>(tree, (condition) => {
+  const checked = mapLeaves<ParsedCondition, ResolvedCondition>(tree, (condition) => {
     const found = check(condition, fields)
     if ('field' in found) return found
     issues.push(found)
@@ -37,7 +37,7 @@ export function resolveTree(tree: Tree<Condition>, table: TableDef): Tree<Resolv
   return checked
 }
 
-function check({ column, compare, value, path }: Condition, fields: ReadonlyMap<string, FieldDef>): ResolvedCondition | Issue {
+function check({ column, compare, value, path }: ParsedCondition, fields: ReadonlyMap<string, FieldDef>): ResolvedCondition | Issue {
   // In `where` the path itself names the field; a filter names it under a key.
   const at = (key: string): Path => (path[0] === 'where' ? path : [...path, key])
   const field = fields.get(column)
