@@ -10,7 +10,7 @@ import type { Context } from '../platform/context.ts'
 import type { Sql } from '../platform/database/database.ts'
 import { isOutdated } from '../platform/database/outdated-definition.ts'
 import { AppError, badCells, type CellIssue, conflict, forbidden } from '../platform/http/errors.ts'
-import { type Draft, judgeDrafts, MAX_ISSUES, mayWrite } from '../records/drafts.ts'
+import { judgeDrafts, MAX_ISSUES, mayWrite, type RecordDraft } from '../records/drafts.ts'
 import { cellArrays } from '../records/rows.ts'
 import { withdrawAll } from '../tables/cells/lossy-change.ts'
 import { tableDefinition, tableDefinitions } from '../tables/definition-cache.ts'
@@ -167,7 +167,7 @@ function* draftsOf(
   rows: readonly Row[],
   reading: CellRules,
   refuse: (issue: CellIssue) => void,
-): Generator<Draft> {
+): Generator<RecordDraft> {
   for (const { number, cells } of rows) {
     if (cells.length !== columns.length) {
       const count = cells.length === 1 ? '1 cell' : `${cells.length} cells`

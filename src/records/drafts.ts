@@ -9,7 +9,7 @@ import { AppError, badInputs, forbidden, type Issue } from '../platform/http/err
 import { type Found, findReferences, type Reference, resolveReference } from './references.ts'
 
 /** The values of one record, with their path in the request. */
-export interface Draft {
+export interface RecordDraft {
   data: Record<string, unknown>
   path: (string | number)[]
 }
@@ -31,15 +31,15 @@ interface Rules {
 /** The results for the drafts judged so far. `at` is the index of a draft. */
 interface Judged {
   cells: Cells[]
-  refused: { at: number; path: Draft['path']; id: string; message: string }[]
-  references: { at: number; path: Draft['path']; field: FieldDef; parsed: Reference }[]
+  refused: { at: number; path: RecordDraft['path']; id: string; message: string }[]
+  references: { at: number; path: RecordDraft['path']; field: FieldDef; parsed: Reference }[]
 }
 
 /**
  * Converts the values of records to cells.
  * @throws AppError 400 with the first hundred issues; 403 for a field that only admins may write
  */
-export async function readDrafts(context: Context, table: TableDef, rules: Rules, drafts: readonly Draft[]): Promise<Cells[]> {
+export async function readDrafts(context: Context, table: TableDef, rules: Rules, drafts: readonly RecordDraft[]): Promise<Cells[]> {
   const { cells, issues } = await judgeDrafts(context, table, rules, drafts)
   if (issues.length) throw refusal(issues.slice(0, MAX_ISSUES))
   return cells
@@ -61,7 +61,7 @@ export async function judgeDrafts(
   { db, actor }: Context,
   table: TableDef,
   { role, isNew, members }: Rules,
-  drafts: Iterable<Draft>,
+  drafts: Iterable<RecordDraft>,
 ): Promise<{ cells: Cells[]; issues: Issue[] }> {
   const fields = fieldsById(table)
   const required = isNew ? ownFields(table).filter((field) => field.required && mayWrite(field, role)) : []
@@ -85,7 +85,7 @@ export async function judgeDrafts(
 /** Adds the value to the cells or to the references, or returns why it is refused. */
 function judgeValue(
   { cells, references }: Judged,
-  { data, path }: Draft,
+  { data, path }: RecordDraft,
   at: number,
   id: string,
   field: FieldDef | undefined,

@@ -14,7 +14,7 @@ import { withdrawForCells } from '../tables/cells/lossy-change.ts'
 import { enqueueIndexingAfterGrowth } from '../tables/indexing.ts'
 import { readWithDefinition, STALE, withDefinition } from '../tables/with-definition.ts'
 import { pathsIn, updateCells } from './cells/file-cells.ts'
-import { type Draft, readDrafts } from './drafts.ts'
+import { type RecordDraft, readDrafts } from './drafts.ts'
 import { changeBy, insertRows, readRow, type StoredRow } from './rows.ts'
 import type { DataRecord, NewRecord, RecordBatch, RecordUpdate } from './schema.ts'
 
@@ -56,7 +56,7 @@ export async function createBatch(context: Context, table: TableRef, { records }
 const INDEXES_EVERY = 10_000
 const stepOf = ({ id }: { id: number }) => Math.floor(id / INDEXES_EVERY)
 
-function insert(context: Context, table: TableRef, drafts: readonly Draft[]): Promise<DataRecord[]> {
+function insert(context: Context, table: TableRef, drafts: readonly RecordDraft[]): Promise<DataRecord[]> {
   const { db, transaction } = context
   return withDefinition(context, table, async (definition) => {
     const cells = await readDrafts(context, definition, { role: table.role, isNew: true }, drafts)

@@ -8,7 +8,7 @@ import { type Filter, type FilterGroup, isGiven, mapLeaves, parseFilters, parseG
 import { resolveTree } from './filters/resolve-conditions.ts'
 
 /** The part of a view that depends on the fields of its table. */
-export interface Draft {
+export interface ViewDraft {
   config: ViewConfig
   filters: Filter[]
   /** A nested group of conditions; `filters` is then empty. */
@@ -18,8 +18,8 @@ export interface Draft {
   /** Null unless the view was saved with `order`. Its first key is repeated in `order_by` and `order_dir`. */
   order: SortKey[] | null
 }
-type Conditions = Pick<Draft, 'filters' | 'filter'>
-type Order = Pick<Draft, 'order_by' | 'order_dir' | 'order'>
+type Conditions = Pick<ViewDraft, 'filters' | 'filter'>
+type DraftOrder = Pick<ViewDraft, 'order_by' | 'order_dir' | 'order'>
 
 export interface DraftInput {
   config?: unknown
@@ -38,9 +38,9 @@ export interface DraftInput {
 export function draftOf(
   type: ViewType,
   input: DraftInput,
-  current: Draft | undefined,
+  current: ViewDraft | undefined,
   table: TableDef,
-): { draft: Draft; dropped: string[] } {
+): { draft: ViewDraft; dropped: string[] } {
   const issues: Issue[] = []
   const read = current && input.config === undefined ? undefined : readConfig(type, input.config, table)
   issues.push(...(read?.issues ?? []))
@@ -48,7 +48,7 @@ export function draftOf(
   const order = orderOf(input, current ?? keptOrder([]), table, issues)
   if (issues.length || !order) throw badInputs(issues)
   return {
-    draft: { config: read?.config ?? (current as Draft).config, ...conditions, ...order },
+    draft: { config: read?.config ?? (current as ViewDraft).config, ...conditions, ...order },
     dropped: read?.dropped ?? [],
   }
 }
@@ -80,7 +80,7 @@ function checkedGroup(sent: unknown, table: TableDef): FilterGroup | null {
 }
 
 /** `order` replaces order_by and order_dir, and the reverse. Returns undefined after adding to `issues`. */
-function orderOf(input: DraftInput, current: Order, table: TableDef, issues: Issue[]): Order | undefined {
+function orderOf(input: DraftInput, current: DraftOrder, table: TableDef, issues: Issue[]): DraftOrder | undefined {
   if (isGiven(input.order))
     return gather(issues, () =>
       keptOrder(resolveOrder(input, table).map(({ field, isDescending }) => ({ field: field.id, dir: isDescending ? 'D' : 'A' }))),

@@ -8,7 +8,7 @@ import { AppError } from '../platform/http/errors.ts'
 import type { Cascade, FieldNeeds } from '../tables/cascade.ts'
 import { fitLayoutIndexes, indexedField } from './calendar-indexes.ts'
 import { structuralFields, withoutField } from './config.ts'
-import { type Draft, draftOf } from './draft.ts'
+import { draftOf, type ViewDraft } from './draft.ts'
 import { keptOrder } from './filters/order.ts'
 import { type Filter, leavesOf, mapLeaves } from './filters/parse.ts'
 import { readViews, type ViewRow } from './saved.ts'
@@ -52,7 +52,7 @@ function unsorted({ order, ...view }: ViewRow, fieldId: string) {
 }
 
 /** Writes the view if the change of its table changes it. `updated_at` stays, because it stands for changes that people make. */
-async function rewrite(db: Database, view: ViewRow, change: Partial<Draft>): Promise<void> {
+async function rewrite(db: Database, view: ViewRow, change: Partial<ViewDraft>): Promise<void> {
   const next = { ...view, ...change }
   if (isDeepStrictEqual(next, view)) return
   const [config, filters, filter, order] = [next.config, next.filters, next.filter, next.order].map((part) => part && JSON.stringify(part))

@@ -6,13 +6,13 @@ import { outdated } from '../platform/database/outdated-definition.ts'
 import { memo } from '../platform/memo.ts'
 import type { WeekStart } from '../platform/time.ts'
 import type { ViewType } from './config.ts'
-import type { Draft } from './draft.ts'
+import type { ViewDraft } from './draft.ts'
 import { resolveOrder, type Sort } from './filters/order.ts'
 import { mapLeaves, precedence, type Tree } from './filters/parse.ts'
 import { type ResolvedCondition, resolveTree } from './filters/resolve-conditions.ts'
 import type { View } from './schema.ts'
 
-export interface ViewRow extends Draft {
+export interface ViewRow extends ViewDraft {
   id: number
   account_id: number
   table_id: number

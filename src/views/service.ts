@@ -12,7 +12,7 @@ import { changeTable } from '../tables/alter-table.ts'
 import { tableDefinition } from '../tables/definition-cache.ts'
 import { auditPlaceOf } from '../tables/service.ts'
 import { fitLayoutIndexes, indexedField, indexedFieldOf, layoutIndex } from './calendar-indexes.ts'
-import { type Draft, draftOf } from './draft.ts'
+import { draftOf, type ViewDraft } from './draft.ts'
 import { defaultView, readView, readViews, shown, type ViewRow, viewOf } from './saved.ts'
 import type { NewView, View, ViewCheck, ViewUpdate } from './schema.ts'
 
@@ -176,7 +176,7 @@ async function clearTableDefault({ db, now }: Context, tableId: number): Promise
   })
 }
 
-const storedColumns = ({ config, filters, filter, order_by, order_dir, order }: Draft) => ({
+const storedColumns = ({ config, filters, filter, order_by, order_dir, order }: ViewDraft) => ({
   config: { ...config },
   // The values come from parsed JSON, so Prisma can store them.
   filters: filters as object[],
