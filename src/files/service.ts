@@ -6,7 +6,7 @@ import { ReceivedBytes } from '../platform/received-bytes.ts'
 import { newToken, tokenHash } from '../platform/secrets.ts'
 import { sha256 } from '../platform/sha256.ts'
 import { newPath, STAGED_PREFIX, taskPrefix } from '../platform/stored-files/paths.ts'
-import { type FileEntry, type FilePlace, insertFile, type NewFileRow, type Staging } from '../platform/stored-files/rows.ts'
+import { type FileEntry, type FilePlace, insertFile, type NewFileRow, type StagingToken } from '../platform/stored-files/rows.ts'
 import { changeFiles, requireFileField } from '../records/cells/file-cells.ts'
 import { detectType, isMediaType, UNKNOWN_TYPE } from './media-types.ts'
 import { uploadedBytes, uploads } from './metrics.ts'
@@ -106,7 +106,7 @@ export async function stage(
 }
 
 /** Stores bytes under a new path with the given prefix, as `stage` does. */
-async function store(context: Context, place: FilePlace, prefix: string, file: AnyNewFile, staging?: Staging): Promise<FileEntry> {
+async function store(context: Context, place: FilePlace, prefix: string, file: AnyNewFile, staging?: StagingToken): Promise<FileEntry> {
   const { name, type, content } = file
   const entry = {
     name,

@@ -23,7 +23,7 @@ export interface FilePlace {
 }
 
 /** The right to attach a file to a task that does not exist yet: the session that uploaded it may use a token once. */
-export interface Staging {
+export interface StagingToken {
   tokenHash: Buffer<ArrayBuffer>
   sessionId: number | null
 }
@@ -33,7 +33,7 @@ export interface NewFileRow {
   now: Date
   isHeld: boolean
   sha256: Uint8Array<ArrayBuffer>
-  staging?: Staging | undefined
+  staging?: StagingToken | undefined
   storageKey?: string | null
   detectedType?: string | null
 }
