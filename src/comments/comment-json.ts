@@ -1,11 +1,11 @@
 /** Writes the rows of a record's comments as JSON text. */
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { asJson, asNumber, asPlain, asText, listWriter, type Shape } from '../platform/http/row-json.ts'
+import { asJson, asNumber, asPlain, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
 import { RecordComment } from './schema.ts'
 
 /** The columns of a comment on a record, in their order. */
-const SHAPE: Shape<RecordComment> = {
+const SHAPE: RowShape<RecordComment> = {
   id: asNumber,
   table_id: asNumber,
   record_id: asNumber,

@@ -6,7 +6,7 @@
 import { fieldsById } from '../fields/by-id.ts'
 import { type FieldDef, indexKey, isText, type TableDef } from '../fields/definition.ts'
 import { ident } from '../platform/database/database.ts'
-import { comparable, type FurtherKey, type Shape } from './shape.ts'
+import { comparable, type FurtherKey, type QueryShape } from './shape.ts'
 
 export interface Btree {
   /** Ids of the fields, in the order of the index. */
@@ -26,7 +26,7 @@ interface IndexKey extends FurtherKey {
  * reads it, and the later keys are not needed.
  * @param isInSmallGroups returns true if no value of the field is shared by many records
  */
-export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field: string) => boolean): Btree[] {
+export function btreesOf(table: TableDef, shape: QueryShape, isInSmallGroups: (field: string) => boolean): Btree[] {
   const fields = fieldsById(table)
   const equal = shape.equal.flatMap((id) => fields.get(id) ?? [])
   const allowed = comparable(equal)
@@ -40,7 +40,7 @@ export function btreesOf(table: TableDef, shape: Shape, isInSmallGroups: (field:
 }
 
 /** The sort keys after the compared fields, ended by the id: all of them, or those before the first that cannot be indexed. */
-function keysOf({ sort, further = [] }: Shape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): IndexKey[] {
+function keysOf({ sort, further = [] }: QueryShape, fields: ReadonlyMap<string, FieldDef>, compared: readonly FieldDef[]): IndexKey[] {
   const wanted = sort === null ? [] : [{ field: sort, isReversed: false }, ...further]
   const keys: IndexKey[] = []
   // Two texts together could exceed the 2,704 bytes of an index row, and the record could not be saved.

@@ -7,7 +7,7 @@ import { ident } from '../platform/database/database.ts'
 import { indexedField, layoutIndex } from '../views/calendar-indexes.ts'
 import { queryOf, type ViewRow } from '../views/saved.ts'
 import { btreesOf } from './btrees.ts'
-import { type Shape, shapeOf } from './shape.ts'
+import { type QueryShape, shapeOf } from './shape.ts'
 
 /** B-trees of a table besides its primary key. Those of calendars are always built, and count first (api.md, View). */
 const MAX_BTREES = 6
@@ -55,7 +55,12 @@ interface Candidate {
  * oldest), of the title, and of queries outside of views; last the trigram indexes in the order of the fields, long texts after the others.
  * @param uses shapes of queries outside of views, the oldest first
  */
-export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: readonly Shape[], known: TableStatistics): PlannedIndex[] {
+export function planIndexes(
+  table: TableDef,
+  views: readonly ViewRow[],
+  uses: readonly QueryShape[],
+  known: TableStatistics,
+): PlannedIndex[] {
   const byAge = [...views].sort((a, b) => Number(b.is_table_default) - Number(a.is_table_default) || a.id - b.id)
   const title = titleField(table)
   const candidates = [
@@ -74,7 +79,7 @@ export function planIndexes(table: TableDef, views: readonly ViewRow[], uses: re
 }
 
 /** True if an index can serve the shape at all. */
-export const isIndexable = (table: TableDef, shape: Shape): boolean => btreesOf(table, shape, () => false).length > 0
+export const isIndexable = (table: TableDef, shape: QueryShape): boolean => btreesOf(table, shape, () => false).length > 0
 
 // ── candidates ──────────────────────────────────────────────────────────────
 
@@ -102,7 +107,7 @@ function ofView(table: TableDef, view: ViewRow, known: TableStatistics): Candida
  * The shortest sufficient index, or a longer one that exists already: estimates change, and an index is not rebuilt for that. Empty where
  * no part of the shape can be indexed.
  */
-function btree(table: TableDef, shape: Shape, wantedBy: string, { groups, made }: TableStatistics): Candidate[] {
+function btree(table: TableDef, shape: QueryShape, wantedBy: string, { groups, made }: TableStatistics): Candidate[] {
   const enough = btreesOf(table, shape, (field) => (groups.get(field) ?? Number.POSITIVE_INFINITY) <= SMALL_GROUP)
   const chosen = enough.findLast(({ fields, on }) => made.has(nameOf('btree', fields, on))) ?? enough[0]
   return chosen ? [{ kind: 'btree', ...chosen, wantedBy }] : []

@@ -3,7 +3,7 @@ import { type Database, empty, recordsOf, sql } from '../platform/database/datab
 import { isOnNode, storageOf } from '../platform/database/nodes/shards.ts'
 import { MIN_BYTES } from '../tables/indexing.ts'
 import { SMALL_TABLE } from '../views/ddl.ts'
-import type { Shape } from './shape.ts'
+import type { QueryShape } from './shape.ts'
 
 export interface PresentIndex {
   name: string
@@ -86,9 +86,9 @@ export async function groupsOf(db: Database, tableId: number): Promise<Map<strin
 }
 
 /** The stored shapes of queries outside of views, the oldest first. */
-export async function usesOf(db: Database, tableId: number): Promise<Shape[]> {
+export async function usesOf(db: Database, tableId: number): Promise<QueryShape[]> {
   const uses = await db.query<{ shape: string }>(sql`select shape from index_uses where table_id = ${tableId} order by first_at, shape`)
-  return uses.map(({ shape }) => JSON.parse(shape) as Shape)
+  return uses.map(({ shape }) => JSON.parse(shape) as QueryShape)
 }
 
 /** The last error of each index that could not be built, by name. */

@@ -9,7 +9,7 @@ import type { ResolvedCondition } from '../views/filters/resolve-conditions.ts'
 const MAX_EQUAL = 2
 
 /** The fields that a query compares by equality and sorts by, as ids. */
-export interface Shape {
+export interface QueryShape {
   equal: string[]
   /** The first key; null for the order by id. */
   sort: string | null
@@ -24,7 +24,7 @@ export interface FurtherKey {
 }
 
 /** Returns the shape of a query; null where no index can serve it. @param order the keys as in the request, the first one first */
-export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]): Shape | null {
+export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]): QueryShape | null {
   const conditions = conjuncts(where)
   const equal = conditions.map(({ compare, field }) => (compare === '=' && !field.key ? field : undefined)).filter((field) => !!field)
   const chosen = comparable([...new Set(equal)]).slice(0, MAX_EQUAL)
@@ -38,7 +38,7 @@ export function shapeOf(where: Tree<ResolvedCondition>, order: readonly Sort[]):
   return shape.equal.length || shape.sort !== null ? shape : null
 }
 
-function furtherOf(order: readonly Sort[]): Pick<Shape, 'further'> {
+function furtherOf(order: readonly Sort[]): Pick<QueryShape, 'further'> {
   const [first, ...further] = wholeOrder(order)
   const isAsUsual = further.at(-1)?.isDescending === (further.at(-2) ?? first)?.isDescending
   const keys = isAsUsual ? further.slice(0, -1) : further

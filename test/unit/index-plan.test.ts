@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { CALC_FIELDS, type FieldDef, KEY_FIELD, type TableDef } from '../../src/fields/definition.ts'
 import type { FieldType } from '../../src/fields/registry.ts'
 import { planIndexes, type TableStatistics } from '../../src/indexes/plan.ts'
-import { type Shape, shapeOf } from '../../src/indexes/shape.ts'
+import { type QueryShape, shapeOf } from '../../src/indexes/shape.ts'
 import { resolveOrder } from '../../src/views/filters/order.ts'
 import { parseConditions } from '../../src/views/filters/parse.ts'
 import { resolveTree } from '../../src/views/filters/resolve-conditions.ts'
@@ -61,7 +61,7 @@ const stage = eq('stage', 'Option 1')
 const further = (...keys: string[]) => keys.map((key) => ({ field: key.replace('-', ''), isReversed: key.startsWith('-') }))
 
 describe('the parts of a query that an index can serve', () => {
-  const cases: [string, object, string | null, Shape | null][] = [
+  const cases: [string, object, string | null, QueryShape | null][] = [
     ['nothing', {}, null, null],
     ['the order', {}, 'due', { equal: [], sort: 'due' }],
     ['no order by id, which the primary key serves', {}, 'id', null],
@@ -134,9 +134,9 @@ describe('the parts of a query that an index can serve', () => {
 describe('the index of a shape', () => {
   // The title always has an index, so the tests use another field.
   const untitled = { ...table, fields: [field('title', 'text'), ...table.fields] }
-  const on = (shape: Shape) =>
+  const on = (shape: QueryShape) =>
     planIndexes(untitled, [], [shape], NOTHING_KNOWN).find(({ reason }) => reason === 'queries outside of views')?.on
-  const cases: [Shape, string | undefined][] = [
+  const cases: [QueryShape, string | undefined][] = [
     [{ equal: ['stage'], sort: 'due' }, '("stage", "due" nulls first, id)'],
     [{ equal: ['email'], sort: null }, '("email", id)'],
     [{ equal: [], sort: 'city' }, '(lower("city") nulls first, id)'],

@@ -30,7 +30,7 @@ export interface Optional {
 }
 
 /** How each column of a row is written, by the name of its property, in the order of the columns and of the properties. */
-export type Shape<Row> = { readonly [Name in keyof Row]-?: WriteValue | Optional }
+export type RowShape<Row> = { readonly [Name in keyof Row]-?: WriteValue | Optional }
 
 /**
  * Writes a page of rows, whose last column is the total. An empty page is no row, or one without an id, so that a page beyond the end has
@@ -39,7 +39,7 @@ export type Shape<Row> = { readonly [Name in keyof Row]-?: WriteValue | Optional
 export type WriteList<Row> = (rows: PrintedRows) => WrittenList<Row>
 
 /** Returns the function that writes pages of rows of the shape. The first property is always present. */
-export function listWriter<Row>(shape: Shape<Row>): WriteList<Row> {
+export function listWriter<Row>(shape: RowShape<Row>): WriteList<Row> {
   const columns = Object.entries<WriteValue | Optional>(shape).map(([name, value], at) => ({
     key: `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`,
     write: typeof value === 'function' ? value : value.ifPresent,
