@@ -7,7 +7,7 @@ import cluster from 'node:cluster'
 import { onStop, sayReady } from './platform/processes/member.ts'
 import { CANNOT_START, StartError } from './platform/processes/start-error.ts'
 import { hasUnendedCalls } from './platform/storage/folder-calls.ts'
-import type { Begun } from './service.ts'
+import type { BegunStart } from './service.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 /** A graceful stop that takes longer is cut short. A supervisor waits for its processes to do so. */
@@ -39,7 +39,7 @@ async function runService(settings: Settings): Promise<Running> {
 }
 
 /** Begins to start the embedded PostgreSQL, which takes about as long as loading the parts of the service, on another core. */
-async function begin(settings: Settings): Promise<Begun> {
+async function begin(settings: Settings): Promise<BegunStart> {
   const { probePort } = await import('./platform/http/listening.ts')
   // A supervisor has probed it, and has it since the first process listens.
   if (!cluster.isWorker && settings.role !== 'worker') await probePort(settings)

@@ -39,14 +39,14 @@ export interface Service {
 }
 
 /** What has begun to start while the parts of the service were loaded. */
-export interface Begun {
+export interface BegunStart {
   log: Deps['log']
   /** Undefined with DATABASE_URL. A start that fails leaves it. */
   postgres: Promise<EmbeddedPostgres> | undefined
 }
 
 /** @throws StartError for what the operator has to change */
-export async function startService(settings: Settings, begun: Begun): Promise<Service> {
+export async function startService(settings: Settings, begun: BegunStart): Promise<Service> {
   try {
     return await start(settings, begun)
   } catch (error) {
@@ -60,7 +60,7 @@ export async function startService(settings: Settings, begun: Begun): Promise<Se
   }
 }
 
-async function start(settings: Settings, { log, postgres }: Begun): Promise<Service> {
+async function start(settings: Settings, { log, postgres }: BegunStart): Promise<Service> {
   const tracer = await startTracing(log)
   const { isWeb, isWorker, isFirst } = dutiesOf(settings)
   let url = urlOf(settings, settings.port)

@@ -11,7 +11,7 @@ import type { Actor, Credentials } from './authenticate.ts'
 import { type Access, type AccessRequest, type Admission, admit, type ExpectedCaller, type ReadAhead } from './authorize.ts'
 
 /** A read that has begun. */
-export interface Begun {
+export interface BegunRead {
   caller: ExpectedCaller
   result: Promise<unknown>
 }
@@ -65,7 +65,7 @@ export function beginRead(
   { db, credentials }: Pick<AccessRequest, 'db' | 'credentials'>,
   { ahead }: Access,
   input: unknown,
-): Begun | undefined {
+): BegunRead | undefined {
   const name = ahead && nameOf(credentials)
   const caller = name === undefined ? undefined : admitted(db).get(name)
   const result = caller && ahead?.(db, caller, input)
@@ -76,7 +76,7 @@ export function beginRead(
 }
 
 /** The result of the read, if it was made for this caller. */
-export function resultFor({ caller, result }: Begun, { kind, accountId, userId, isOwner }: Actor): Promise<unknown> | undefined {
+export function resultFor({ caller, result }: BegunRead, { kind, accountId, userId, isOwner }: Actor): Promise<unknown> | undefined {
   const isExpected = caller.kind === kind && caller.accountId === accountId && caller.userId === userId && caller.isOwner === isOwner
   return isExpected ? result : undefined
 }

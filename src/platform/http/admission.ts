@@ -1,6 +1,6 @@
 /** How a request is admitted, and what is read together with the access check (access/read-ahead.ts). */
 import { type Access, type Admission, admit } from '../access/authorize.ts'
-import { admitExpected, type Begun, beginRead, isExpected, resultFor } from '../access/read-ahead.ts'
+import { admitExpected, type BegunRead, beginRead, isExpected, resultFor } from '../access/read-ahead.ts'
 import { accessRequestOf, type RequestContext } from './request-context.ts'
 
 /** Checks access by the ids of the path or the body. */
@@ -8,7 +8,7 @@ const startAdmission = (request: RequestContext, access: Access, isWrite: boolea
   (access.ahead ? admitExpected : admit)(accessRequestOf(request), access, isWrite, ids)
 
 /** Begins what is read together with the access check. With replicas a read waits until it is known which of them may answer. */
-export const startRead = (request: RequestContext, access: Access, input: unknown): Begun | undefined =>
+export const startRead = (request: RequestContext, access: Access, input: unknown): BegunRead | undefined =>
   access.ahead && !request.deps.replicas ? beginRead(accessRequestOf(request), access, input) : undefined
 
 /** A body of this size has usually arrived with the headers, so that it is read before the access check has left the process. */

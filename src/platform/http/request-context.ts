@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Actor, Credentials } from '../access/authenticate.ts'
 import type { AccessRequest, Admission } from '../access/authorize.ts'
-import type { Begun } from '../access/read-ahead.ts'
+import type { BegunRead } from '../access/read-ahead.ts'
 import { type Context, contextOf, type Deps } from '../context.ts'
 import type { WalPosition } from '../database/replicas/wal-position.ts'
 import type { ReceivedBytes } from '../received-bytes.ts'
@@ -39,7 +39,7 @@ export interface RequestContext {
   /** The access check, while a small body is read that has probably arrived with it (REST). */
   admitting?: Promise<Admission> | undefined
   /** What was read together with the access check (REST). */
-  begun?: Begun | undefined
+  begun?: BegunRead | undefined
   /** The file of an upload over REST. */
   received?: ReceivedBytes | undefined
   /** Over REST: sends the bytes in base64 as `data` of the answer, while they are read. The answer has an empty `data` and their `size`. */
