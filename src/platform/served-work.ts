@@ -1,6 +1,6 @@
 /** The side of the process that work-process.ts starts. */
 import { flushCompileCache } from 'node:module'
-import type { FromProcess, ToProcess } from './work-process.ts'
+import type { FromWorkProcess, ToWorkProcess } from './work-process.ts'
 
 /**
  * Performs each piece of work that the service sends, and answers with its result. When the service ends, the process is killed at once.
@@ -11,10 +11,10 @@ export function serveWork<Work, Result>(perform: (work: Work, bytes: Buffer) => 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   // The service was killed and could not end this process. SIGKILL also ends decoders that run in other threads.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-  const send = (message: FromProcess<Result>) => process.send?.(message)
+  const send = (message: FromWorkProcess<Result>) => process.send?.(message)
   let given: { id: number; chunks: Uint8Array[] } = { id: 0, chunks: [] }
 
-  process.on('message', async (message: ToProcess<Work>) => {
+  process.on('message', async (message: ToWorkProcess<Work>) => {
     const { id } = message
     // The bytes of work that was given up are dropped.
     if (given.id !== id) given = { id, chunks: [] }

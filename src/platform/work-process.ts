@@ -42,11 +42,11 @@ interface Options {
 }
 
 /** A message of the process: it has started, or a piece of work has ended. */
-export type FromProcess<Result> = { isReady: true } | WorkResult<Result>
+export type FromWorkProcess<Result> = { isReady: true } | WorkResult<Result>
 /** `heldBytes` is the memory of the process after the work. */
 type WorkResult<Result> = { id: number; heldBytes: number } & ({ result: Result } | { error: string })
 /** A message to the process: first the bytes of a piece of work in chunks, then the work itself. */
-export type ToProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
+export type ToWorkProcess<Work> = { id: number; chunk: Uint8Array } | { id: number; work: Work }
 
 interface Underway<Result> {
   id: number
@@ -86,7 +86,7 @@ export function openWorkProcess<Work, Result>({
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     let isReady = false
-    started.on('message', (message: FromProcess<Result>) => {
+    started.on('message', (message: FromWorkProcess<Result>) => {
       if ('isReady' in message) isReady = true
       else if (message.id === underway?.id) settle(underway, message)
     })
@@ -131,7 +131,7 @@ export function openWorkProcess<Work, Result>({
       const tooSlow = () => end(current, new WorkRefused(`The work took longer than ${timeoutMs / 1000} s`))
       timer = setTimeout(tooSlow, timeoutMs)
       mine.isGiven = true
-      current.send({ id, work } satisfies ToProcess<Work>)
+      current.send({ id, work } satisfies ToWorkProcess<Work>)
       return await promise
     } finally {
       clearTimeout(timer)
@@ -160,7 +160,7 @@ function reasonOf(isWorking: boolean, code: number | null, signal: NodeJS.Signal
 async function sendAll(child: ChildProcess, id: number, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of bytes) {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    child.send({ id, chunk } satisfies ToProcess<never>, (error) => (error ? reject(error) : resolve()))
+    child.send({ id, chunk } satisfies ToWorkProcess<never>, (error) => (error ? reject(error) : resolve()))
     await promise
   }
 }
