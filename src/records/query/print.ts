@@ -91,11 +91,11 @@ export function printWindow(page: ResolvedPage, end: PageEnd): Sql | undefined {
   return sql`with beginning as materialized (select ${version} ${columns}${value ? sql`, ${value} as ${key}` : empty} from ${recordsOf(selection.table.id)} r
       where ${printSelection(selection, queryContext)} and ${upTo}${near ? sql` and ${near}` : empty})
     select ${columns}${walk && value ? sql`, r.${key}::text as ${key}` : empty} from beginning r
-    order by ${orderBy} limit ${rowsOf(page)}::bigint offset ${offset}::bigint`
+    order by ${orderBy} limit ${rowsToRead(page)}::bigint offset ${offset}::bigint`
 }
 
 /** The number of rows that a statement asks for. */
-export const rowsOf = ({ walk, limit }: ResolvedPage): number => (walk ? limit + 1 : limit)
+export const rowsToRead = ({ walk, limit }: ResolvedPage): number => (walk ? limit + 1 : limit)
 
 /** The conditions for the records after the end of the page before: one index range, or two. */
 function startOf({ walk, order, queryContext }: ResolvedPage): { near?: Sql | undefined; far?: Sql | undefined } {

@@ -8,7 +8,7 @@ import type { PrintedRows } from '../../platform/database/printed-rows.ts'
 import { planOf } from '../../platform/database/query-plan.ts'
 import type { PageEnd } from '../../platform/http/cursor.ts'
 import { memo } from '../../platform/memo.ts'
-import { printPlace, printWindow, rowsOf } from './print.ts'
+import { printPlace, printWindow, rowsToRead } from './print.ts'
 import { planSearch, type SearchPlan } from './search-plan.ts'
 import { isOfTexts } from './search-sql.ts'
 import type { ResolvedPage } from './selection.ts'
@@ -20,7 +20,7 @@ export async function searchPlanOf(context: Context, page: ResolvedPage): Promis
   // A sample that failed would end the transaction.
   if (!words.length || !isOfTexts(words, table) || context.db.inTransaction()) return null
   const sample = await trigramsOf(context, table)
-  return sample && planSearch(words, sample, offset + rowsOf(page), knownShare(context, page))
+  return sample && planSearch(words, sample, offset + rowsToRead(page), knownShare(context, page))
 }
 
 /** A window that does not fill the page shows how frequent the words are, so that the second is as large as it must be. */
@@ -41,7 +41,7 @@ export async function readWindow(
   for (let tried = 0; tried < MAX_WINDOWS && plan; tried++) {
     const planned = { ...page, selection: { ...page.selection, searched: plan.words } }
     const rows = await readBeginning(context, planned, plan.window, following)
-    if (!rows || rows.length === rowsOf(page)) return rows
+    if (!rows || rows.length === rowsToRead(page)) return rows
     const found = rows.length && page.offset + rows.length
     noteShare(context, page, found / plan.window)
     plan = await searchPlanOf(context, page)
