@@ -1,7 +1,7 @@
 /** Counts which cells of a field can be converted, and names the first that cannot. */
 import type { Context } from '../../platform/context.ts'
 import { type Sql, sql } from '../../platform/database/database.ts'
-import { idBatches, within } from '../../tables/cells/id-batches.ts'
+import { idBatches, inBatch } from '../../tables/cells/id-batches.ts'
 import type { Conversion } from '../rules.ts'
 import type { ConversionFigures } from '../schema.ts'
 import { type ConversionRow, requireTable, storeCounted } from './conversion-row.ts'
@@ -20,7 +20,7 @@ export async function countCells({ db }: Context, conversion: ConversionRow, how
   for await (const batch of idBatches(db, conversion.table_id, { maxStep: MAX_BATCH })) {
     await requireTable(db, conversion)
     const [found] = await db.query<ConversionFigures & { records: number }>(
-      countsOf(how.select(within(batch)), MAX_FAILS - figures.fails.length),
+      countsOf(how.select(inBatch(batch)), MAX_FAILS - figures.fails.length),
     )
     if (!found) continue
     figures.converts += found.converts

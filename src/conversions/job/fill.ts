@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.ts'
 import { type Database, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { sqlState, unavailable } from '../../platform/http/errors.ts'
-import { idBatches, within } from '../../tables/cells/id-batches.ts'
+import { idBatches, inBatch } from '../../tables/cells/id-batches.ts'
 import { isChanged, shadowColumn, shadowVersion } from '../../tables/ddl.ts'
 import { buildShadowIndex, withBuildLock } from '../../tables/index-builds.ts'
 import { isWorthIndexing } from '../../tables/indexing.ts'
@@ -21,7 +21,7 @@ export async function fill({ db, transaction }: Context, conversion: ConversionR
   for await (const batch of idBatches(db, conversion.table_id, { after: conversion.last_id })) {
     await requireTable(db, conversion)
     await transaction(async () => {
-      const records = await convertSome(db, conversion, how, within(batch))
+      const records = await convertSome(db, conversion, how, inBatch(batch))
       await db.execute(sql`
         update field_conversions set done = done + ${records}, last_id = ${batch.to}, updated_at = now()
         where id = ${conversion.id} and last_id = ${batch.after}`)

@@ -4,7 +4,7 @@ import type { ConversionPlace } from '../../fields/field-type.ts'
 import type { FieldType } from '../../fields/registry.ts'
 import type { Context } from '../../platform/context.ts'
 import { ident, recordsOf, sql } from '../../platform/database/database.ts'
-import { idBatches, within } from '../../tables/cells/id-batches.ts'
+import { idBatches, inBatch } from '../../tables/cells/id-batches.ts'
 import { MAX_OPTIONS } from '../../tables/schema.ts'
 import { conversionOf } from '../rules.ts'
 import { ConversionEnded } from './outcome.ts'
@@ -33,7 +33,7 @@ export async function optionsFromCells(
     const found = await db.query<{ title: string }>(sql`
       select distinct btrim(v.word) as title from (
         select ${word} as word from (
-          select ${words(cell)} as words from ${recordsOf(table.id)} r where ${within(batch)} and ${cell} is not null offset '0') c) v
+          select ${words(cell)} as words from ${recordsOf(table.id)} r where ${inBatch(batch)} and ${cell} is not null offset '0') c) v
       where btrim(v.word) <> '' and octet_length(btrim(v.word)) <= ${MAX_TITLE_BYTES} limit ${MAX_OPTIONS + 1}`)
     for (const { title } of found) titles.add(title)
     if (titles.size > MAX_OPTIONS)

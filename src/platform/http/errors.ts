@@ -115,7 +115,7 @@ function pathText(path: (string | number)[]): string {
 export const badShape = (error: ZodError): AppError => badInputs(error.issues.flatMap(issuesOf))
 
 /** Converts an error of a part of the input to one of the whole input. @param at the path of the part */
-export function within(error: AppError, at: (string | number)[]): AppError {
+export function errorWithin(error: AppError, at: (string | number)[]): AppError {
   if (!error.issues) return new AppError(error.code, `${pathText(at)}: ${error.message}`, { cause: error })
   const issues = error.issues.map(({ path, message }) => ({ path: [...at, ...path], message }))
   return new AppError(error.code, badInputs(issues).message, { issues, cause: error })

@@ -22,7 +22,7 @@ interface IdBatch {
 }
 
 /** The condition that a record `r` is in the batch. */
-export const within = ({ after, to }: IdBatch): Sql => sql`r.id > ${after} and r.id <= ${to}`
+export const inBatch = ({ after, to }: IdBatch): Sql => sql`r.id > ${after} and r.id <= ${to}`
 
 /**
  * Yields batches of all records with ids above `after`, including records that are created during the iteration. The time that the caller

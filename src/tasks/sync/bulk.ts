@@ -2,7 +2,7 @@
 import { NO_ATTACHMENTS } from '../../platform/access/authorize.ts'
 import type { Answer } from '../../platform/answer.ts'
 import type { Context } from '../../platform/context.ts'
-import { AppError, badShape, forbidden, within } from '../../platform/http/errors.ts'
+import { AppError, badShape, errorWithin, forbidden } from '../../platform/http/errors.ts'
 import { lockedPlace, type TaskPlace } from '../creation.ts'
 import { lockEntries } from '../files/attachments.ts'
 import { type MadeTask, type NewTask, parseTask } from '../schema.ts'
@@ -50,7 +50,7 @@ async function outcome(
   } catch (error) {
     // Any other error ends the transaction and the request.
     if (!(error instanceof AppError)) throw error
-    const { message, code } = within(error, at)
+    const { message, code } = errorWithin(error, at)
     return { value: { ok: false, message, code } }
   }
 }
