@@ -1,7 +1,7 @@
 /** Writes the rows of a record's comments as JSON text. */
 import { z } from 'zod'
 import { File } from '../files/schema.ts'
-import { asJson, asNumber, asPlain, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
+import { asJsonb, asNumber, asPlain, asText, listWriter, type RowShape } from '../platform/http/row-json.ts'
 import { RecordComment } from './schema.ts'
 
 /** The columns of a comment on a record, in their order. */
@@ -14,8 +14,8 @@ const SHAPE: RowShape<RecordComment> = {
   user_name: asText,
   api_key_id: asNumber,
   content: asText,
-  attachments: asJson(z.array(File)),
-  metadata: asJson(RecordComment.shape.metadata),
+  attachments: asJsonb(z.array(File)),
+  metadata: asJsonb(RecordComment.shape.metadata),
   created_at: asPlain,
   updated_at: asPlain,
 }
@@ -24,7 +24,7 @@ export const writeRecordComments = listWriter(SHAPE)
 
 export const writeForViewers = listWriter<RecordComment>({
   ...SHAPE,
-  metadata: asJson(RecordComment.shape.metadata.transform(withoutBlindCopies)),
+  metadata: asJsonb(RecordComment.shape.metadata.transform(withoutBlindCopies)),
 })
 
 /** The metadata of an email as viewers see it: without the blind copies (contract.md §6, metadata). */

@@ -67,12 +67,12 @@ function isPlainNumber({ bytes, start, end }: PrintedCell): boolean {
 }
 
 /** Writes the value with the id that the cell holds; null if there is none. */
-export function oneOf(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
+export function writeOne(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
   json.json((cell.isNull ? undefined : values.get(cell.int())) ?? NULL)
 }
 
 /** Writes the values with the ids of the list that the cell holds, in order. Ids of deleted values are left out. */
-export function listOf(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
+export function writeList(cell: PrintedCell, json: JsonWriter, values: JsonById): void {
   let before = BEGIN
   for (const id of cell.ints()) {
     const value = values.get(id)

@@ -1,6 +1,6 @@
 /** Writes the rows of lists of tasks, and of their comments, as JSON text. */
 import { z } from 'zod'
-import { asJson, asNumber, asPlain, asText, listWriter } from '../platform/http/row-json.ts'
+import { asJsonb, asNumber, asPlain, asText, listWriter } from '../platform/http/row-json.ts'
 import { Attachment } from './files/schema.ts'
 import type { Task, TaskComment } from './schema.ts'
 
@@ -26,7 +26,7 @@ export const writeTasks = listWriter<Task>({
   completed_by_user_id: asNumber,
   created_at: asPlain,
   updated_at: asPlain,
-  attachments: asJson(z.array(Attachment)),
+  attachments: asJsonb(z.array(Attachment)),
   external_id: { ifPresent: asText },
 })
 
@@ -38,7 +38,7 @@ export const writeTaskComments = listWriter<TaskComment>({
   user_id: asNumber,
   user_name: asText,
   api_key_id: asNumber,
-  attachments: asJson(z.array(Attachment)),
+  attachments: asJsonb(z.array(Attachment)),
   created_at: asPlain,
   updated_at: asPlain,
 })

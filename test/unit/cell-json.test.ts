@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import { type CellJson, type JsonById, jsonPiece, listOf, numberJson, oneOf, textJson } from '../../src/fields/cell-json.ts'
+import { type CellJson, type JsonById, jsonPiece, numberJson, textJson, writeList, writeOne } from '../../src/fields/cell-json.ts'
 import { roundedDecimal } from '../../src/fields/decimal.ts'
 import { PrintedRows } from '../../src/platform/database/printed-rows.ts'
 import { JsonWriter } from '../../src/platform/json-writer.ts'
@@ -109,7 +109,7 @@ describe('ids', () => {
   ])
 
   test('become their values, and those of deleted values nothing', () => {
-    expect([null, '7', '8', '-7', '2147483647', 'G'].map((text) => written(oneOf, text, values))).toEqual([
+    expect([null, '7', '8', '-7', '2147483647', 'G'].map((text) => written(writeOne, text, values))).toEqual([
       'null',
       '{"id":7}',
       'null',
@@ -118,7 +118,7 @@ describe('ids', () => {
       'null',
     ])
     const [one, half] = ['{"id":7}', '"half a pair \\ud83d"']
-    expect([null, '{}', '{12,7}', '{8}', '{8,12,9,7,NULL}'].map((text) => written(listOf, text, values))).toEqual([
+    expect([null, '{}', '{12,7}', '{8}', '{8,12,9,7,NULL}'].map((text) => written(writeList, text, values))).toEqual([
       '[]',
       '[]',
       `[${half},${one}]`,

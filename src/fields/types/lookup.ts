@@ -2,7 +2,7 @@
 import { ident, recordsOf, type Sql, sql } from '../../platform/database/database.ts'
 import { MAX_ID } from '../../platform/http/schemas.ts'
 import { asArrayText, EMPTY, type LookupValue, type Parsed, property, readList, unchanged, wholeNumber, wrong } from '../cell.ts'
-import { listOf, oneOf } from '../cell-json.ts'
+import { writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, like, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
@@ -41,7 +41,7 @@ export const lookup: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
-  json: () => oneOf,
+  json: () => writeOne,
 
   compares: { ...equality(RECORD), ...within(TEXT), ...EMPTINESS },
   condition: (asked, context) => onTable(asked, context, (id) => scalar(columnOf(asked.field), asked.compare, id)),
@@ -71,7 +71,7 @@ export const multiLookup: FieldTypeDefinition = {
   parse: parseSeveral,
   bind: asArrayText,
   presenter: () => (records) => records ?? [],
-  json: () => listOf,
+  json: () => writeList,
 
   compares: { ...equality(RECORD), contains: RECORD, ...EMPTINESS },
   condition: (asked, context) => onTable(asked, context, (id) => hasValue(columnOf(asked.field), asked.compare, id)),

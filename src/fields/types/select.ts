@@ -2,7 +2,7 @@
 import { raw, type Sql, sql } from '../../platform/database/database.ts'
 import { memo } from '../../platform/memo.ts'
 import { asArrayText, cell, type Parsed, readList, unchanged, valuesOf, wrong } from '../cell.ts'
-import { type JsonById, jsonPiece, listOf, oneOf } from '../cell-json.ts'
+import { type JsonById, jsonPiece, writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, jsonOf, onlyValue, scalar } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { SHIELDED } from '../csv-rules.ts'
@@ -39,7 +39,7 @@ export const select: FieldTypeDefinition = {
   },
   json: (field) => {
     const titles = titleJsonOf(field)
-    return (cell, json) => oneOf(cell, json, titles)
+    return (cell, json) => writeOne(cell, json, titles)
   },
 
   compares: { ...equality(OPTION), ...within(OPTION_PART), ...EMPTINESS },
@@ -73,7 +73,7 @@ export const multiSelect: FieldTypeDefinition = {
   },
   json: (field) => {
     const titles = titleJsonOf(field)
-    return (cell, json) => listOf(cell, json, titles)
+    return (cell, json) => writeList(cell, json, titles)
   },
 
   compares: { ...equality(OPTION), contains: OPTION, ...EMPTINESS },

@@ -14,7 +14,7 @@ import {
   wholeNumber,
   wrong,
 } from '../cell.ts'
-import { listOf, oneOf } from '../cell-json.ts'
+import { writeList, writeOne } from '../cell-json.ts'
 import { asList, columnOf, eachOf, hasValue, isNull, like, onlyValue, scalar, unicode } from '../cell-sql.ts'
 import { equality, within } from '../compares.ts'
 import { ID_PATTERN, SHIELDED } from '../csv-rules.ts'
@@ -74,7 +74,7 @@ export const user: FieldTypeDefinition = {
   value: (_, column) => column,
   isTextInJson: false,
   presenter: () => null,
-  json: () => oneOf,
+  json: () => writeOne,
 
   compares: { ...equality(PERSON), ...within(PERSON_PART), ...EMPTINESS },
   condition: onOne,
@@ -106,7 +106,7 @@ export const multiUser: FieldTypeDefinition = {
   parse: parseSeveral,
   bind: asArrayText,
   presenter: () => (users) => users ?? [],
-  json: () => listOf,
+  json: () => writeList,
 
   compares: { ...equality(PERSON), contains: PERSON, ...EMPTINESS },
   condition: onSeveral,

@@ -19,7 +19,7 @@ export const asPlain: WriteValue = (text) => `"${text}"`
 export const asText: WriteValue = (text) => JSON.stringify(text)
 
 /** A value of the type jsonb: PostgreSQL prints spaces and an order of its own, so the schema decides which properties there are. */
-export const asJson =
+export const asJsonb =
   (schema: z.ZodType): WriteValue =>
   (text) =>
     text === '[]' ? text : JSON.stringify(schema.parse(JSON.parse(text)))
