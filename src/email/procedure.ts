@@ -13,12 +13,12 @@ const inBody = { idsIn: 'body', effect: 'write' } as const
 const writes = { effect: 'write' } as const
 
 /** On the table named `tableId`. */
-export const tableProcedure = resourceProcedure(renamed(tableResource, { table_id: 'tableId' }), 'write', callers.any, inBody).use(
+export const emailTableProcedure = resourceProcedure(renamed(tableResource, { table_id: 'tableId' }), 'write', callers.any, inBody).use(
   ({ ctx, next }) => next({ ctx: { ...ctx, table: tableOf(ctx.row, ctx.context.actor) } }),
 )
 
 /** On the record named `tableId`, `recordId`. */
-export const recordProcedure = resourceProcedure(
+export const emailRecordProcedure = resourceProcedure(
   renamed(recordResource, { table_id: 'tableId', record_id: 'recordId' }),
   'write',
   callers.any,

@@ -11,11 +11,11 @@ import { cancel, retry } from './outbound/interventions.ts'
 import {
   adminProcedure,
   emailProcedure,
+  emailRecordProcedure,
+  emailTableProcedure,
   integrationProcedure,
-  recordProcedure,
   signatureProcedure,
   suppressionProcedure,
-  tableProcedure,
   writerProcedure,
 } from './procedure.ts'
 import {
@@ -46,25 +46,25 @@ import * as suppressions from './suppressions/service.ts'
 import { listOpens } from './tracking/opens.ts'
 
 export const emailRouter = router({
-  send: recordProcedure
+  send: emailRecordProcedure
     .meta(rest('POST', '/api/email/send', emailDocs.send, { status: 202, isRepeatable: true, bodyLimit: BATCH_BODY_LIMIT }))
     .input(NewEmail)
     .output(QueuedEmail)
     .mutation(({ ctx, input }) => email.send(ctx.context, ctx.table, ctx.record, input)),
 
-  preview: recordProcedure
+  preview: emailRecordProcedure
     .meta(rest('POST', '/api/email/preview', emailDocs.preview, { bodyLimit: BATCH_BODY_LIMIT }))
     .input(NewEmail)
     .output(Preview)
     .query(({ ctx, input }) => email.preview(ctx.context, ctx.table, ctx.record, input)),
 
-  recordContext: recordProcedure
+  recordContext: emailRecordProcedure
     .meta(rest('POST', '/api/email/recordContext', emailDocs.recordContext))
     .input(RecordChoice)
     .output(RecordContext)
     .query(({ ctx }) => email.recordContext(ctx.context, ctx.table, ctx.record)),
 
-  smtpOptions: tableProcedure
+  smtpOptions: emailTableProcedure
     .meta(rest('POST', '/api/email/smtpOptions', emailDocs.smtpOptions, { isList: true }))
     .input(TableChoice)
     .output(listOf(SmtpOption))
