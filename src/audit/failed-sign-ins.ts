@@ -34,6 +34,6 @@ export const isWorthAuditing = (failures: number): boolean => failures <= 5 || N
 /** The count starts again after a day without failures. */
 const forgottenAt = (now: Date): string => formatInstant(new Date(now.getTime() - 86_400_000))
 
-export async function deleteForgottenFailures({ db, now }: Pick<Context, 'db' | 'now'>): Promise<void> {
+export async function deleteForgottenSignIns({ db, now }: Pick<Context, 'db' | 'now'>): Promise<void> {
   await db.execute(sql`delete from failed_sign_ins where last_failed_at < ${forgottenAt(now)}::timestamp`)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineQueue } from '../platform/jobs/queue.ts'
 import { type Work, work } from '../platform/jobs/worker.ts'
-import { deleteForgottenFailures } from './failed-sign-ins.ts'
+import { deleteForgottenSignIns } from './failed-sign-ins.ts'
 import { deleteOldEntries } from './service.ts'
 
 const forgetEntries = defineQueue({ name: 'audit.forget', schema: z.object({}) })
@@ -10,7 +10,7 @@ export const auditWorks: Work[] = [
   work(
     forgetEntries,
     async (context) => {
-      await deleteForgottenFailures(context)
+      await deleteForgottenSignIns(context)
       await deleteOldEntries(context)
     },
     { concurrency: 1, cron: '37 * * * *' },
