@@ -10,7 +10,7 @@ import { badShape } from '../platform/http/errors.ts'
 import { unsupported } from '../platform/http/json-body.ts'
 import { noteCall, readingWhere } from '../platform/http/read-your-writes.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
-import { idsOf } from '../platform/http/rest.ts'
+import { idsOfPath } from '../platform/http/rest.ts'
 import { refuseInvalidText } from '../platform/http/text-encoding.ts'
 import { headersOf } from '../platform/http/trpc.ts'
 import type { ReceivedBytes } from '../platform/received-bytes.ts'
@@ -54,7 +54,7 @@ export function mountCsv(app: FastifyInstance, { settings }: Deps): void {
 
 /** Checks the request before its body is read, as procedures with ids in the path do. */
 async function requireAccess(request: FastifyRequest, access: Access, isWrite: boolean): Promise<void> {
-  const ids = idsOf(request.params as Record<string, string>)
+  const ids = idsOfPath(request.params as Record<string, string>)
   noteCall(request.context, isWrite ? 'mutation' : 'query')
   request.context.admission = await admit(accessRequestOf(request.context), access, isWrite, ids)
 }

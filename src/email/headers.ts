@@ -21,7 +21,7 @@ export function readHeaders(raw: Uint8Array): Header[] {
 }
 
 /** The values of all headers with the name, in order. */
-export const valuesOf = (headers: Header[], key: string): string[] =>
+export const headerValues = (headers: Header[], key: string): string[] =>
   headers.flatMap((header) => (header.key === key ? [header.value] : []))
 
 // contract.md §6, Inbound. Exim and Postfix use the two envelope headers for the same purpose.
@@ -36,10 +36,10 @@ const BETWEEN_ADDRESSES = /[\s<>()[\]:;,"]+/
  * as addresses: anyone may post a message, and the time of the address parser grows with the square of a header's length.
  */
 export function replyTokens(headers: Header[], catchDomain: string): string[] {
-  const named = RECIPIENT_HEADERS.flatMap((key) => valuesOf(headers, key)).flatMap((value) =>
+  const named = RECIPIENT_HEADERS.flatMap((key) => headerValues(headers, key)).flatMap((value) =>
     value.replaceAll(QUOTED, ' ').split(BETWEEN_ADDRESSES),
   )
-  const received = valuesOf(headers, 'received').map((value) => /\sfor\s+<?([^\s<>;,()]+@[^\s<>;,()]+)>?/i.exec(value)?.[1] ?? '')
+  const received = headerValues(headers, 'received').map((value) => /\sfor\s+<?([^\s<>;,()]+@[^\s<>;,()]+)>?/i.exec(value)?.[1] ?? '')
   const tokens = [...named, ...received].flatMap((address) => tokenOf(address, catchDomain) ?? [])
   return [...new Set(tokens)]
 }
@@ -98,12 +98,12 @@ const AUTOMATIC_SUBJECT = new RegExp(
  * give to out-of-office notes. Messages of a mailing list (`Precedence: list`) are written by people.
  */
 export function isAutomatic(headers: Header[], { from, subject }: { from: string; subject: string }): boolean {
-  const autoSubmitted = valuesOf(headers, 'auto-submitted')[0]
+  const autoSubmitted = headerValues(headers, 'auto-submitted')[0]
   if (autoSubmitted && !/^\s*no\b/i.test(autoSubmitted)) return true
-  if (valuesOf(headers, 'precedence').some((value) => /^\s*(bulk|junk|auto[_-]reply)\b/i.test(value))) return true
+  if (headerValues(headers, 'precedence').some((value) => /^\s*(bulk|junk|auto[_-]reply)\b/i.test(value))) return true
   if (headers.some(({ key, value }) => AUTOMATIC_HEADERS.includes(key) && !/^\s*(no|false|0)?\s*$/i.test(value))) return true
-  if (valuesOf(headers, 'x-auto-response-suppress').some((value) => /\b(all|autoreply|oof)\b/i.test(value))) return true
-  if (valuesOf(headers, 'return-path').some((value) => value.replaceAll(' ', '') === '<>')) return true
+  if (headerValues(headers, 'x-auto-response-suppress').some((value) => /\b(all|autoreply|oof)\b/i.test(value))) return true
+  if (headerValues(headers, 'return-path').some((value) => value.replaceAll(' ', '') === '<>')) return true
   return AUTOMATIC_SENDER.test(from) || AUTOMATIC_SUBJECT.test(subject.trim())
 }
 

@@ -6,7 +6,7 @@ import { type Deps, systemContext } from '../platform/context.ts'
 import { disposition } from '../platform/http/content-disposition.ts'
 import { AppError, unavailable } from '../platform/http/errors.ts'
 import { accessRequestOf, serviceContext } from '../platform/http/request-context.ts'
-import { idsOf } from '../platform/http/rest.ts'
+import { idsOfPath } from '../platform/http/rest.ts'
 import { MAX_MAIL_BYTES, receiveBody } from './inbound/webhook.ts'
 import { type MessageRow, messageResource, rawMessage } from './inbox/messages.ts'
 import { type OpenRecorder, startOpenRecorder } from './tracking/open-recorder.ts'
@@ -59,7 +59,7 @@ export function sendPixel(reply: FastifyReply): FastifyReply {
 
 /** Sends a message that a stranger wrote, so a browser must save it and never show it. */
 async function sendRaw(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { actor, row } = await admit(accessRequestOf(request.context), RAW, false, idsOf(request.params as Record<string, string>))
+  const { actor, row } = await admit(accessRequestOf(request.context), RAW, false, idsOfPath(request.params as Record<string, string>))
   const message = row as MessageRow
   const { bytes, content } = await rawMessage(serviceContext(request.context, actor), message)
   reply.headers({

@@ -1,6 +1,6 @@
 /** The header in which a mail server says what its checks of the sender gave (RFC 8601). */
 import type { Header } from 'postal-mime'
-import { valuesOf } from '../headers.ts'
+import { headerValues } from '../headers.ts'
 
 /** The result of each check, such as `pass`, `fail` or `none`; null if it was not made. */
 export interface SenderAuthentication {
@@ -16,7 +16,7 @@ export interface SenderAuthentication {
  */
 export function authenticationResults(headers: Header[], authservId: string | undefined): SenderAuthentication | null {
   if (!authservId) return null
-  for (const value of valuesOf(headers, 'authentication-results')) {
+  for (const value of headerValues(headers, 'authentication-results')) {
     const [id = '', ...results] = bare(value).split(';')
     if (id.trim().split(/\s+/)[0]?.toLowerCase() === authservId) return resultsIn(results)
   }

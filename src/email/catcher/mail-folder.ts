@@ -3,7 +3,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import PostalMime, { addressParser } from 'postal-mime'
 import { ifMissing } from '../../platform/missing-file.ts'
-import { valuesOf } from '../headers.ts'
+import { headerValues } from '../headers.ts'
 
 /** One row of /dev/mail.json (contract.md §6). */
 export interface CaughtMail {
@@ -137,10 +137,10 @@ async function parsed(id: number, bytes: Buffer): Promise<CaughtMail | undefined
     messageId: email.messageId ?? '',
     envelopeFrom: file.from,
     envelopeTo: file.to,
-    from: valuesOf(email.headers, 'from')[0] ?? '',
-    to: valuesOf(email.headers, 'to').flatMap((value) => addressParser(value, { flatten: true }).map(({ address }) => address ?? '')),
+    from: headerValues(email.headers, 'from')[0] ?? '',
+    to: headerValues(email.headers, 'to').flatMap((value) => addressParser(value, { flatten: true }).map(({ address }) => address ?? '')),
     subject: email.subject ?? '',
-    headers: Object.fromEntries(names.map((name) => [name, valuesOf(email.headers, name).join('\n')])),
+    headers: Object.fromEntries(names.map((name) => [name, headerValues(email.headers, name).join('\n')])),
     html: email.html?.trimEnd() ?? null,
     text: email.text?.trimEnd() ?? null,
     attachments: email.attachments.map(({ filename, mimeType, content }) => ({

@@ -5,7 +5,7 @@ import { sanitizeHtml } from '../../platform/html.ts'
 import { textOfHtml } from '../../platform/html-text.ts'
 import { storable } from '../../platform/storable-text.ts'
 import { authenticationResults, type SenderAuthentication } from '../authenticity/authentication-results.ts'
-import { isAutomatic, messageIdOf, oneLine, readHeaders, valuesOf } from '../headers.ts'
+import { headerValues, isAutomatic, messageIdOf, oneLine, readHeaders } from '../headers.ts'
 import { visibleText } from '../quoting/visible-text.ts'
 import { deliveryReport } from '../reports/delivery-report.ts'
 import { type Feedback, feedback } from '../reports/feedback.ts'
@@ -85,7 +85,7 @@ const MAX_FIELD = 2_000
 /** The comment on a message that `parseMail` cannot parse: its header as far as it can be read, and the raw message as an attachment. */
 export function unreadableMail(raw: Uint8Array, authservId?: string): ParsedMail {
   const headers = readHeaders(raw)
-  const value = (key: string) => (valuesOf(headers, key)[0] ?? '').slice(0, MAX_FIELD)
+  const value = (key: string) => (headerValues(headers, key)[0] ?? '').slice(0, MAX_FIELD)
   const [from] = addressParser(value('from'))
   const fields = {
     headers,

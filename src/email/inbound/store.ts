@@ -11,7 +11,7 @@ import { tokenHash } from '../../platform/secrets.ts'
 import { sha256 } from '../../platform/sha256.ts'
 import { formatInstant } from '../../platform/time.ts'
 import type { SenderAuthentication } from '../authenticity/authentication-results.ts'
-import { oneLine, readHeaders, replyTokens, valuesOf } from '../headers.ts'
+import { headerValues, oneLine, readHeaders, replyTokens } from '../headers.ts'
 import { inboundMails } from '../metrics.ts'
 import { LARGE_BYTES } from './parser.ts'
 import { turnOf } from './turns.ts'
@@ -171,7 +171,7 @@ interface Listed {
 
 /** Reads them without the parser, which needs a process of its own. */
 function listed(headers: Header[]): Listed {
-  const text = (key: string) => oneLine(decodeWords((valuesOf(headers, key)[0] ?? '').slice(0, 2_000)))
+  const text = (key: string) => oneLine(decodeWords((headerValues(headers, key)[0] ?? '').slice(0, 2_000)))
   const from = text('from')
   const [, name = '', address = from] = /^([^<]*)<([^<>]*)>/.exec(from) ?? []
   return {

@@ -1,5 +1,5 @@
 import { textOfHtml } from '../../platform/html-text.ts'
-import { messageIdOf, readHeaders, valuesOf } from '../headers.ts'
+import { headerValues, messageIdOf, readHeaders } from '../headers.ts'
 import type { InboundMessage, MessagePart } from '../inbound/message.ts'
 import { addressesIn, isFromMailSystem, type NoticeSource, noticedRecipients } from './failure-notice.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
@@ -152,7 +152,7 @@ export function referencesOf(message: InboundMessage, returned: string[]): Refer
   const unfolded = returned.map((text) => text.replace(/\r?\n[> ]*[ \t]+/g, ' '))
   const fields = unfolded.flatMap((text) => [...text.matchAll(/^[> \t]*(message-id|original-envelope-id|to|cc)[ \t]*:(.*)/gim)])
   const values = (wanted: string) => fields.flatMap(([, key, value = '']) => (key?.toLowerCase() === wanted ? value : []))
-  const inHeaders = ['in-reply-to', 'references', 'x-original-message-id'].flatMap((key) => valuesOf(message.headers, key))
+  const inHeaders = ['in-reply-to', 'references', 'x-original-message-id'].flatMap((key) => headerValues(message.headers, key))
   const ids = [...values('message-id'), ...inHeaders].flatMap((value) => value.match(/<[^<>\s]+>/g) ?? []).filter((id) => messageIdOf(id))
   const addresses = [...values('to'), ...values('cc')].flatMap(addressesIn)
   const few = (references: string[]) => [...new Set(references)].slice(0, MAX_REFERENCES)

@@ -3,7 +3,7 @@
  * to know each: it looks for addresses, for codes and for phrases beside them. Whether an address is one of the mail's is decided later.
  */
 import type { Header } from 'postal-mime'
-import { isAutomatic, valuesOf } from '../headers.ts'
+import { headerValues, isAutomatic } from '../headers.ts'
 import { namesCause } from './bounce-cause.ts'
 import { DELAY, FAILED, FAILURE_SUBJECT, FINAL, RETURNED_BELOW, SYSTEM_ADDRESS, SYSTEM_NAME } from './failure-phrases.ts'
 import { codesIn, isGeneral } from './reply-codes.ts'
@@ -30,8 +30,12 @@ const LINES_PER_ADDRESS = 12
 /** True for a message that a mail system has written: its sender is one, or it is automatic and returns a mail or has the subject of a failure. */
 export function isFromMailSystem({ headers, from, subject, hasReturned }: Omit<NoticeSource, 'text'>): boolean {
   const local = from.email.split('@')[0] ?? ''
-  if (valuesOf(headers, 'x-failed-recipients').length) return true
-  if (SYSTEM_ADDRESS.test(local) || SYSTEM_NAME.test(from.name) || (!from.email && SYSTEM_NAME.test(valuesOf(headers, 'from')[0] ?? '')))
+  if (headerValues(headers, 'x-failed-recipients').length) return true
+  if (
+    SYSTEM_ADDRESS.test(local) ||
+    SYSTEM_NAME.test(from.name) ||
+    (!from.email && SYSTEM_NAME.test(headerValues(headers, 'from')[0] ?? ''))
+  )
     return true
   if (!isAutomatic(headers, { from: from.email, subject }) && from.email) return false
   return hasReturned || (FAILURE_SUBJECT.test(subject) && !/^\s*(re|aw|fwd?|wg|sv|antw)\s*:/i.test(subject))
@@ -42,7 +46,7 @@ export function noticedRecipients({ headers, subject, text }: NoticeSource): Rep
   const notice = aboveReturned(text)
   const isDelay = DELAY.test(`${subject}\n${notice}`) && !FINAL.test(notice)
   const action = isDelay ? 'delayed' : 'failed'
-  const failedHeader = valuesOf(headers, 'x-failed-recipients').flatMap((value) => addressesIn(value))
+  const failedHeader = headerValues(headers, 'x-failed-recipients').flatMap((value) => addressesIn(value))
   const whole = evidenceOf(notice)
   if (!whole && !isDelay && !failedHeader.length && !FAILED.test(notice) && !FAILURE_SUBJECT.test(subject)) return []
 

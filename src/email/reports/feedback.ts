@@ -1,6 +1,6 @@
 /** Reports of recipients and their providers on an email that has arrived: complaints (RFC 5965) and read receipts (RFC 8098). */
 import type { Context } from '../../platform/context.ts'
-import { readHeaders, valuesOf } from '../headers.ts'
+import { headerValues, readHeaders } from '../headers.ts'
 import type { InboundMessage, MessagePart } from '../inbound/message.ts'
 import type { RecipientState } from '../metadata.ts'
 import { afterProof } from '../outbound/outcome.ts'
@@ -63,8 +63,8 @@ const returnedIn = (message: InboundMessage): References =>
 function fieldsOf(part: MessagePart) {
   const headers = readHeaders(Buffer.from(decoded(part).trimStart()))
   return {
-    fields: (key: string) => valuesOf(headers, key)[0] ?? '',
-    values: (key: string) => valuesOf(headers, key).flatMap(addressesIn).slice(0, 50),
+    fields: (key: string) => headerValues(headers, key)[0] ?? '',
+    values: (key: string) => headerValues(headers, key).flatMap(addressesIn).slice(0, 50),
   }
 }
 

@@ -2,7 +2,7 @@
  * Which messages count as reports about an email (contract.md §6, Not a reply). People forward failure reports and answer below them, so a
  * report counts only if it is the message itself, and only for the email that it is about.
  */
-import { envelopeIdOf, isAutomatic, valuesOf } from '../headers.ts'
+import { envelopeIdOf, headerValues, isAutomatic } from '../headers.ts'
 import type { InboundMessage, MessagePart } from '../inbound/message.ts'
 import type { DeliveryReport, References, ReportedRecipient } from './report.ts'
 
@@ -17,7 +17,7 @@ export function reportParts(message: InboundMessage): MessagePart[] | null {
 function isFromServer({ headers, from, subject = '' }: InboundMessage): boolean {
   return (
     isAutomatic(headers, { from: from?.address ?? '', subject }) ||
-    valuesOf(headers, 'x-failed-recipients').length > 0 ||
+    headerValues(headers, 'x-failed-recipients').length > 0 ||
     /\b(mail(er)?[ -](delivery|administrator|daemon)|mailer-daemon|postmaster)\b/i.test(from?.name ?? '')
   )
 }

@@ -89,7 +89,7 @@ function mount(
     config: { needsCredentials: access.callers.length > 0 },
     onRequest: async (request, reply) => {
       const ctx = contextOf(request)
-      const ids = idsOf(request.params as Record<string, string>)
+      const ids = idsOfPath(request.params as Record<string, string>)
       noteCall(ctx, type)
       const query = access.ahead && openapi.method === 'GET' ? { ...fromQuery(request.query as Query, input, pathIds), ...ids } : undefined
       const bytes = bodyBytes(request)
@@ -126,7 +126,7 @@ function mountUploads(
     for (const procedure of procedures) {
       const { meta, input } = procedure
       const access = meta.access as Access
-      const idsIn = (request: FastifyRequest) => idsOf(request.params as Record<string, string>)
+      const idsIn = (request: FastifyRequest) => idsOfPath(request.params as Record<string, string>)
       scope.route({
         method: ['POST', 'PUT'],
         url: urlOf(procedure),
@@ -204,7 +204,7 @@ async function call(procedure: RestProcedure, ctx: RequestContext, { request, re
       throw new AppError('BAD_REQUEST', `${id}: is given in the path, not in the body`, {
         issues: [{ path: [id], message: 'is given in the path, not in the body' }],
       })
-  const whole = { ...given, ...idsOf(request.params as Record<string, string>) }
+  const whole = { ...given, ...idsOfPath(request.params as Record<string, string>) }
   if (ctx.admitting) {
     ctx.begun = startRead(ctx, meta.access, whole)
     ctx.admission = await ctx.admitting
@@ -232,7 +232,7 @@ function setListHeaders(reply: FastifyReply, { total, next_cursor }: Omit<List<u
 }
 
 /** The ids of the path as numbers. A value that is not a whole number stays text, which the access check refuses. */
-export function idsOf(params: Record<string, string>): Record<string, number | string> {
+export function idsOfPath(params: Record<string, string>): Record<string, number | string> {
   const ids: Record<string, number | string> = {}
   for (const name of Object.keys(params)) {
     const text = params[name] as string
